@@ -1,0 +1,44 @@
+"""CUDA kernels in ordinary Python wheels: load what a wheel carries.
+
+Importing this package imports nothing else; the first use of a name brings in the loader.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cuda_wheel.loader import (
+        CudaWheelError,
+        DriverError,
+        Image,
+        ImageError,
+        Kernel,
+        Module,
+        NoImageError,
+        UnknownKernelError,
+        load,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CudaWheelError",
+    "DriverError",
+    "Image",
+    "ImageError",
+    "Kernel",
+    "Module",
+    "NoImageError",
+    "UnknownKernelError",
+    "__version__",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cuda_wheel import loader
+
+    return globals().setdefault(name, getattr(loader, name))

@@ -1,0 +1,55 @@
+"""Build the images of a project: settings to plan to compiler calls to fatbins and manifests.
+
+Knows the CUDA compilers and nothing of any build back end; a front end passes the files that its wheel holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from cuda_wheel.build.compiler import find_toolchain
+from cuda_wheel.build.config import Config, read_config
+from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.build.execute import BuiltModule, Reporter, execute, write
+from cuda_wheel.build.layout import WheelFile, wheel_files
+from cuda_wheel.build.modules import select
+from cuda_wheel.build.plan import make_plan
+from cuda_wheel.build.workers import Workers
+from cuda_wheel.loader import DriverError, Version, device_and_driver, device_count
+
+__all__ = [
+    "BuiltModule",
+    "CompileError",
+    "Config",
+    "ConfigError",
+    "Reporter",
+    "ToolchainError",
+    "WheelFile",
+    "build_modules",
+    "read_config",
+    "wheel_files",
+    "write",
+]
+
+
+def build_modules(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter) -> tuple[BuiltModule, ...]:
+    """Return the built modules of the project in `root`, whose wheel has `files`. Nothing is written.
+
+    Raises ConfigError, ToolchainError or CompileError.
+    """
+    modules = select(config, root, files)
+    with Workers(config.timeout, config.memory_limit) as workers:
+        toolchain = workers.submit(find_toolchain, None).result()
+        plan = make_plan(config, modules, root, toolchain, _installed_gpus)
+        return execute(plan, workers, reporter)
+
+
+def _installed_gpus() -> list[Version]:
+    try:
+        return [device_and_driver(device)[0] for device in range(device_count())]
+    except DriverError as error:
+        raise ConfigError(
+            f'architectures = "native" asks the GPUs of this machine, and there is none to ask: {error}. Name the targets instead.'
+        ) from error

@@ -1,0 +1,287 @@
+"""`[tool.cuda-wheel]`: what may stand there, read once into a frozen `Config`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cuda_wheel.build.architectures import HELP, split
+from cuda_wheel.build.errors import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["TABLE", "Architectures", "Config", "ModuleConfig", "Settings", "read_config"]
+
+TABLE = "tool.cuda-wheel"
+T = TypeVar("T")
+Parse = Callable[[Any, str], T]
+
+
+# --- what a value may be: each takes a value and its dotted name, and returns it parsed -----------
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{where} must be a text, not {value!r}.")
+    return value
+
+
+def _flag(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{where} must be true or false, not {value!r}.")
+    return value
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"{where} must be a list of texts, not {value!r}.")
+    return tuple(_text(item, f"{where}[{index}]") for index, item in enumerate(value))
+
+
+def _choice(*choices: str) -> Parse[str]:
+    def parse(value: Any, where: str) -> str:
+        if value not in choices:
+            raise ConfigError(f"{where} must be {_listed(choices)}, not {value!r}.")
+        return str(value)
+
+    return parse
+
+
+def _listed(choices: tuple[str, ...]) -> str:
+    quoted = [f'"{choice}"' for choice in choices]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def _not_yet(parse: Parse[str], later: Mapping[str, str]) -> Parse[str]:
+    """Answer plainly for a value that is planned, so that nobody takes it for a typing error."""
+
+    def check(value: Any, where: str) -> str:
+        parsed = parse(value, where)
+        if parsed in later:
+            raise ConfigError(f'{where} = "{parsed}" is planned and not in this version yet; {later[parsed]}')
+        return parsed
+
+    return check
+
+
+def _standard(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"c\+\+\d\d", value):
+        raise ConfigError(f'{where} must be a C++ standard such as "c++17", not {value!r}.')
+    return value
+
+
+def _version(value: Any, where: str) -> str:
+    if value not in ("auto", "as-compiled") and not (isinstance(value, str) and re.fullmatch(r"\d+\.\d", value)):
+        raise ConfigError(f'{where} must be "auto", "as-compiled" or a PTX ISA version such as "8.0", not {value!r}.')
+    return str(value)
+
+
+def _seconds(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+        raise ConfigError(f"{where} must be a number of seconds above 0, not {value!r}.")
+    return float(value)
+
+
+def _bytes(value: Any, where: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*(KiB|MiB|GiB|TiB)", value) if isinstance(value, str) else None
+    if match is None or int(match[1]) == 0:
+        raise ConfigError(f'{where} must be an amount of memory such as "8GiB" or "512MiB", not {value!r}.')
+    return int(match[1]) << {"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[match[2]]
+
+
+def _macros(value: Any, where: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where} must be a table of macros such as {{ BLOCK = 256 }}, not {value!r}.")
+    for name, content in value.items():
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise ConfigError(f"{where}: {name!r} is not a macro's name.")
+        if not isinstance(content, str | int | float):
+            raise ConfigError(f"{where}.{name} must be a text, a number, true or false, not {content!r}.")
+    return tuple((name, str(int(c)) if isinstance(c, bool) else str(c)) for name, c in sorted(value.items()))
+
+
+_OWN_OPTIONS = {
+    "architectures": ("-arch", "--gpu-architecture"),
+    "std": ("-std", "--std"),
+    "lineinfo": ("-lineinfo", "--generate-line-info"),
+    "link": ("-rdc", "--relocatable-device-code", "-dc", "--device-c", "-dlto", "--dlink-time-opt"),
+}
+
+
+def _options(value: Any, where: str) -> tuple[str, ...]:
+    options = _texts(value, where)
+    for option in options:
+        for key, names in _OWN_OPTIONS.items():
+            if option.partition("=")[0] in names:
+                raise ConfigError(f"{where}: {option!r} is set by the key {key}; use that.")
+    return options
+
+
+@dataclass(frozen=True)
+class Architectures:
+    """The architectures as written, and where they were: a key of the table, or an environment variable."""
+
+    entries: tuple[str, ...]
+    where: str
+
+
+def _architectures(value: Any, where: str) -> Architectures:
+    if isinstance(value, str):
+        return Architectures(tuple(split(value)), where)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ConfigError(f"{where} must be a text or a list of texts, not {value!r}. {HELP}")
+    return Architectures(tuple(entry for item in value for entry in split(item)), where)
+
+
+# --- the tables -----------------------------------------------------------------------------------
+
+
+def _key(parse: Parse[T], default: T, doc: str, show: str) -> T:
+    """A dataclass field that is a key of the table: its parser, its default as value and as TOML, its description."""
+    value: T = field(default=default, metadata={"parse": parse, "doc": doc, "default": show})
+    return value
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The keys that stand in `[tool.cuda-wheel]` for every module, or in a module's own table for that one."""
+
+    architectures: Architectures = _key(
+        _architectures,
+        Architectures(("all-major",), f"{TABLE}.architectures"),
+        'What to compile for: "all-major", "all", "native", or a list in CMake\'s syntax.',
+        '"all-major"',
+    )
+    include_dirs: tuple[str, ...] = _key(
+        _texts, (), "Folders for `#include`, relative to the project.", "[]"
+    )
+    std: str = _key(_standard, "c++17", "The C++ standard.", '"c++17"')
+    defines: tuple[tuple[str, str], ...] = _key(_macros, (), "Macros, as a table of names and values.", "{}")
+    options: tuple[str, ...] = _key(_options, (), "Further options, passed to NVRTC as they are.", "[]")
+    lineinfo: bool = _key(
+        _flag, False, "Whether images carry line numbers for profilers and debuggers.", "false"
+    )
+
+
+_LINKING = {name: "one source per module is compiled on its own." for name in ("ptx", "lto")}
+
+
+@dataclass(frozen=True)
+class ModuleConfig(Settings):
+    """One `[[tool.cuda-wheel.module]]`: what one `.cu` file cannot say of itself."""
+
+    name: str = _key(_text, "", "The module's dotted name. Required.", "")
+    sources: tuple[str, ...] = _key(_texts, (), "Its files; by default the `.cu` file of that name.", "[]")
+    instantiate: tuple[str, ...] = _key(
+        _texts, (), 'C++ name expressions of the templates to compile, such as "gemm<float, 16>".', "[]"
+    )
+    link: str = _key(
+        _not_yet(_choice("none", "ptx", "lto"), _LINKING),
+        "none",
+        "How several sources become one module.",
+        '"none"',
+    )
+
+
+def _modules(value: Any, where: str) -> Any:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ConfigError(f"{where} must be an array of tables: write [[{where}]].")
+    return tuple(value)
+
+
+@dataclass(frozen=True)
+class Config(Settings):
+    """The whole of `[tool.cuda-wheel]`, checked. `from_table` makes it; every front end starts there."""
+
+    sources: tuple[str, ...] = _key(
+        _texts, (), "Which `.cu` files to compile, as globs.", "every `.cu` in the wheel's packages"
+    )
+    ptx_version: str = _key(
+        _version,
+        "auto",
+        'The PTX ISA version to ship: "auto" is the lowest that is proven equal, "as-compiled" the compiler\'s own.',
+        '"auto"',
+    )
+    compress: str = _key(
+        _choice("none", "size"),
+        "none",
+        '"size" makes the installed fatbin smaller, and the driver picks the image.',
+        '"none"',
+    )
+    exclude_sources: bool = _key(_flag, True, "Whether `.cu` and `.cuh` files stay out of the wheel.", "true")
+    loader: str = _key(
+        _not_yet(
+            _choice("dependency", "vendor"),
+            {"vendor": 'use "dependency" and name cuda-wheel in project.dependencies.'},
+        ),
+        "dependency",
+        "Whether the wheel depends on `cuda-wheel` to load its images, or carries a copy of the loader.",
+        '"dependency"',
+    )
+    timeout: float = _key(_seconds, 600.0, "Seconds that one compile job may take.", "600")
+    memory_limit: int = _key(_bytes, 8 << 30, "Memory that one compile job may take.", '"8GiB"')
+    module: tuple[ModuleConfig, ...] = _key(_modules, (), "Modules of their own, one table each.", "[]")
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
+        """Return the settings of a `[tool.cuda-wheel]` table; raises ConfigError naming the key that is wrong.
+
+        CUDAARCHS in `environ`, CMake's variable, replaces every `architectures`.
+        """
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"{TABLE} must be a table: write [{TABLE}].")
+        config = replace(cls(), **_parsed(cls, table, TABLE))
+        shared = {item.name: getattr(config, item.name) for item in fields(Settings)}
+        modules = []
+        for index, own in enumerate(config.module):
+            where = f"{TABLE}.module[{index}]"
+            module = replace(ModuleConfig(**shared), **_parsed(ModuleConfig, own, where))  # type: ignore[arg-type]
+            if not module.name:
+                raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
+            modules.append(module)
+        config = replace(config, module=tuple(modules))
+        override = (environ or {}).get("CUDAARCHS", "").strip()
+        return _with_architectures(config, override) if override else config
+
+
+def _with_architectures(config: Config, override: str) -> Config:
+    architectures = Architectures(tuple(split(override)), "the environment variable CUDAARCHS")
+    modules = tuple(replace(module, architectures=architectures) for module in config.module)
+    return replace(config, architectures=architectures, module=modules)
+
+
+def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    known = {item.name.replace("_", "-"): item for item in fields(cls)}
+    parsed = {}
+    for key, value in table.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            guess = f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."
+            raise ConfigError(f'{where} has no key "{key}": {guess}')
+        parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")
+    return parsed
+
+
+def read_config(root: Path, environ: Mapping[str, str]) -> Config:
+    """Return the settings of the project in the folder `root`; raises ConfigError."""
+    return Config.from_table(read_pyproject(root).get("tool", {}).get("cuda-wheel", {}), environ)
+
+
+def read_pyproject(root: Path) -> dict[str, Any]:
+    """Return the project's pyproject.toml; raises ConfigError where there is none or it is not TOML."""
+    path = root / "pyproject.toml"
+    try:
+        with path.open("rb") as stream:
+            return tomllib.load(stream)
+    except FileNotFoundError:
+        raise ConfigError(f"{root} is not a Python project: it has no pyproject.toml.") from None
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error

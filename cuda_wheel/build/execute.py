@@ -1,0 +1,181 @@
+"""Carry out a plan: compile its jobs in workers, bundle each module, describe it in a manifest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, as_completed
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from cuda_wheel.build.compiler import Bundle, Bundled, Compiled, Job, Toolchain, bundle, compile_job
+from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.names import cpp_name
+from cuda_wheel.build.plan import ModulePlan, Plan
+from cuda_wheel.build.workers import Workers
+from cuda_wheel.loader import MANIFEST_SUFFIX, Image, KernelInfo, Manifest
+
+__all__ = ["BuiltModule", "Reporter", "execute", "write"]
+
+
+class Reporter(Protocol):
+    """Who is told how a build goes: the front end."""
+
+    def begin(self, plan: Plan) -> None: ...
+
+    def compiled(self, module: str, arch: str) -> None: ...
+
+    def warning(self, text: str) -> None: ...
+
+    def built(self, module: BuiltModule) -> None: ...
+
+
+@dataclass(frozen=True)
+class BuiltModule:
+    """A module's two files. `stem` is their path in the wheel without suffix: "saxpy_demo/kernels/saxpy"."""
+
+    stem: str
+    manifest: Manifest
+    fatbin: bytes
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files' contents by their path in the wheel."""
+        return {
+            self.stem + ".fatbin": self.fatbin,
+            self.stem + MANIFEST_SUFFIX: self.manifest.to_json().encode(),
+        }
+
+
+def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModule, ...]:
+    """Return the plan's modules, built; raises CompileError that tells of every module that does not compile."""
+    reporter.begin(plan)
+    compiled: dict[tuple[str, str], Compiled] = {}
+    failures: dict[str, str] = {}
+    futures: dict[Future[Compiled], tuple[ModulePlan, Job]] = {}
+    # Neighbours in the queue share their options, so that workers seldom have to be replaced.
+    for module in sorted(plan.modules, key=lambda module: _flavour(module.jobs[0])):
+        for job in module.jobs:
+            futures[workers.submit(compile_job, job, _flavour(job))] = module, job
+    for future in as_completed(futures):
+        module, job = futures[future]
+        name = module.module.name
+        if future.cancelled() or name in failures:
+            continue
+        try:
+            result = compiled[name, job.arch] = future.result()
+        except CompileError as error:
+            failures[name] = f"{job.source} does not compile for {_form(job)} with {plan.toolchain.name}:\n{error}"
+            for other, (its, _) in futures.items():
+                if its is module:
+                    other.cancel()
+            continue
+        _report(reporter, job, name, result)
+    if failures:
+        raise CompileError("\n\n".join(failures[name] for name in sorted(failures)))
+    return _bundle_all(plan, compiled, workers, reporter)
+
+
+def _flavour(job: Job) -> tuple[str, ...]:
+    return (*job.options, str(job.lineinfo))
+
+
+def _form(job: Job) -> str:
+    return f"{'sm' if job.cubin else 'compute'}_{job.arch}"
+
+
+def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
+    reporter.compiled(name, job.arch)
+    if result.log:
+        reporter.warning(result.log)
+    if any(job.root.encode() in content for content in (result.cubin, result.ptx) if content):
+        reporter.warning(
+            f"{job.source} for {_form(job)}: the image holds this folder's path ({job.root}), so that builds elsewhere differ. "
+            "Debug information (-G) does that; lineinfo = true does not."
+        )
+
+
+def _bundle_all(
+    plan: Plan, compiled: dict[tuple[str, str], Compiled], workers: Workers, reporter: Reporter
+) -> tuple[BuiltModule, ...]:
+    requests = []
+    for module in plan.modules:
+        parts = {job.arch: compiled[module.module.name, job.arch] for job in module.jobs}
+        if not any(part.kernels for part in parts.values()):
+            raise CompileError(
+                f"{module.module.source} holds no kernel: it compiles to an empty image. A template is compiled only where it "
+                f"is named in the module's instantiate; a file of helpers can be left out by sources."
+            )
+        contents = tuple(
+            ("cubin" if target.real else "ptx", target.arch, parts[target.arch].cubin if target.real else parts[target.arch].ptx)
+            for target in module.targets
+        )
+        request = Bundle(module.module.name, contents, plan.compress)  # type: ignore[arg-type]
+        requests.append((module, parts, request, workers.submit(bundle, request)))
+    built = []
+    for module, parts, request, future in requests:
+        done = _built(module, parts, request, future.result(), plan.toolchain)
+        reporter.built(done)
+        built.append(done)
+    return tuple(built)
+
+
+def _built(
+    module: ModulePlan, parts: dict[str, Compiled], request: Bundle, bundled: Bundled, toolchain: Toolchain
+) -> BuiltModule:
+    from cuda_wheel.build import ptx
+
+    images = tuple(
+        Image(
+            kind="cubin" if target.real else "ptx",
+            target=target,
+            ptx_version=None if target.real else ptx.version(content.decode()),
+            ptx_version_compiled=None if target.real else parts[target.arch].ptx_version_compiled,
+            offset=offset,
+            size=len(content),
+            sha256=sha256(content).hexdigest(),
+            resources=parts[target.arch].resources if target.real else {},
+        )
+        for target, (_, _, content), offset in zip(module.targets, request.images, bundled.offsets, strict=True)
+    )
+    source = module.module
+    manifest = Manifest(
+        name=source.name,
+        fatbin=source.name.rpartition(".")[2] + ".fatbin",
+        fatbin_size=len(bundled.fatbin),
+        fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
+        toolchain={"nvrtc": toolchain.nvrtc, "nvjitlink": toolchain.nvjitlink, "nvfatbin": toolchain.nvfatbin},
+        sources=(source.source,),
+        options=module.options,
+        images=images,
+        kernels=_kernels(list(parts.values())),
+    )
+    return BuiltModule(source.stem, manifest, bundled.fatbin)
+
+
+def _kernels(parts: Sequence[Compiled]) -> tuple[KernelInfo, ...]:
+    expressions = {symbol: expression for part in parts for expression, symbol in part.names.items()}
+    parameters = {symbol: found for part in parts for symbol, found in part.kernels.items()}
+    return tuple(
+        KernelInfo(expressions.get(symbol) or cpp_name(symbol), symbol, found)
+        for symbol, found in sorted(parameters.items())
+    )
+
+
+def write(modules: Sequence[BuiltModule], folder: Path) -> list[Path]:
+    """Write the modules' files under `folder` and return their paths; a file is there whole or not at all."""
+    written = []
+    for module in modules:
+        for name, content in module.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.name}.{os.getpid()}")
+            try:
+                temporary.write_bytes(content)
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+            written.append(path)
+    return written

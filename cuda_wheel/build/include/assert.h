@@ -1,0 +1,10 @@
+// <assert.h> for NVRTC: assert as NVRTC predefines it, but set anew from NDEBUG at every inclusion, as C wants it.
+// No include guard, therefore.
+#undef assert
+#ifdef NDEBUG
+#define assert(...) (static_cast<void>(0))
+#else
+#define assert(...)                                                                              \
+  ((__VA_ARGS__) ? static_cast<void>(0)                                                          \
+                 : __assertfail(#__VA_ARGS__, __FILE__, __LINE__, __PRETTY_FUNCTION__, sizeof(char)))
+#endif

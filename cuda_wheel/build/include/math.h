@@ -1,0 +1,176 @@
+// <math.h> for NVRTC: constants, and overloads beside the functions that NVRTC predeclares.
+#ifndef CUDA_WHEEL_MATH_H
+#define CUDA_WHEEL_MATH_H
+
+#include "cuda_wheel_detail/infinity_macros.h"
+
+#define HUGE_VAL (__builtin_bit_cast(double, 0x7ff0000000000000LL))
+#define HUGE_VALF INFINITY
+
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+
+#ifndef FP_NAN
+#define FP_NAN 0
+#endif
+#ifndef FP_INFINITE
+#define FP_INFINITE 1
+#endif
+#ifndef FP_ZERO
+#define FP_ZERO 2
+#endif
+#ifndef FP_SUBNORMAL
+#define FP_SUBNORMAL 3
+#endif
+#ifndef FP_NORMAL
+#define FP_NORMAL 4
+#endif
+#ifndef FP_ILOGB0
+#define FP_ILOGB0 (-2147483647 - 1)
+#endif
+#ifndef FP_ILOGBNAN
+#define FP_ILOGBNAN (-2147483647 - 1)
+#endif
+
+typedef float float_t;
+typedef double double_t;
+
+// NVRTC predeclares the functions for float and double alone, so that sqrt(2) or fmax(1.0f, 2.0) is ambiguous.
+// What nvcc takes from the host's library is added here: integers and mixed arguments count as double.
+// In a namespace of its own, so that `using ::sqrt` (as libcu++ writes it) still finds NVRTC's functions alone.
+namespace cuda_wheel_detail {
+template <bool condition, class Type = double>
+struct when {};
+template <class Type>
+struct when<true, Type> { typedef Type type; };
+
+// 0: none of these; 1: converts to int by promotion; 2: a wider integer; 3: float; 4: double
+template <class Type> struct rank { static constexpr int value = 0; };
+template <> struct rank<bool> { static constexpr int value = 1; };
+template <> struct rank<char> { static constexpr int value = 1; };
+template <> struct rank<signed char> { static constexpr int value = 1; };
+template <> struct rank<unsigned char> { static constexpr int value = 1; };
+template <> struct rank<wchar_t> { static constexpr int value = 1; };
+template <> struct rank<char16_t> { static constexpr int value = 1; };
+template <> struct rank<short> { static constexpr int value = 1; };
+template <> struct rank<unsigned short> { static constexpr int value = 1; };
+template <> struct rank<int> { static constexpr int value = 1; };
+template <> struct rank<unsigned> { static constexpr int value = 2; };
+template <> struct rank<long> { static constexpr int value = 2; };
+template <> struct rank<unsigned long> { static constexpr int value = 2; };
+template <> struct rank<long long> { static constexpr int value = 2; };
+template <> struct rank<unsigned long long> { static constexpr int value = 2; };
+template <> struct rank<char32_t> { static constexpr int value = 2; };
+template <> struct rank<float> { static constexpr int value = 3; };
+template <> struct rank<double> { static constexpr int value = 4; };
+
+template <class Type>
+struct integer { static constexpr bool value = rank<Type>::value == 1 || rank<Type>::value == 2; };
+template <class A, class B>
+struct mixed {
+  static constexpr int a = rank<A>::value, b = rank<B>::value;
+  static constexpr bool value = a != 0 && b != 0 && !(a == b && a >= 3);
+};
+template <class A, class B>
+struct mixed_pow {  // pow(float, int) and pow(double, int) are NVRTC's own
+  static constexpr bool value = mixed<A, B>::value && !(rank<A>::value >= 3 && rank<B>::value == 1);
+};
+
+namespace math {
+#define CUDA_WHEEL_OF_INTEGER(result, name) \
+  template <class A>                        \
+  __host__ __device__ inline typename when<integer<A>::value, result>::type name(A a) { return ::name(static_cast<double>(a)); }
+#define CUDA_WHEEL_OF_MIXED(condition, name) \
+  template <class A, class B>                \
+  __host__ __device__ inline typename when<condition<A, B>::value>::type name(A a, B b) { return ::name(static_cast<double>(a), static_cast<double>(b)); }
+#define CUDA_WHEEL_COMPARISON(name, expression) \
+  template <class A, class B>                   \
+  __host__ __device__ inline typename when<rank<A>::value != 0 && rank<B>::value != 0, bool>::type name(A a, B b) { return expression; }
+
+CUDA_WHEEL_OF_INTEGER(double, acos)
+CUDA_WHEEL_OF_INTEGER(double, acosh)
+CUDA_WHEEL_OF_INTEGER(double, asin)
+CUDA_WHEEL_OF_INTEGER(double, asinh)
+CUDA_WHEEL_OF_INTEGER(double, atan)
+CUDA_WHEEL_OF_INTEGER(double, atanh)
+CUDA_WHEEL_OF_INTEGER(double, cbrt)
+CUDA_WHEEL_OF_INTEGER(double, ceil)
+CUDA_WHEEL_OF_INTEGER(double, cos)
+CUDA_WHEEL_OF_INTEGER(double, cosh)
+CUDA_WHEEL_OF_INTEGER(double, erf)
+CUDA_WHEEL_OF_INTEGER(double, erfc)
+CUDA_WHEEL_OF_INTEGER(double, exp)
+CUDA_WHEEL_OF_INTEGER(double, exp2)
+CUDA_WHEEL_OF_INTEGER(double, expm1)
+CUDA_WHEEL_OF_INTEGER(double, fabs)
+CUDA_WHEEL_OF_INTEGER(double, floor)
+CUDA_WHEEL_OF_INTEGER(double, lgamma)
+CUDA_WHEEL_OF_INTEGER(double, log)
+CUDA_WHEEL_OF_INTEGER(double, log10)
+CUDA_WHEEL_OF_INTEGER(double, log1p)
+CUDA_WHEEL_OF_INTEGER(double, log2)
+CUDA_WHEEL_OF_INTEGER(double, logb)
+CUDA_WHEEL_OF_INTEGER(double, nearbyint)
+CUDA_WHEEL_OF_INTEGER(double, rint)
+CUDA_WHEEL_OF_INTEGER(double, round)
+CUDA_WHEEL_OF_INTEGER(double, sin)
+CUDA_WHEEL_OF_INTEGER(double, sinh)
+CUDA_WHEEL_OF_INTEGER(double, sqrt)
+CUDA_WHEEL_OF_INTEGER(double, tan)
+CUDA_WHEEL_OF_INTEGER(double, tanh)
+CUDA_WHEEL_OF_INTEGER(double, tgamma)
+CUDA_WHEEL_OF_INTEGER(double, trunc)
+CUDA_WHEEL_OF_INTEGER(int, ilogb)
+CUDA_WHEEL_OF_INTEGER(long, lrint)
+CUDA_WHEEL_OF_INTEGER(long long, llrint)
+CUDA_WHEEL_OF_INTEGER(long, lround)
+CUDA_WHEEL_OF_INTEGER(long long, llround)
+CUDA_WHEEL_OF_INTEGER(bool, isfinite)
+CUDA_WHEEL_OF_INTEGER(bool, isinf)
+CUDA_WHEEL_OF_INTEGER(bool, isnan)
+CUDA_WHEEL_OF_INTEGER(bool, signbit)
+CUDA_WHEEL_OF_MIXED(mixed, atan2)
+CUDA_WHEEL_OF_MIXED(mixed, copysign)
+CUDA_WHEEL_OF_MIXED(mixed, fdim)
+CUDA_WHEEL_OF_MIXED(mixed, fmax)
+CUDA_WHEEL_OF_MIXED(mixed, fmin)
+CUDA_WHEEL_OF_MIXED(mixed, fmod)
+CUDA_WHEEL_OF_MIXED(mixed, hypot)
+CUDA_WHEEL_OF_MIXED(mixed, nextafter)
+CUDA_WHEEL_OF_MIXED(mixed_pow, pow)
+CUDA_WHEEL_OF_MIXED(mixed, remainder)
+CUDA_WHEEL_COMPARISON(isgreater, a > b)
+CUDA_WHEEL_COMPARISON(isgreaterequal, a >= b)
+CUDA_WHEEL_COMPARISON(isless, a < b)
+CUDA_WHEEL_COMPARISON(islessequal, a <= b)
+CUDA_WHEEL_COMPARISON(islessgreater, a < b || a > b)
+CUDA_WHEEL_COMPARISON(isunordered, a != a || b != b)
+
+#undef CUDA_WHEEL_OF_INTEGER
+#undef CUDA_WHEEL_OF_MIXED
+#undef CUDA_WHEEL_COMPARISON
+
+template <class A>
+__host__ __device__ inline typename when<(rank<A>::value >= 3), int>::type fpclassify(A a) {
+  const A smallest_normal = rank<A>::value == 3 ? static_cast<A>(1.175494351e-38F) : static_cast<A>(2.2250738585072014e-308);
+  return a != a ? FP_NAN : a == 0 ? FP_ZERO : ::isinf(a) ? FP_INFINITE : ::fabs(a) < smallest_normal ? FP_SUBNORMAL : FP_NORMAL;
+}
+template <class A>
+__host__ __device__ inline typename when<(rank<A>::value >= 3), bool>::type isnormal(A a) { return math::fpclassify(a) == FP_NORMAL; }
+}  // namespace math
+}  // namespace cuda_wheel_detail
+
+using namespace cuda_wheel_detail::math;
+
+#endif

@@ -1,0 +1,170 @@
+"""Decide which `.cu` files of a project become which modules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path, PurePosixPath
+
+from cuda_wheel.build.config import TABLE, Config, ModuleConfig, Settings
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.layout import WheelFile
+
+__all__ = ["SourceModule", "select"]
+
+
+@dataclass(frozen=True)
+class SourceModule:
+    """A module to build: its dotted name, its source as project-relative path with "/", and its settings."""
+
+    name: str
+    source: str
+    text: bytes
+    settings: ModuleConfig
+
+    @property
+    def stem(self) -> str:
+        """Its path in the wheel without suffix: "saxpy_demo/kernels/saxpy"."""
+        return self.name.replace(".", "/")
+
+
+def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[SourceModule, ...]:
+    """Return the modules of the project in `root`, whose wheel has `files`, by name.
+
+    Raises ConfigError where a source is missing, unreadable or outside the project, where a name is no module's or
+    taken twice, and where there is nothing to compile.
+    """
+    files = list(files)
+    named = {
+        os.path.relpath(file.source, root).replace(os.sep, "/"): ".".join(PurePosixPath(file.destination).with_suffix("").parts)
+        for file in files
+        if file.source.suffix == ".cu"
+    }
+    settings: dict[str, ModuleConfig] = {}
+    claimed: set[str] = set()
+    for index, table in enumerate(config.module):
+        where = f"{TABLE}.module[{index}]"
+        if table.name in settings:
+            raise ConfigError(f"{where}: a second module of the name {table.name}; every module needs its own.")
+        settings[table.name] = _with_sources(table, where, root, named)
+        claimed.update(settings[table.name].sources)
+
+    defaults = {item.name: getattr(config, item.name) for item in fields(Settings)}
+    for source in _selected(config, root, named):
+        if source in claimed:
+            continue
+        name = named[source]
+        if name in settings:
+            other = settings[name].sources[0]
+            raise ConfigError(f"{source} and {other} would both become the module {name}: rename one of them.")
+        settings[name] = ModuleConfig(**defaults, name=name, sources=(source,))
+    if not settings:
+        raise ConfigError(
+            f"there is nothing to compile: no .cu file is in the packages that go into the wheel of {root.name}. "
+            f"Put them beside the Python modules, or name them in {TABLE}.sources."
+        )
+    packages = {str(parent) for file in files for parent in PurePosixPath(file.destination).parents}
+    for module in settings.values():
+        _check_name(module.name, module.sources[0], packages)
+        _check_include_dirs(module, root)
+    return tuple(
+        SourceModule(name, module.sources[0], _read(root, module.sources[0]), module)
+        for name, module in sorted(settings.items())
+    )
+
+
+def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[str, str]) -> ModuleConfig:
+    sources = tuple(_inside(source, f"{where}.sources", root) for source in table.sources)
+    if not sources:
+        sources = tuple(source for source, name in named.items() if name == table.name)
+        if not sources:
+            raise ConfigError(
+                f"{where} names no sources, and the wheel's packages have no .cu file that is called {table.name}. "
+                "Name its sources, or correct the name."
+            )
+    for source in sources:
+        if not (root / source).is_file():
+            raise ConfigError(f"{where}.sources: there is no file {source}.")
+    if len(sources) > 1:
+        raise ConfigError(
+            f"{where} has {len(sources)} sources: linking several into one module is planned and not in this version yet. "
+            "Include the others from one of them."
+        )
+    return replace(table, sources=sources)
+
+
+def _selected(config: Config, root: Path, named: Mapping[str, str]) -> list[str]:
+    """Return the sources that need no table of their own, project-relative, in order."""
+    outside = [source for source in named if source.startswith("../") or os.path.isabs(source)]
+    if outside:
+        raise ConfigError(f"{outside[0]} goes into the wheel, but lies outside the project: copy it into {root.name}.")
+    if not config.sources:
+        return sorted(named)
+    key = f"{TABLE}.sources"
+    tables = {source for module in config.module for source in module.sources}
+    selected = set()
+    for pattern in config.sources:
+        _inside(pattern, key, root)
+        matches = [path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file()]
+        if not matches:
+            raise ConfigError(f"{key}: {pattern!r} matches no file in {root.name}.")
+        for source in matches:
+            _inside(source, key, root)
+            if source not in named and source not in tables:
+                raise ConfigError(
+                    f"{key}: {source} is in no package that goes into the wheel, so that it has no name to load it by. "
+                    f"Give it one in a [[{TABLE}.module]] table."
+                )
+            selected.add(source)
+    return sorted(selected)
+
+
+def _inside(path: str, where: str, root: Path) -> str:
+    """Return a project-relative path in its plainest form; ConfigError where it leads out of the project."""
+    plain = PurePosixPath(path.replace("\\", "/"))
+    resolved = Path(os.path.realpath(root / plain))
+    if plain.is_absolute() or Path(path).is_absolute() or ".." in plain.parts or not resolved.is_relative_to(os.path.realpath(root)):
+        raise ConfigError(f"{where}: {path} lies outside the project. Copy it into the project, so that its sdist has it too.")
+    return str(plain)
+
+
+def _check_name(name: str, source: str, packages: set[str]) -> None:
+    parts = name.split(".")
+    bad = [part for part in parts if not part.isidentifier()]
+    if bad or len(parts) < 2:
+        reason = f"{bad[0]!r} is not a Python name" if bad else "it lies in no package"
+        raise ConfigError(
+            f"{source} would become the module {name!r}, which no import system can find: {reason}. "
+            f"Rename the file, or name the module in a [[{TABLE}.module]] table."
+        )
+    if "/".join(parts[:-1]) not in packages:
+        raise ConfigError(
+            f"the module {name} would lie in the package {'.'.join(parts[:-1])}, of which nothing goes into the wheel. "
+            "Correct the name, or add the package to the wheel."
+        )
+
+
+def _check_include_dirs(module: ModuleConfig, root: Path) -> None:
+    for folder in module.include_dirs:
+        where = f"{TABLE}.include-dirs"
+        if not (root / _inside(folder, where, root)).is_dir():
+            raise ConfigError(f"{where}: there is no folder {folder} in {root.name}.")
+
+
+def _read(root: Path, source: str) -> bytes:
+    """Return the source's bytes, without the byte-order mark that NVRTC refuses."""
+    try:
+        content = (root / source).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{source} cannot be read: {error.strerror or error}.") from error
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{source}({line}) is not UTF-8: {error.reason}. Save the file as UTF-8.") from error
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise ConfigError(f"{source}({line}) holds a NUL byte, where the compiler would stop reading. Remove it.")
+    return content

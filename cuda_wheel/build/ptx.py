@@ -1,0 +1,84 @@
+"""Read and rewrite PTX text: version, kernels and their parameters, the form that nvFatbin keeps verbatim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from cuda_wheel.loader import Parameter, Version
+
+__all__ = ["compiler_release", "kernels", "normalise", "relocate_files", "set_version", "version"]
+
+_VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
+_RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
+_STRING_OR_NOISE = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*|[ \t\r]+', re.DOTALL)
+_ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>[^)]*)\))?")
+_PARAM = re.compile(
+    r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>[a-z]+\d*)"
+    r"(?P<attributes>(?:\s+\.(?!param)\w+(?:\s+\d+)?)*)"
+    r"\s+[\w$.%]+\s*(?:\[(?P<count>\d+)\])?"
+)
+_FILE = re.compile(r'^([ \t]*\.file\s+\d+\s+")([^"\n]*)(")', re.MULTILINE)
+
+
+def version(ptx: str) -> Version:
+    """Return the PTX ISA version that the text declares; ValueError where it declares none."""
+    match = _VERSION.search(ptx)
+    if match is None:
+        raise ValueError("PTX without a .version directive")
+    return int(match[1]), int(match[2])
+
+
+def set_version(ptx: str, new: Version) -> str:
+    """Return the text with its `.version` directive set to `new`."""
+    return _VERSION.sub(f".version {new[0]}.{new[1]}", ptx, count=1)
+
+
+def compiler_release(ptx: str) -> str | None:
+    """Return the exact release ("12.9.86") of the NVRTC that wrote the text, from its heading comment."""
+    match = _RELEASE.search(ptx)
+    return match and match[1]
+
+
+def normalise(ptx: str) -> str:
+    """Return the text without comments, blank lines, or more white space than tokens need.
+
+    nvFatbin drops these anyhow; a text that lacks them is kept byte for byte, so that its place in the fatbin
+    can be found.
+    """
+    text = _STRING_OR_NOISE.sub(lambda match: match[1] or " ", ptx.rstrip("\0"))
+    lines = (line.strip() for line in text.split("\n"))
+    # nvFatbin 12.9 drops the directive in the text's very first line, which would be `.version`.
+    return "\n" + "\n".join(line for line in lines if line) + "\n"
+
+
+def relocate_files(ptx: str, roots: Mapping[str, str]) -> str:
+    """Return the text with every `.file` path that lies under a key of `roots` put under its value instead."""
+
+    def relocate(match: re.Match[str]) -> str:
+        path = match[2]
+        for old in sorted(roots, key=len, reverse=True):
+            if path.startswith(old + "/"):
+                path = roots[old] + path[len(old) + 1 :]
+                break
+        return match[1] + path + match[3]
+
+    return _FILE.sub(relocate, ptx)
+
+
+def kernels(ptx: str) -> dict[str, tuple[Parameter, ...]]:
+    """Return each kernel's symbol and parameters, in the text's order."""
+    return {match[1]: _parameters(match["params"] or "") for match in _ENTRY.finditer(ptx)}
+
+
+def _parameters(text: str) -> tuple[Parameter, ...]:
+    parameters = []
+    offset = 0
+    for match in _PARAM.finditer(text):
+        width = int(re.sub(r"\D", "", match["type"]) or 8) // 8
+        size = width * int(match["count"] or 1)
+        align = int(match["align"] or width)
+        offset = -(-offset // align) * align
+        parameters.append(Parameter(match["type"], offset, size))
+        offset += size
+    return tuple(parameters)

@@ -1,0 +1,201 @@
+"""Run compiler calls in worker processes that may crash, hang or eat memory without harm to the build.
+
+Each worker is a fresh interpreter that compiles in its main thread: there NVRTC manages its own stack, which it does not
+elsewhere, and front ends of several processes run side by side, which those of several threads do not. A worker serves
+one set of compiler options only: NVRTC 13.1 to 13.4 let one program's options spoil a later program of the same process
+(https://github.com/NVIDIA/warp/issues/1944).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, TypeVar
+
+from cuda_wheel.build.errors import CompileError, ToolchainError
+
+__all__ = ["Workers", "available_cores"]
+
+T = TypeVar("T")
+
+_CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.build.workers import serve; serve({memory!r})"
+
+
+def available_cores() -> int:
+    """Return how many jobs to run at once: CUDA_WHEEL_JOBS, else the cores that this process may use."""
+    wanted = os.environ.get("CUDA_WHEEL_JOBS", "")
+    if wanted.isascii() and wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Workers:
+    """A pool of worker processes; a context manager. Workers start when first needed.
+
+    `timeout` is in seconds for one call, `memory` in bytes of address space for one worker (not on Windows).
+    """
+
+    def __init__(self, timeout: float, memory: int | None, count: int | None = None) -> None:
+        self._timeout = timeout
+        self._memory = memory
+        self._threads = ThreadPoolExecutor(count or available_cores(), thread_name_prefix="cuda-wheel")
+        self._mine = threading.local()
+        self._all: set[_Worker] = set()
+        self._closed = False
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closed = True
+        for worker in list(self._all):
+            worker.end(kill=kind is not None)
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] = ()) -> Future[T]:
+        """Return the future of `function(argument)`, called in a worker that has seen no other `flavour`.
+
+        The future raises what the function raised; CompileError where the call took too long or killed its worker.
+        """
+        return self._threads.submit(self._call, function, argument, flavour)
+
+    def _call(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...]) -> T:
+        worker: _Worker | None = getattr(self._mine, "worker", None)
+        if worker is not None and worker.flavour not in (None, flavour):
+            self._drop(worker)
+            worker = None
+        if worker is None:
+            worker = self._mine.worker = _Worker(self._memory)
+            self._all.add(worker)
+            if self._closed:
+                worker.end(kill=True)
+        worker.flavour = flavour
+        try:
+            result: T = worker.call(function, argument, self._timeout)
+            return result
+        except _Died:
+            self._drop(worker)
+            raise
+
+    def _drop(self, worker: _Worker) -> None:
+        worker.end(kill=True)
+        self._all.discard(worker)
+        self._mine.worker = None
+
+
+class _Died(CompileError):
+    """The worker ended before it answered."""
+
+
+class _Worker:
+    """The parent's end of one worker process."""
+
+    def __init__(self, memory: int | None) -> None:
+        self.flavour: tuple[str, ...] | None = None
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in `end`
+        # The child gets this process's sys.path: a build front end may have changed it since start.
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD.format(path=sys.path, memory=memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+        )
+
+    def call(self, function: Callable[[Any], Any], argument: Any, timeout: float) -> Any:
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        expired = threading.Event()
+
+        def expire() -> None:
+            expired.set()
+            process.kill()
+
+        timer = threading.Timer(timeout, expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            pickle.dump((function, argument), process.stdin)
+            process.stdin.flush()
+            good, answer = pickle.load(process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise _Died(self._obituary(timeout if expired.is_set() else None)) from error
+        finally:
+            timer.cancel()
+        if good:
+            return answer
+        raise answer
+
+    def _obituary(self, timeout: float | None) -> str:
+        if timeout is not None:
+            return f"the compiler was stopped after {timeout:g} s, the timeout of one compile job"
+        status = self._process.wait()
+        try:
+            how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+        except ValueError:
+            how = f"exit status {status}"
+        self._stderr.seek(0)
+        last_words = self._stderr.read().decode(errors="replace").strip()[-2000:]
+        return f"the compiler process died ({how})" + (f":\n{last_words}" if last_words else "")
+
+    def end(self, kill: bool) -> None:
+        if kill:
+            self._process.kill()
+        with suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._stderr.close()
+
+
+# --- the child's end ------------------------------------------------------------------------------
+
+
+def serve(memory: int | None) -> None:
+    """Answer calls from standard input on standard output until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    if memory is not None:
+        with suppress(ImportError):
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    calls = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a compiler prints must not get among the answers
+    while True:
+        try:
+            function, argument = pickle.load(calls)
+        except EOFError:
+            return
+        try:
+            answer = True, function(argument)
+        except MemoryError:
+            answer = False, CompileError(f"the compiler needed more than memory-limit ({memory} bytes)")
+        except Exception as error:
+            answer = False, _picklable(error)
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
+def _picklable(error: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return ToolchainError(f"{type(error).__name__}: {error}")
+    return error

@@ -1,0 +1,761 @@
+"""Find, choose and load the CUDA images of a wheel: manifest format, compatibility rules, loading.
+
+This file stands alone. It imports the standard library and, once a driver is really needed,
+`cuda.bindings`; a project that wants no runtime dependency can ship a copy of it. Reading order:
+errors, targets, manifest, rules (pure functions that need no GPU), loading.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NoReturn
+
+__all__ = [
+    "CudaWheelError",
+    "DriverError",
+    "Image",
+    "ImageError",
+    "Kernel",
+    "KernelInfo",
+    "Manifest",
+    "Module",
+    "NoImageError",
+    "Parameter",
+    "Rejection",
+    "Resolution",
+    "Target",
+    "UnknownKernelError",
+    "device_and_driver",
+    "device_count",
+    "load",
+    "nvjitlink_version",
+    "parse_version",
+    "ptx_isa_of_cuda",
+    "resolve",
+]
+
+FORMAT = 1
+"""The manifest format that this file writes; it reads every format up to this one."""
+
+MANIFEST_SUFFIX = ".fatbin.json"
+
+Version = tuple[int, int]
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+class CudaWheelError(Exception):
+    """Base of everything that cuda-wheel raises on purpose."""
+
+
+class ImageError(CudaWheelError):
+    """A module's manifest or images are missing, damaged or of an unknown format."""
+
+
+class NoImageError(ImageError):
+    """No image of a module suits the GPU and driver; the message lists every image and its reason."""
+
+
+class UnknownKernelError(ImageError, KeyError):
+    """A module has no kernel of the name asked for."""
+
+    __str__ = Exception.__str__  # KeyError would print the message's repr
+
+
+class DriverError(CudaWheelError):
+    """The CUDA driver is absent, sees no device, or refused a call."""
+
+
+# --- targets --------------------------------------------------------------------------------------
+
+
+def parse_version(text: str, what: str = "version") -> Version:
+    """Return (major, minor) of a dotted version such as "12.2"; later parts are ignored.
+
+    Raises ValueError where `text` is not of that form.
+    """
+    parts = text.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
+        raise ValueError(f"{what} {text!r} is not of the form MAJOR.MINOR")
+    return int(parts[0]), int(parts[1])
+
+
+@dataclass(frozen=True, order=True)
+class Target:
+    """What an image is compiled for: `sm_90a` (real: machine code) or `compute_75` (virtual: PTX).
+
+    `suffix` is "" (portable), "f" (one family) or "a" (one compute capability).
+    """
+
+    major: int
+    minor: int
+    suffix: str
+    real: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Return the target that `text` ("sm_86", "compute_100f") names; ValueError for another form."""
+        prefix, _, number = text.partition("_")
+        suffix = number[-1:] if number[-1:] in ("a", "f") else ""
+        digits = number.removesuffix(suffix)
+        if prefix not in ("sm", "compute") or not (digits.isascii() and digits.isdigit() and len(digits) > 1):
+            raise ValueError(f"{text!r} is not a target such as sm_90 or compute_90")
+        return cls(int(digits[:-1]), int(digits[-1]), suffix, prefix == "sm")
+
+    @property
+    def arch(self) -> str:
+        """The number and suffix alone: "90a"."""
+        return f"{self.major}{self.minor}{self.suffix}"
+
+    @property
+    def capability(self) -> Version:
+        return self.major, self.minor
+
+    def __str__(self) -> str:
+        return ("sm_" if self.real else "compute_") + self.arch
+
+
+# --- the manifest ---------------------------------------------------------------------------------
+
+Kind = Literal["cubin", "ptx"]
+
+
+@dataclass(frozen=True)
+class Image:
+    """One compiled form of a module. Sizes and offsets are in bytes."""
+
+    kind: Kind
+    target: Target
+    ptx_version: Version | None
+    """The PTX ISA version that the text declares; None for a cubin."""
+    ptx_version_compiled: Version | None
+    """The PTX ISA version that the compiler stamped, before lowering; None for a cubin."""
+    offset: int | None
+    """Where the image starts in the fatbin; None in a compressed fatbin, where it cannot be cut out."""
+    size: int
+    sha256: str
+    resources: Mapping[str, Mapping[str, int]]
+    """Per kernel symbol what the assembler reported: registers, and bytes of memory. Empty for PTX."""
+
+    def __str__(self) -> str:
+        version = "" if self.ptx_version is None else f" (PTX {_dotted(self.ptx_version)})"
+        return f"{self.kind} {self.target}{version}"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One kernel parameter as PTX declares it: its PTX type ("u64", "f32", "b8" for a struct), offset
+    and size in bytes."""
+
+    type: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """A kernel as the manifest knows it: its C++ name or name expression, and its symbol in the images."""
+
+    name: str
+    symbol: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything the loader may know of a module without opening its fatbin."""
+
+    name: str
+    fatbin: str
+    """File name of the fatbin, in the manifest's own folder."""
+    fatbin_size: int
+    fatbin_sha256: str
+    toolchain: Mapping[str, str]
+    """Versions of the compilers: "nvrtc" (MAJOR.MINOR.BUILD), "nvjitlink" and "nvfatbin" (MAJOR.MINOR)."""
+    sources: tuple[str, ...]
+    options: tuple[str, ...]
+    images: tuple[Image, ...]
+    kernels: tuple[KernelInfo, ...]
+
+    @property
+    def cuda(self) -> Version:
+        """The CUDA release of the compiler that made the images."""
+        return parse_version(self.toolchain["nvrtc"])
+
+    def to_json(self) -> str:
+        """Return the manifest file's text: the same manifest gives the same text, everywhere."""
+        document = asdict(self) | {"format": FORMAT}
+        document["fatbin"] = {"file": self.fatbin, "size": self.fatbin_size, "sha256": self.fatbin_sha256}
+        del document["fatbin_size"], document["fatbin_sha256"]
+        document["images"] = [image_to_json(image) for image in self.images]
+        return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str) -> Manifest:
+        """Return the manifest that `text` holds. `where` names its file in messages.
+
+        Raises ImageError where the text is not a manifest of a format that this version reads.
+        """
+        try:
+            document = json.loads(text)
+            form = document["format"]
+            if type(form) is int and form > FORMAT:
+                raise ImageError(
+                    f"{where} was made by a newer cuda-wheel (format {form}); this one reads up to {FORMAT}. "
+                    "Upgrade cuda-wheel to load it."
+                )
+            if form != FORMAT:
+                raise ValueError(f"format {form!r}")
+            manifest = _manifest_of(document)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise ImageError(f"{where} is not a cuda-wheel manifest: {type(error).__name__}: {error}") from error
+        return manifest
+
+
+def image_to_json(image: Image) -> dict[str, Any]:
+    """Return the image as the JSON object that manifests and `cuda-wheel inspect --json` hold."""
+    return {
+        "kind": image.kind,
+        "target": str(image.target),
+        "ptx_version": image.ptx_version and _dotted(image.ptx_version),
+        "ptx_version_compiled": image.ptx_version_compiled and _dotted(image.ptx_version_compiled),
+        "offset": image.offset,
+        "size": image.size,
+        "sha256": image.sha256,
+        "resources": {symbol: dict(figures) for symbol, figures in image.resources.items()},
+    }
+
+
+def _manifest_of(document: dict[str, Any]) -> Manifest:
+    def text(value: object) -> str:
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"{value!r} is not a text")
+        return value
+
+    def count(value: object) -> int:
+        if type(value) is not int or not 0 <= value < 1 << 48:
+            raise ValueError(f"{value!r} is not a size")
+        return value
+
+    def version(value: object) -> Version | None:
+        return None if value is None else parse_version(text(value))
+
+    def image(item: dict[str, Any]) -> Image:
+        kind: Kind = item["kind"]
+        target = Target.parse(text(item["target"]))
+        if kind not in ("cubin", "ptx") or target.real != (kind == "cubin"):
+            raise ValueError(f"a {kind!r} image for {target}")
+        offset = None if item["offset"] is None else count(item["offset"])
+        found = Image(
+            kind=kind,
+            target=target,
+            ptx_version=version(item["ptx_version"]),
+            ptx_version_compiled=version(item["ptx_version_compiled"]),
+            offset=offset,
+            size=count(item["size"]),
+            sha256=text(item["sha256"]),
+            resources={
+                text(symbol): {text(key): count(value) for key, value in figures.items()}
+                for symbol, figures in item["resources"].items()
+            },
+        )
+        if (found.ptx_version is None) != (kind == "cubin"):
+            raise ValueError(f"{found} with PTX version {found.ptx_version}")
+        if offset is not None and offset + found.size > fatbin_size:
+            raise ValueError(f"{found} reaches beyond the fatbin's {fatbin_size} bytes")
+        return found
+
+    def kernel(item: dict[str, Any]) -> KernelInfo:
+        return KernelInfo(
+            name=text(item["name"]),
+            symbol=text(item["symbol"]),
+            parameters=tuple(
+                Parameter(text(p["type"]), count(p["offset"]), count(p["size"])) for p in item["parameters"]
+            ),
+        )
+
+    fatbin = text(document["fatbin"]["file"])
+    if fatbin != os.path.basename(fatbin) or "\\" in fatbin or "\0" in fatbin:
+        raise ValueError(f"fatbin file {fatbin!r} is not a plain file name")
+    fatbin_size = count(document["fatbin"]["size"])
+    toolchain = {text(key): text(value) for key, value in document["toolchain"].items()}
+    parse_version(toolchain["nvrtc"])
+    return Manifest(
+        name=text(document["name"]),
+        fatbin=fatbin,
+        fatbin_size=fatbin_size,
+        fatbin_sha256=text(document["fatbin"]["sha256"]),
+        toolchain=toolchain,
+        sources=tuple(map(text, document["sources"])),
+        options=tuple(map(text, document["options"])),
+        images=tuple(map(image, document["images"])),
+        kernels=tuple(map(kernel, document["kernels"])),
+    )
+
+
+def _dotted(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+# --- the rules ------------------------------------------------------------------------------------
+
+PTX_ISA_OF_CUDA: dict[Version, Version] = {
+    (10, 0): (6, 3), (10, 1): (6, 4), (10, 2): (6, 5),
+    (11, 0): (7, 0), (11, 1): (7, 1), (11, 2): (7, 2), (11, 3): (7, 3), (11, 4): (7, 4),
+    (11, 5): (7, 5), (11, 6): (7, 6), (11, 7): (7, 7), (11, 8): (7, 8),
+    (12, 0): (8, 0), (12, 1): (8, 1), (12, 2): (8, 2), (12, 3): (8, 3), (12, 4): (8, 4),
+    (12, 5): (8, 5), (12, 6): (8, 5), (12, 7): (8, 6), (12, 8): (8, 7), (12, 9): (8, 8),
+    (13, 0): (9, 0), (13, 1): (9, 1), (13, 2): (9, 2), (13, 3): (9, 3), (13, 4): (9, 4), (13, 5): (9, 5),
+}  # fmt: skip
+"""The newest PTX ISA version that each CUDA release reads. Source: PTX ISA, "Release Notes"."""
+
+TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
+"""Integrated GPUs. Cubins are not compatible between them and others, nor among their own minor versions.
+Source: CUDA C++ Programming Guide, "Binary Compatibility", note on Tegra."""
+
+How = Literal["native", "jit", "link"]
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """An image that a GPU and driver cannot use, and why."""
+
+    image: Image
+    reason: str
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What `resolve` found: the chosen image and how it gets onto the GPU, or None; and all others' reasons.
+
+    `how`: "native" (machine code), "jit" (the driver compiles the PTX), "link" (nvJitLink compiles it,
+    because the driver is too old to read it).
+    """
+
+    image: Image | None
+    how: How | None
+    rejected: tuple[Rejection, ...]
+
+
+def ptx_isa_of_cuda(cuda: Version) -> Version:
+    """Return the newest PTX ISA version that a driver or nvJitLink of CUDA release `cuda` reads.
+
+    For a release newer than the table, the newest version known: too low is safe, too high is not.
+    """
+    known = [release for release in PTX_ISA_OF_CUDA if release <= cuda]
+    return PTX_ISA_OF_CUDA[max(known)] if known else (0, 0)
+
+
+def unsupported(image: Image, capability: Version) -> str | None:
+    """Return why a GPU of compute capability `capability` cannot run `image`, whatever the driver; else None.
+
+    Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
+    architecture-specific and family-specific features under "Compute Capabilities".
+    """
+    target, device = image.target, _dotted(capability)
+    same_family = target.major == capability[0] and capability[1] >= target.minor
+    if target.suffix == "a":
+        return None if capability == target.capability else f"is for compute capability {_dotted(target.capability)} only"
+    if target.suffix == "f":
+        return None if same_family else f"is for the family of {_dotted(target.capability)}, the GPU is {device}"
+    if not target.real:
+        return None if capability >= target.capability else f"needs compute capability {_dotted(target.capability)}"
+    if target.major != capability[0]:
+        return f"is machine code for {target.major}.x, the GPU is {device}"
+    if TEGRA & {capability, target.capability}:
+        return None if capability == target.capability else f"has no binary compatibility with Tegra ({device})"
+    return None if same_family else f"needs compute capability {_dotted(target.capability)}, the GPU is {device}"
+
+
+def resolve(
+    manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None
+) -> Resolution:
+    """Choose the image for a GPU of compute capability `capability` under a driver of CUDA version `driver`.
+
+    `nvjitlink` is the version of an installed nvJitLink, which turns PTX that is too new for the driver into
+    machine code; None without one. Best first: the most specific cubin of the nearest compute capability,
+    then the highest PTX that the driver reads, then the highest that nvJitLink reads.
+    """
+    candidates: list[tuple[tuple[int, Version, int], Image, How]] = []
+    rejected = []
+    for image in manifest.images:
+        how, reason = _way(image, manifest.cuda, capability, driver, nvjitlink)
+        if how is None:
+            rejected.append(Rejection(image, reason))
+        else:
+            rank = ("link", "jit", "native").index(how), image.target.capability, " fa".index(image.target.suffix or " ")
+            candidates.append((rank, image, how))
+    if not candidates:
+        return Resolution(None, None, tuple(rejected))
+    _, best, how = max(candidates, key=lambda candidate: candidate[0])
+    rejected += [Rejection(image, f"{best} suits better") for _, image, _ in candidates if image is not best]
+    return Resolution(best, how, tuple(rejected))
+
+
+def _way(
+    image: Image, cuda: Version, capability: Version, driver: Version, nvjitlink: Version | None
+) -> tuple[How | None, str]:
+    reason = unsupported(image, capability)
+    if reason:
+        return None, reason
+    if image.ptx_version is None:
+        # Source: CUDA Compatibility, "Minor Version Compatibility": machine code of any release of a major
+        # version runs on any driver of that major version or a later one.
+        if driver[0] >= cuda[0]:
+            return "native", ""
+        return None, f"needs a driver for CUDA {cuda[0]}.0 or later, the driver is for {_dotted(driver)}"
+    if image.ptx_version <= ptx_isa_of_cuda(driver):
+        return "jit", ""
+    needs = f"PTX {_dotted(image.ptx_version)} needs a driver for CUDA {_first_cuda_reading(image.ptx_version)}"
+    if nvjitlink is None:
+        return None, f"{needs} (this one is for {_dotted(driver)}), or nvJitLink"
+    if image.ptx_version > ptx_isa_of_cuda(nvjitlink):
+        return None, f"{needs} (this one is for {_dotted(driver)}), and nvJitLink {_dotted(nvjitlink)} is too old too"
+    if nvjitlink[0] > driver[0]:
+        return None, f"{needs}, and what nvJitLink {_dotted(nvjitlink)} makes needs one for CUDA {nvjitlink[0]}.0"
+    return "link", ""
+
+
+def _first_cuda_reading(ptx_version: Version) -> str:
+    known = [cuda for cuda, isa in PTX_ISA_OF_CUDA.items() if isa >= ptx_version]
+    return f"{_dotted(min(known))} or later" if known else f"later than {_dotted(max(PTX_ISA_OF_CUDA))}"
+
+
+def no_image_message(
+    manifest: Manifest, resolution: Resolution, capability: Version, driver: Version
+) -> str:
+    """Return the text of NoImageError: the device, the driver, every image with its reason, and what would help."""
+    images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
+    runnable = any(unsupported(image, capability) is None for image in manifest.images)
+    if runnable:
+        help_ = "Update the NVIDIA driver, or install nvJitLink (cuda-wheel[cu12] or cuda-wheel[cu13])."
+    else:
+        arch = f"{capability[0]}{capability[1]}"
+        help_ = f'The wheel\'s maker can add "{arch}-real", or a lower "-virtual" target, to architectures.'
+    return (
+        f"{manifest.name} has no image for a GPU of compute capability {_dotted(capability)} "
+        f"with a driver for CUDA {_dotted(driver)}.{images or ' It has no images at all.'}\n{help_}"
+    )
+
+
+# --- loading --------------------------------------------------------------------------------------
+
+
+class Kernel:
+    """A kernel of a loaded module.
+
+    `handle` is the address of the CUkernel, which `cuda.core.Kernel.from_handle`, ctypes and the driver API
+    take; it is good on every device and lives as long as the process.
+    """
+
+    __slots__ = ("handle", "info", "module")
+
+    def __init__(self, module: Module, info: KernelInfo, handle: int) -> None:
+        self.module = module
+        self.info = info
+        self.handle = handle
+
+    @property
+    def name(self) -> str:
+        """The kernel's C++ name, or the name expression that instantiated it."""
+        return self.info.name
+
+    @property
+    def symbol(self) -> str:
+        """The kernel's name in the image: the mangled one, unless it is `extern "C"`."""
+        return self.info.symbol
+
+    def __int__(self) -> int:
+        return self.handle
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name!r} of {self.module.name}>"
+
+
+class Module(Mapping[str, Kernel]):
+    """A loaded module: a mapping from kernel names to kernels. `load` makes it.
+
+    `image` and `how` say which image was chosen and how it got onto the GPU; `handle` is the address of the
+    CUlibrary.
+    """
+
+    def __init__(self, manifest: Manifest, image: Image, how: How, handle: int) -> None:
+        self.manifest = manifest
+        self.image = image
+        self.how = how
+        self.handle = handle
+        self._kernels: dict[str, Kernel] = {}
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    def __getitem__(self, name: str) -> Kernel:
+        """Return the kernel of a C++ name, name expression or symbol.
+
+        Raises UnknownKernelError where there is none or the name is ambiguous, DriverError where the driver
+        cannot compile the module.
+        """
+        kernel = self._kernels.get(name)
+        if kernel is None:
+            kernel = self._kernels[name] = self._find(name)
+        return kernel
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.manifest.kernels)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels' names; the symbol stands for a name that several kernels share."""
+        names = [info.name for info in self.manifest.kernels]
+        return tuple(
+            info.symbol if names.count(info.name) > 1 else info.name for info in self.manifest.kernels
+        )
+
+    def _find(self, name: str) -> Kernel:
+        infos = self.manifest.kernels
+        wanted = "".join(name.split())
+        found = [info for info in infos if info.symbol == name] or [
+            info for info in infos if "".join(info.name.split()) == wanted
+        ]
+        if len(found) == 1:
+            driver = _driver()
+            handle = _check(driver.cuLibraryGetKernel(self.handle, found[0].symbol.encode()), f"loading {self!r}")
+            return Kernel(self, found[0], int(handle))
+        if found:
+            symbols = ", ".join(info.symbol for info in found)
+            raise UnknownKernelError(f"{self.name} has several kernels {name!r}; ask by symbol: {symbols}")
+        import difflib
+
+        near = difflib.get_close_matches(name, self.kernels, n=3) or self.kernels[:8]
+        raise UnknownKernelError(f"{self.name} has no kernel {name!r}; did you mean {', '.join(near)}?")
+
+    def __repr__(self) -> str:
+        return f"<Module {self.name}: {len(self)} kernels, {self.image}, {self.how}>"
+
+
+_modules: dict[tuple[str, Image], Module] = {}
+_lock = threading.Lock()
+
+
+def load(name: str, *, device: int | None = None) -> Module:
+    """Return the module of the dotted name `name`, loaded for a GPU of this machine.
+
+    The GPU is number `device`, else the current context's, else number 0. A module loads once per process and
+    image, however often this is called; no context is made, entered or left.
+
+    Raises ImageError where the module is not installed or damaged, NoImageError where no image suits the GPU
+    and driver, DriverError where there is no usable driver.
+    """
+    location = _Location.find(name)
+    manifest = Manifest.from_json(location.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), location.where)
+    if manifest.name != name:
+        raise ImageError(f"{location.where} is the manifest of {manifest.name!r}, not of {name!r}")
+    capability, driver_version = device_and_driver(device)
+    resolution = resolve(manifest, capability, driver_version)
+    if resolution.image is None:
+        # Only now look for nvJitLink: nearly nobody needs it, and finding it is not free.
+        resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
+    if resolution.image is None or resolution.how is None:
+        raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
+    with _lock:
+        module = _modules.get((name, resolution.image))
+        if module is None:
+            code = _read_image(location, manifest, resolution.image)
+            if resolution.how == "link":
+                code = _assemble(code, resolution.image, capability, name)
+            driver = _driver()
+            result = driver.cuLibraryLoadData(code, [], [], 0, [], [], 0)
+            handle = _check(result, f"loading {name}, {resolution.image}")
+            module = Module(manifest, resolution.image, resolution.how, int(handle))
+            _modules[name, resolution.image] = module
+    return module
+
+
+class _Location:
+    """The folder of an installed package, on disk or wherever its importer keeps it."""
+
+    def __init__(self, package: str, folder: str | None, where: str) -> None:
+        self.package = package
+        self.folder = folder
+        self.where = where
+
+    @classmethod
+    def find(cls, name: str) -> _Location:
+        package, _, stem = name.rpartition(".")
+        if not package or not all(part.isidentifier() for part in name.split(".")):
+            raise ImageError(f"{name!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
+        folders = _package_folders(package)
+        for folder in folders:
+            path = os.path.join(folder, stem + MANIFEST_SUFFIX)
+            if os.path.isfile(path):
+                return cls(package, folder, path)
+        if not all(map(os.path.isdir, folders)):  # a zip, or an importer without files
+            from importlib.resources import files
+
+            resource = files(package).joinpath(stem + MANIFEST_SUFFIX)
+            if resource.is_file():
+                return cls(package, None, str(resource))
+        _raise_not_found(name, stem, folders)
+
+    def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
+        try:
+            if self.folder is None:
+                from importlib.resources import files
+
+                content = files(self.package).joinpath(file).read_bytes()
+                return content[offset:] if size is None else content[offset : offset + size]
+            with open(os.path.join(self.folder, file), "rb") as stream:
+                stream.seek(offset)
+                return stream.read(-1 if size is None else size)
+        except OSError as error:
+            raise ImageError(f"{file} beside {self.where} cannot be read: {error}") from error
+
+
+def _package_folders(package: str) -> list[str]:
+    module = sys.modules.get(package)  # its __init__ may be running, so that find_spec would refuse
+    if module is None:
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError as error:
+            raise ImageError(f"package {package!r} is not installed: {error}") from error
+        locations = None if spec is None else spec.submodule_search_locations
+    else:
+        locations = getattr(module, "__path__", None)
+    if locations is None:
+        raise ImageError(f"{package!r} is not an installed package, so that it can hold no images")
+    return list(locations)
+
+
+def _raise_not_found(name: str, stem: str, folders: list[str]) -> NoReturn:
+    looked = ", ".join(os.path.join(folder, stem + MANIFEST_SUFFIX) for folder in folders)
+    message = f"{name} has no images here: looked for {looked}."
+    if any(os.path.isfile(os.path.join(folder, stem + ".cu")) for folder in folders):
+        message += (
+            f" {stem}.cu is there, but was not compiled: build and install the project's wheel, "
+            "and check that its build runs the cuda hook."
+        )
+    raise ImageError(message)
+
+
+def _read_image(location: _Location, manifest: Manifest, image: Image) -> bytes:
+    """Return the bytes for the driver: the image's own, or the whole fatbin where it is compressed."""
+    if image.offset is None:
+        start, size, expected = 0, manifest.fatbin_size, manifest.fatbin_sha256
+    else:
+        start, size, expected = image.offset, image.size, image.sha256
+    content = location.read(manifest.fatbin, start, size)
+    from hashlib import sha256
+
+    if sha256(content).hexdigest() != expected:
+        raise ImageError(
+            f"{manifest.fatbin} beside {location.where} is damaged: {image} does not have the SHA-256 that the "
+            f"manifest names. Reinstall the package that holds {manifest.name}."
+        )
+    # The driver reads PTX up to a NUL, which the image itself does not carry.
+    return content + b"\0" if image.kind == "ptx" and image.offset is not None else content
+
+
+def device_and_driver(device: int | None = None) -> tuple[Version, Version]:
+    """Return the compute capability of a GPU and the CUDA version of the driver, both (major, minor).
+
+    The GPU is number `device`, else the current context's, else number 0. Raises DriverError.
+    """
+    driver = _driver()
+    if device is not None:
+        handle = _check(driver.cuDeviceGet(device), f"asking for device {device}")
+    else:
+        current = driver.cuCtxGetDevice()
+        without_context = int(current[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
+        handle = _check(driver.cuDeviceGet(0) if without_context else current, "asking for the device")
+    attribute = driver.CUdevice_attribute
+    major, minor = (
+        _check(driver.cuDeviceGetAttribute(which, handle), "asking for the compute capability")
+        for which in (
+            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        )
+    )
+    version = _check(driver.cuDriverGetVersion(), "asking for the driver's version")
+    return (major, minor), (version // 1000, version % 1000 // 10)
+
+
+def device_count() -> int:
+    """Return how many GPUs the driver sees, at least one; raises DriverError."""
+    return int(_check(_driver().cuDeviceGetCount(), "counting the devices"))
+
+
+_bindings: Any = None
+
+
+def _driver() -> Any:
+    """Return `cuda.bindings.driver`, initialised."""
+    global _bindings
+    if _bindings is None:
+        try:
+            from cuda.bindings import driver
+        except ImportError as error:
+            raise DriverError(f"cuda-bindings is not installed or broken ({error}): pip install cuda-bindings") from error
+        try:
+            result = driver.cuInit(0)
+        except RuntimeError as error:  # cuda.bindings found no driver library
+            raise DriverError(f"no NVIDIA driver is installed here: {str(error).splitlines()[0]}") from error
+        if int(result[0]) == int(driver.CUresult.CUDA_ERROR_NO_DEVICE):
+            visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+            hidden = "" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})"
+            raise DriverError(f"the NVIDIA driver is installed, but sees no GPU{hidden}")
+        _check(result, "initialising the driver", driver)
+        _bindings = driver
+    return _bindings
+
+
+def _check(result: tuple[Any, ...], doing: str, driver: Any = None) -> Any:
+    """Return the value of a driver call's result; raise DriverError where it failed."""
+    if int(result[0]) == 0:
+        return result[1] if len(result) > 1 else None
+    driver = driver or _bindings
+    text = driver.cuGetErrorString(result[0])[1]
+    explanation = text.decode() if isinstance(text, bytes) else "no explanation"
+    raise DriverError(f"{doing}: the driver answered {result[0].name} ({int(result[0])}): {explanation}")
+
+
+def nvjitlink_version() -> Version | None:
+    """Return the version of the nvJitLink that is installed here, or None."""
+    try:
+        from cuda.bindings import nvjitlink
+
+        version: tuple[int, int] = nvjitlink.version()
+    except (ImportError, RuntimeError):  # no binding, or no library behind it
+        return None
+    return version
+
+
+def _assemble(ptx: bytes, image: Image, capability: Version, name: str) -> bytes:
+    """Return the cubin that nvJitLink makes of the PTX `image` for a GPU of compute capability `capability`."""
+    from cuda.bindings import nvjitlink
+
+    options = [f"-arch=sm_{capability[0]}{capability[1]}{image.target.suffix}"]
+    handle = nvjitlink.create(len(options), options)
+    try:
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, ptx, len(ptx), "module.ptx")
+        nvjitlink.complete(handle)
+        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, cubin)
+    except nvjitlink.nvJitLinkError as error:
+        log = bytearray(nvjitlink.get_error_log_size(handle))
+        nvjitlink.get_error_log(handle, log)
+        text = log.rstrip(b"\0").decode(errors="replace")
+        raise ImageError(f"nvJitLink cannot assemble {name}, {image}: {text or error}") from error
+    finally:
+        nvjitlink.destroy(handle)
+    return bytes(cubin)

@@ -1,0 +1,1 @@
+"""hatchling's side of cuda-wheel: the build hook `cuda`, and what hatchling puts into a wheel."""

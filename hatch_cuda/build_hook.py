@@ -1,0 +1,77 @@
+"""The build hook `cuda`: compiles a project's `.cu` files into its wheel."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+__all__ = ["CudaBuildHook"]
+
+HATCHLING_KEYS = {"dependencies", "require-runtime-dependencies", "require-runtime-features", "enable-by-default"}
+"""What hatchling itself reads in every hook's table."""
+
+
+class CudaBuildHook(BuildHookInterface[Any]):
+    """Puts each module's fatbin and manifest into a standard wheel, and takes its sources out.
+
+    An sdist is left as it is, and an editable install gets nothing: its modules compile when they are loaded.
+    """
+
+    PLUGIN_NAME = "cuda"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if self.target_name != "wheel" or version == "editable":
+            return
+        from cuda_wheel.loader import CudaWheelError
+
+        try:
+            self._build(build_data)
+        except CudaWheelError as error:
+            self._clean_up()
+            self.app.abort(f"cuda-wheel: {error}")
+        except BaseException:
+            self._clean_up()
+            raise
+
+    def _build(self, build_data: dict[str, Any]) -> None:
+        from cuda_wheel.build import ConfigError, build_modules, read_config, write
+        from cuda_wheel.progress import ProgressReporter
+        from hatch_cuda.layout import wheel_files
+
+        misplaced = sorted(set(self.config) - HATCHLING_KEYS)
+        if misplaced:
+            raise ConfigError(
+                f"the table of the hook cuda takes no options of its own: move {', '.join(misplaced)} to [tool.cuda-wheel]."
+            )
+        root = Path(self.root)
+        config = read_config(root, os.environ)
+        files = wheel_files(root)
+        with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
+            modules = build_modules(root, config, files, reporter)
+        # Outside the project, so that the source tree stays as it is, and file by file: hatchling takes a folder that
+        # merges with a package for a second copy of its files.
+        self._folder = tempfile.TemporaryDirectory(prefix="cuda-wheel-")
+        folder = Path(self._folder.name)
+        for path in write(modules, folder):
+            build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
+        if config.exclude_sources:
+            self._exclude("*.cu", "*.cuh")
+
+    def _exclude(self, *patterns: str) -> None:
+        target = self.build_config.target_config
+        # A target's own list replaces the common one, so the common one has to go along.
+        present = target.get("exclude", self.build_config.build_config.get("exclude", []))
+        target["exclude"] = [*present, *patterns]
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None

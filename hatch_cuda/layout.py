@@ -1,0 +1,20 @@
+"""What hatchling puts into a project's wheel, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hatchling.builders.wheel import WheelBuilder
+
+from cuda_wheel.build import ConfigError, WheelFile
+
+__all__ = ["wheel_files"]
+
+
+def wheel_files(root: Path) -> list[WheelFile]:
+    """Return the files that hatchling selects for the wheel of the project in `root`, before any hook ran."""
+    try:
+        included = list(WheelBuilder(str(root)).recurse_included_files())
+    except (ValueError, TypeError, OSError) as error:
+        raise ConfigError(f"hatchling cannot tell the files of {root.name}: {error}") from error
+    return [WheelFile(Path(file.path), file.distribution_path.replace("\\", "/")) for file in included]
