@@ -53,7 +53,7 @@ def settle(
             targets |= _parse(entry, where)
     if not targets:
         raise ConfigError(f"{where} is empty, so that there is nothing to compile for. {HELP}")
-    for target in targets:
+    for target in sorted(targets):
         _check(target, known, where, compiler)
     if not any(target.real for target in targets):
         raise ConfigError(

@@ -192,7 +192,7 @@ def compile_job(job: Job) -> Compiled:
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
             raise ConfigError(f"{job.source}: NVRTC refuses an option: {log.strip()}")
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(_without_noise(log) or result.name)
+            raise CompileError(_without_noise(log, job.include_dirs) or result.name)
         names = {
             expression: _value(nvrtc.nvrtcGetLoweredName(program, expression.encode())).decode()
             for expression in job.instantiate
@@ -208,7 +208,7 @@ def compile_job(job: Job) -> Compiled:
         if job.cubin:
             cubin, figures = assemble(text, job.arch, ("-lineinfo", "-Xptxas=-v"))
     text = ptx.normalise(text)
-    lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, assemble) if job.ptx else None
+    lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
     return Compiled(
         cubin=cubin,
         ptx=lowered and lowered.encode(),
@@ -216,8 +216,13 @@ def compile_job(job: Job) -> Compiled:
         kernels=ptx.kernels(text),
         resources=_resources(figures),
         names=names,
-        log=_without_noise(log),
+        log=_without_noise(log, job.include_dirs),
     )
+
+
+def _machine_code(text: str, arch: str) -> bytes:
+    # Debug information would hold a copy of the text, its version included.
+    return assemble(text, arch, ("-Xptxas=--suppress-debug-info",))[0]
 
 
 def assemble(text: str, arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
@@ -266,14 +271,27 @@ def _resources(log: str) -> dict[str, dict[str, int]]:
     return resources
 
 
-_NOISE = ("ptxas info", "ptxas         .", "nvrtc: warning: Architectures prior to")
-"""How lines begin that tell nobody anything: figures that are read elsewhere, and that old targets, which somebody asked
-for by name, are old."""
+_NOISE = ("ptxas info", "ptxas         .", "nvrtc: warning: Architectures prior to", "Remark: The warnings can be suppressed")
+"""How lines begin that tell nobody anything: figures that are read elsewhere; that old targets, which somebody asked for
+by name, are old; and an option that is not ours."""
+
+_DIAGNOSTIC = re.compile(r"(?P<file>\S.*?)\(\d+\): (?P<severity>warning|remark|error|catastrophic error)\b")
 
 
-def _without_noise(log: str) -> str:
-    lines = (line for line in log.rstrip("\0 \n").splitlines() if not line.startswith(_NOISE))
-    return "\n".join(lines).strip("\n")
+def _without_noise(log: str, include_dirs: Sequence[str]) -> str:
+    """Return a log without figures, and without warnings about headers that are not the project's.
+
+    Every other compiler keeps quiet about system headers; NVRTC has no way to say that a header is one.
+    """
+    systems = tuple(folder for folder in include_dirs if os.path.isabs(folder))
+    kept = []
+    quiet = False
+    for line in log.rstrip("\0 \n").splitlines():
+        if match := _DIAGNOSTIC.match(line):
+            quiet = match["severity"] in ("warning", "remark") and match["file"].startswith(systems)
+        if not quiet and not line.startswith(_NOISE):
+            kept.append(line)
+    return "\n".join(kept).strip("\n")
 
 
 # --- bundling -------------------------------------------------------------------------------------
@@ -318,9 +336,9 @@ def _value(result: tuple[Any, ...]) -> Any:
 
 
 def _output(size: Any, get: Any, program: Any) -> bytes:
-    buffer = b"\0" * _value(size(program))
+    buffer = bytearray(_value(size(program)))  # never bytes: Python shares short ones, and NVRTC writes into them
     _value(get(program, buffer))
-    return buffer
+    return bytes(buffer)
 
 
 def _text(log: bytearray) -> str:

@@ -263,7 +263,7 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
     parsed = {}
     for key, value in table.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(key, known, n=1)
             guess = f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."
             raise ConfigError(f'{where} has no key "{key}": {guess}')
         parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")

@@ -15,7 +15,8 @@ from cuda_wheel.loader import PTX_ISA_OF_CUDA, Version, parse_version
 
 __all__ = ["lower"]
 
-Assemble = Callable[[str, str], tuple[bytes, str]]
+Assemble = Callable[[str, str], bytes]
+"""Returns the machine code of a PTX text for an architecture; raises CompileError with the assembler's words."""
 
 _REQUIRED = re.compile(r"requires PTX ISA \.version (\d+)\.(\d+)")
 
@@ -39,7 +40,7 @@ def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) ->
     compiled = ptx.version(text)
     if wanted == "as-compiled":
         return text
-    reference, _ = assemble(text, arch)
+    reference = assemble(text, arch)
     if wanted != "auto":
         return _exactly(text, parse_version(wanted), reference, arch, source, assemble)
     floor = max(FIRST_PTX_ISA.get(arch, OLDEST), OLDEST)
@@ -48,7 +49,7 @@ def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) ->
             continue
         lowered = ptx.set_version(text, candidate)
         try:
-            if assemble(lowered, arch)[0] == reference:
+            if assemble(lowered, arch) == reference:
                 return lowered
         except CompileError as error:
             # The assembler names the version that each refused instruction needs: skip straight to the highest.
@@ -66,7 +67,7 @@ def _exactly(
     rewritten = ptx.set_version(text, version)
     label = f"ptx-version {version[0]}.{version[1]} does not suit {source} for compute_{arch}"
     try:
-        assembled, _ = assemble(rewritten, arch)
+        assembled = assemble(rewritten, arch)
     except CompileError as error:
         raise ConfigError(f'{label}; "auto" finds the lowest that does. The assembler says: {error}') from error
     if assembled != reference:

@@ -61,9 +61,12 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closed = True
-        for worker in list(self._all):
-            worker.end(kill=kind is not None)
+        if kind is not None:  # nobody waits for the calls under way
+            for worker in list(self._all):
+                worker.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self._all:
+            worker.end()
 
     def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] = ()) -> Future[T]:
         """Return the future of `function(argument)`, called in a worker that has seen no other `flavour`.
@@ -81,7 +84,7 @@ class Workers:
             worker = self._mine.worker = _Worker(self._memory)
             self._all.add(worker)
             if self._closed:
-                worker.end(kill=True)
+                worker.kill()
         worker.flavour = flavour
         try:
             result: T = worker.call(function, argument, self._timeout)
@@ -91,7 +94,8 @@ class Workers:
             raise
 
     def _drop(self, worker: _Worker) -> None:
-        worker.end(kill=True)
+        worker.kill()
+        worker.end()
         self._all.discard(worker)
         self._mine.worker = None
 
@@ -150,17 +154,20 @@ class _Worker:
         last_words = self._stderr.read().decode(errors="replace").strip()[-2000:]
         return f"the compiler process died ({how})" + (f":\n{last_words}" if last_words else "")
 
-    def end(self, kill: bool) -> None:
-        if kill:
-            self._process.kill()
+    def kill(self) -> None:
+        self._process.kill()
+
+    def end(self) -> None:
+        """Let the process end and free what belongs to it."""
+        assert self._process.stdin is not None and self._process.stdout is not None
         with suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+            self._process.stdin.close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._process.stdout.close()
         self._stderr.close()
 
 

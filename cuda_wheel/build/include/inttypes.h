@@ -83,20 +83,12 @@
 #define PRIXFAST64 "llX"
 #define PRIXMAX "llX"
 #define PRIXPTR "llX"
-#ifdef CUDA_WHEEL_FAST16_IS_32
+// int_fast16_t has 16 or 32 bits; printf gets an int of either.
 #define PRIdFAST16 "d"
 #define PRIiFAST16 "i"
 #define PRIoFAST16 "o"
 #define PRIuFAST16 "u"
 #define PRIxFAST16 "x"
 #define PRIXFAST16 "X"
-#else
-#define PRIdFAST16 "hd"
-#define PRIiFAST16 "hi"
-#define PRIoFAST16 "ho"
-#define PRIuFAST16 "hu"
-#define PRIxFAST16 "hx"
-#define PRIXFAST16 "hX"
-#endif
 
 #endif

@@ -3,10 +3,9 @@
 #define CUDA_WHEEL_STDINT_H
 
 // The same types as libcu++ chooses under NVRTC: int64_t is long long, never long, on every platform.
-#if !defined(__LP64__) && __CUDACC_VER_MAJOR__ >= 13
-#define CUDA_WHEEL_FAST16_IS_32  // Windows, as libcu++ has it since CUDA 13
-#endif
-
+#if defined(_WIN32) || defined(_WIN64)
+#include <cuda/std/cstdint>  // there its int_fast16_t is not the same in every release, so ask it
+#else
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef signed short int16_t;
@@ -25,21 +24,17 @@ typedef int64_t int_least64_t;
 typedef uint64_t uint_least64_t;
 typedef int8_t int_fast8_t;
 typedef uint8_t uint_fast8_t;
+typedef int16_t int_fast16_t;
+typedef uint16_t uint_fast16_t;
 typedef int32_t int_fast32_t;
 typedef uint32_t uint_fast32_t;
 typedef int64_t int_fast64_t;
 typedef uint64_t uint_fast64_t;
-#ifdef CUDA_WHEEL_FAST16_IS_32
-typedef int32_t int_fast16_t;
-typedef uint32_t uint_fast16_t;
-#else
-typedef int16_t int_fast16_t;
-typedef uint16_t uint_fast16_t;
-#endif
 typedef int64_t intptr_t;
 typedef uint64_t uintptr_t;
 typedef int64_t intmax_t;
 typedef uint64_t uintmax_t;
+#endif
 
 #include "cuda_wheel_detail/stdint_macros.h"
 

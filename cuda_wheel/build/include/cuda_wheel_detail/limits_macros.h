@@ -9,17 +9,12 @@
 #undef UCHAR_MAX
 #undef CHAR_MIN
 #undef CHAR_MAX
-#undef CHAR_MIN
-#undef CHAR_MAX
 #undef SHRT_MIN
 #undef SHRT_MAX
 #undef USHRT_MAX
 #undef INT_MIN
 #undef INT_MAX
 #undef UINT_MAX
-#undef LONG_MIN
-#undef LONG_MAX
-#undef ULONG_MAX
 #undef LONG_MIN
 #undef LONG_MAX
 #undef ULONG_MAX

@@ -38,9 +38,6 @@
 #undef INT_FAST16_MIN
 #undef INT_FAST16_MAX
 #undef UINT_FAST16_MAX
-#undef INT_FAST16_MIN
-#undef INT_FAST16_MAX
-#undef UINT_FAST16_MAX
 #undef INTPTR_MIN
 #undef INTPTR_MAX
 #undef UINTPTR_MAX
@@ -52,10 +49,6 @@
 #undef SIZE_MAX
 #undef SIG_ATOMIC_MIN
 #undef SIG_ATOMIC_MAX
-#undef WCHAR_MIN
-#undef WCHAR_MAX
-#undef WINT_MIN
-#undef WINT_MAX
 #undef WCHAR_MIN
 #undef WCHAR_MAX
 #undef WINT_MIN
@@ -105,10 +98,10 @@
 #define INT_FAST64_MIN INT64_MIN
 #define INT_FAST64_MAX INT64_MAX
 #define UINT_FAST64_MAX UINT64_MAX
-#ifdef CUDA_WHEEL_FAST16_IS_32
-#define INT_FAST16_MIN INT32_MIN
-#define INT_FAST16_MAX INT32_MAX
-#define UINT_FAST16_MAX UINT32_MAX
+#if defined(_WIN32) || defined(_WIN64)
+#define INT_FAST16_MIN (sizeof(int_fast16_t) == 2 ? INT16_MIN : INT32_MIN)
+#define INT_FAST16_MAX (sizeof(int_fast16_t) == 2 ? INT16_MAX : INT32_MAX)
+#define UINT_FAST16_MAX (sizeof(int_fast16_t) == 2 ? UINT16_MAX : UINT32_MAX)
 #else
 #define INT_FAST16_MIN INT16_MIN
 #define INT_FAST16_MAX INT16_MAX

@@ -1,0 +1,121 @@
+"""Find the modules in a wheel, a folder, a fatbin or an installed package, and check their bytes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from cuda_wheel.loader import MANIFEST_SUFFIX, Image, ImageError, Manifest
+
+__all__ = ["Found", "differences", "find_modules"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A module's manifest, the place it was found in, and a way to read a file beside it."""
+
+    manifest: Manifest
+    where: str
+    read: Callable[[str], bytes]
+    """Returns a file's content by its name; raises OSError where there is none."""
+
+
+def find_modules(path: str) -> list[Found]:
+    """Return the modules at `path`, by name: a wheel's, a folder's, a fatbin's or an installed package's.
+
+    Raises ImageError where there is nothing of that name, or nothing in it.
+    """
+    found = sorted(_found(path), key=lambda module: module.manifest.name)
+    if not found:
+        raise ImageError(f"{path} holds no module: no file in it ends in {MANIFEST_SUFFIX}.")
+    return found
+
+
+def _found(path: str) -> list[Found]:
+    place = Path(path)
+    if place.is_dir():
+        return _in_folder(place)
+    if place.is_file():
+        if zipfile.is_zipfile(place):
+            return _in_archive(place)
+        manifest = place if place.name.endswith(MANIFEST_SUFFIX) else place.with_name(place.name + ".json")
+        if manifest.name.endswith(MANIFEST_SUFFIX) and manifest.is_file():
+            return [_read(manifest)]
+        raise ImageError(f"{path} is neither a wheel nor a fatbin with its manifest ({manifest.name}) beside it.")
+    if os.sep in path or not all(part.isidentifier() for part in path.split(".")):
+        raise ImageError(f"there is no file or folder {path}.")
+    return [module for folder in _package_folders(path) for module in _in_folder(folder)]
+
+
+def _package_folders(name: str) -> list[Path]:
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError) as error:
+        raise ImageError(f"there is no file or folder {name}, and no such package is installed: {error}.") from error
+    if spec is None or spec.submodule_search_locations is None:
+        raise ImageError(f"there is no file or folder {name}, and no package of that name is installed.")
+    return [Path(folder) for folder in spec.submodule_search_locations]
+
+
+def _in_folder(folder: Path) -> list[Found]:
+    return [_read(path) for path in folder.rglob("*" + MANIFEST_SUFFIX)]
+
+
+def _read(path: Path) -> Found:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return Found(Manifest.from_json(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
+
+
+def _in_archive(path: Path) -> list[Found]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            contents = {
+                name: archive.read(name) for name in archive.namelist() if name.endswith((MANIFEST_SUFFIX, ".fatbin"))
+            }
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise ImageError(f"{path} cannot be read as a wheel: {error}.") from error
+
+    def reader(folder: str) -> Callable[[str], bytes]:
+        def read(file: str) -> bytes:
+            try:
+                return contents[folder + file]
+            except KeyError:
+                raise FileNotFoundError(f"{folder}{file} is not in {path}") from None
+
+        return read
+
+    return [
+        Found(Manifest.from_json(text, f"{path}: {name}"), f"{path}: {name}", reader(name[: name.rfind("/") + 1]))
+        for name, text in contents.items()
+        if name.endswith(MANIFEST_SUFFIX)
+    ]
+
+
+def differences(found: Found) -> list[str]:
+    """Return what of a module is not as its manifest says, one line each; nothing where all is well."""
+    manifest = found.manifest
+    try:
+        fatbin = found.read(manifest.fatbin)
+    except OSError as error:
+        return [f"{manifest.fatbin} cannot be read: {error}"]
+    wrong = []
+    if len(fatbin) != manifest.fatbin_size:
+        wrong.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
+    wrong += [f"{image} is not what the manifest says" for image in manifest.images if not _matches(image, fatbin)]
+    if not wrong and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
+        wrong.append(f"{manifest.fatbin} differs between its images")
+    return wrong
+
+
+def _matches(image: Image, fatbin: bytes) -> bool:
+    if image.offset is None:  # compressed: only the whole can be checked
+        return True
+    return sha256(fatbin[image.offset : image.offset + image.size]).hexdigest() == image.sha256

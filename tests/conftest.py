@@ -1,0 +1,184 @@
+"""Fixtures that the tests share: the toolchain in use, projects, wheels of the fixtures, independent readers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
+from collections.abc import Callable
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.build.compiler import Toolchain, find_toolchain
+from cuda_wheel.build.workers import Workers
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "fixtures"
+GOOD = ["saxpy", "matmul_templates", "reduce_cub", "half_precision", "stencil", "cooperative"]
+KERNEL = "__global__ void fill(int* x, int n)\n{\n    if (threadIdx.x < n)\n        x[threadIdx.x] = 1;\n}\n"
+
+
+def installed_extra() -> str | None:
+    """Return the extra whose toolchain this environment has: "cu12", "cu13" or None."""
+    names = {distribution.metadata["Name"].lower() for distribution in distributions()}
+    if "nvidia-cuda-nvrtc-cu12" in names:
+        return "cu12"
+    return "cu13" if "nvidia-cuda-nvrtc" in names else None
+
+
+@pytest.fixture(scope="session")
+def extra() -> str:
+    extra = installed_extra()
+    if extra is None:
+        pytest.fail("no toolchain is installed: run the tests through nox, or install cuda-wheel[cu12]")
+    return extra
+
+
+@pytest.fixture(scope="session")
+def workers():
+    with Workers(timeout=300, memory=8 << 30) as workers:
+        yield workers
+
+
+@pytest.fixture(scope="session")
+def toolchain(workers: Workers, extra: str) -> Toolchain:
+    return workers.submit(find_toolchain, None).result()
+
+
+def copy_fixture(name: str, destination: Path, extra: str) -> Path:
+    """Copy a fixture to `destination`, for the toolchain `extra`."""
+    shutil.copytree(FIXTURES / name, destination, ignore=shutil.ignore_patterns("__pycache__", "dist"))
+    pyproject = destination / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]"))
+    return destination
+
+
+def run(*command: object, cwd: Path | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a command and return its status and both outputs together; never raises for a status."""
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=os.environ | environ,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=600,
+    )
+
+
+def pip_wheel(project: Path, output: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Build a project's wheel with pip, in this environment unless `options` say otherwise."""
+    options = options or ("--no-build-isolation",)
+    return run(
+        sys.executable, "-m", "pip", "wheel", "-v", "--no-deps", "--no-index", "-w", output, *options, project, **environ
+    )
+
+
+@pytest.fixture(scope="session")
+def fixture_wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Callable[[str], Path]:
+    """Return a function that gives the wheel of a fixture, built once."""
+    wheels: dict[str, Path] = {}
+
+    def build(name: str) -> Path:
+        if name not in wheels:
+            folder = tmp_path_factory.mktemp(name)
+            project = copy_fixture(name, folder / "project", extra)
+            result = pip_wheel(project, folder / "dist")
+            assert result.returncode == 0, result.stdout
+            (wheels[name],) = (folder / "dist").glob("*.whl")
+        return wheels[name]
+
+    return build
+
+
+@pytest.fixture
+def unpacked(fixture_wheel: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that gives a fixture's wheel, unpacked into a fresh folder."""
+
+    def unpack(name: str) -> Path:
+        folder = tmp_path / f"unpacked-{name}"
+        with zipfile.ZipFile(fixture_wheel(name)) as archive:
+            archive.extractall(folder)
+        return folder
+
+    return unpack
+
+
+@pytest.fixture
+def make_project(tmp_path: Path, extra: str) -> Callable[..., Path]:
+    """Return a function that makes a hatchling project `demo` of files and a `[tool.cuda-wheel]` table."""
+
+    def make(table: str = "", hook: str = "[tool.hatch.build.targets.wheel.hooks.cuda]", **files: str | bytes) -> Path:
+        root = tmp_path / "project"
+        head = f"""
+            [build-system]
+            requires = ["hatchling", "cuda-wheel[{extra}]"]
+            build-backend = "hatchling.build"
+            [project]
+            name = "demo"
+            version = "1"
+            requires-python = ">=3.10"
+            [tool.hatch.build.targets.wheel]
+            packages = ["demo"]
+            """
+        for name, content in {"demo/__init__.py": "", **(files or {"demo/fill.cu": KERNEL})}.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        (root / "pyproject.toml").write_text("\n".join(map(textwrap.dedent, (head, hook, table))))
+        return root
+
+    return make
+
+
+@pytest.fixture
+def cuda_wheel(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a function that runs the `cuda-wheel` command in a neutral folder."""
+    return lambda *arguments, **environ: run(sys.executable, "-m", "cuda_wheel", *arguments, cwd=tmp_path, **environ)
+
+
+# --- independent readers: NVIDIA's own tools, of other releases, from their wheels -------------------
+
+
+def _tool(name: str) -> Path:
+    folder = os.environ.get("CUDA_WHEEL_TEST_TOOLS")
+    if folder is None:
+        pytest.skip("NVIDIA's tools are fetched by `nox -s tests` (CUDA_WHEEL_TEST_TOOLS names their folder)")
+    return next(Path(folder).glob(name))
+
+
+@pytest.fixture(scope="session")
+def cuobjdump() -> Callable[..., str]:
+    """Return a function that runs cuobjdump and gives what it prints."""
+    tool = _tool("cuobjdump/nvidia/*/bin/cuobjdump")
+
+    def dump(*arguments: object) -> str:
+        result = run(tool, *arguments)
+        assert result.returncode == 0, result.stdout
+        return result.stdout
+
+    return dump
+
+
+@pytest.fixture(scope="session")
+def ptxas() -> Callable[[str, Path, str], str]:
+    """Return a function that assembles a PTX file with the ptxas of a CUDA release, and gives its complaints."""
+
+    def assemble(release: str, path: Path, arch: str) -> str:
+        tool = _tool(f"ptxas-{release}/nvidia/cuda_nvcc/bin/ptxas")
+        result = run(tool, f"-arch=sm_{arch}", path, "-o", os.devnull)
+        return result.stdout if result.returncode else ""
+
+    return assemble
+
+
+def listed_cubins(text: str) -> list[str]:
+    """Return the targets of the cubins that `cuobjdump -lelf` lists: "sm_80"."""
+    return re.findall(r"\.(sm_\d+[af]?)\.cubin", text)

@@ -1,0 +1,32 @@
+#include <cuda_bf16.h>
+#include <assert.h>
+#include <cassert>
+#include <cfloat>
+#include <cinttypes>
+#include <climits>
+#include <cmath>
+#include <cstdarg>
+#include <cstdbool>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <float.h>
+#include <initializer_list>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <new>
+#include <numbers>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+__global__ void k(float* x) { x[0] = 1; }

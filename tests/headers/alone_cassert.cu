@@ -1,0 +1,2 @@
+#include <cassert>
+__global__ void k(float* x) { x[0] = 1; }

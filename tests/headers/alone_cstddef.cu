@@ -1,0 +1,2 @@
+#include <cstddef>
+__global__ void k(float* x) { x[0] = 1; }

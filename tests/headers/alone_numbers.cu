@@ -1,0 +1,2 @@
+#include <numbers>
+__global__ void k(float* x) { x[0] = 1; }

@@ -1,0 +1,2 @@
+#include <stdint.h>
+__global__ void k(float* x) { x[0] = 1; }

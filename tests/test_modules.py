@@ -1,0 +1,123 @@
+"""Which `.cu` files become which modules."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.build.config import Config
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.layout import WheelFile
+from cuda_wheel.build.modules import select
+
+PACKAGE = ["src/pkg/__init__.py", "src/pkg/kernels/__init__.py", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    for name in [*PACKAGE, "csrc/c.cu", "include/x.h"]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("// nothing\n")
+    return root
+
+
+def names(root: Path, table: dict | None = None) -> dict[str, str]:
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    return {module.name: module.source for module in select(Config.from_table(table or {}), root, files)}
+
+
+def test_every_cu_in_the_packages_is_a_module_by_default(root: Path) -> None:
+    assert names(root) == {"pkg.kernels.a": "src/pkg/kernels/a.cu", "pkg.kernels.b": "src/pkg/kernels/b.cu"}
+
+
+def test_sources_choose_among_them(root: Path) -> None:
+    assert list(names(root, {"sources": ["src/**/b.cu"]})) == ["pkg.kernels.b"]
+
+
+def test_a_table_gives_a_source_from_elsewhere_its_name(root: Path) -> None:
+    table = {"module": [{"name": "pkg.kernels.c", "sources": ["csrc/c.cu"]}]}
+    assert names(root, table)["pkg.kernels.c"] == "csrc/c.cu"
+    assert len(names(root, table)) == 3
+    assert list(names(root, table | {"sources": ["csrc/*.cu"]})) == ["pkg.kernels.c"]
+
+
+def test_a_table_may_rename_a_source_of_the_package(root: Path) -> None:
+    table = {"module": [{"name": "pkg.kernels.other", "sources": ["src/pkg/kernels/a.cu"]}]}
+    assert names(root, table) == {"pkg.kernels.other": "src/pkg/kernels/a.cu", "pkg.kernels.b": "src/pkg/kernels/b.cu"}
+
+
+def test_a_byte_order_mark_is_dropped(root: Path) -> None:
+    (root / PACKAGE[2]).write_bytes("\ufeff// ä\n".encode())
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    assert select(Config(), root, files)[0].text == "// ä\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"sources": ["../**/*.cu"]}, "../**/*.cu lies outside the project"),
+        ({"sources": ["/etc/*.cu"]}, "/etc/*.cu lies outside the project"),
+        ({"sources": ["src/*.cu"]}, "tool.cuda-wheel.sources: 'src/*.cu' matches no file in project."),
+        ({"sources": ["csrc/*.cu"]}, "csrc/c.cu is in no package that goes into the wheel"),
+        ({"include-dirs": ["includes"]}, "tool.cuda-wheel.include-dirs: there is no folder includes in project."),
+        ({"include-dirs": ["../include"]}, "../include lies outside the project"),
+        ({"module": [{"name": "pkg.kernels.z"}]}, "module[0] names no sources, and the wheel's packages have no .cu file that is called pkg.kernels.z"),
+        ({"module": [{"name": "pkg.kernels.z", "sources": ["z.cu"]}]}, "module[0].sources: there is no file z.cu."),
+        ({"module": [{"name": "pkg.kernels.a"}] * 2}, "a second module of the name pkg.kernels.a"),
+        (
+            {"module": [{"name": "pkg.kernels.b", "sources": ["src/pkg/kernels/a.cu"]}]},
+            "src/pkg/kernels/b.cu and src/pkg/kernels/a.cu would both become the module pkg.kernels.b",
+        ),
+        ({"module": [{"name": "c", "sources": ["csrc/c.cu"]}]}, "'c', which no import system can find: it lies in no package"),
+        ({"module": [{"name": "pkg.my-c", "sources": ["csrc/c.cu"]}]}, "'my-c' is not a Python name"),
+        ({"module": [{"name": "pkg.../c", "sources": ["csrc/c.cu"]}]}, "is not a Python name"),
+        ({"module": [{"name": "other.c", "sources": ["csrc/c.cu"]}]}, "the package other, of which nothing goes into the wheel"),
+        ({"module": [{"name": "pkg.c", "sources": ["csrc/c.cu", PACKAGE[2]]}]}, "module[0] has 2 sources"),
+    ],
+)
+def test_a_wrong_choice_is_told_with_the_way_out(root: Path, table: dict, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        names(root, table)
+    assert message in str(caught.value)
+
+
+def test_a_link_that_leads_out_of_the_project_is_refused(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.cu").write_text("")
+    (root / "src/pkg/kernels/link.cu").symlink_to(tmp_path / "secret.cu")
+    with pytest.raises(ConfigError, match=r"link\.cu lies outside the project"):
+        names(root, {"sources": ["src/**/link.cu"]})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"// fine\n// \xff\n", r"src/pkg/kernels/a\.cu\(2\) is not UTF-8"),
+        (b"// fine\n\n\0", r"src/pkg/kernels/a\.cu\(3\) holds a NUL byte"),
+    ],
+)
+def test_a_source_that_is_no_text_is_refused_with_its_line(root: Path, content: bytes, message: str) -> None:
+    (root / PACKAGE[2]).write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        names(root)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs a user whom permissions bind")
+def test_an_unreadable_source_is_told(root: Path) -> None:
+    (root / PACKAGE[2]).chmod(0)
+    with pytest.raises(ConfigError, match=r"a\.cu cannot be read: Permission denied"):
+        names(root)
+
+
+def test_a_source_that_vanished_is_told(root: Path) -> None:
+    (root / PACKAGE[2]).unlink()
+    with pytest.raises(ConfigError, match=r"a\.cu cannot be read: No such file"):
+        names(root)
+
+
+def test_no_source_at_all_is_an_error(root: Path) -> None:
+    with pytest.raises(ConfigError, match="there is nothing to compile"):
+        select(Config(), root, [WheelFile(root / PACKAGE[0], "pkg/__init__.py")])
