@@ -544,7 +544,9 @@ class Module(Mapping[str, Kernel]):
         return f"<Module {self.name}: {len(self)} kernels, {self.image}, {self.how}>"
 
 
-_modules: dict[tuple[str, Image], Module] = {}
+_modules: dict[tuple[str, str, Version | None], Module] = {}
+"""What is loaded, by name, SHA-256 of the image and, where nvJitLink assembled it for one GPU, compute capability."""
+
 _lock = threading.Lock()
 
 
@@ -568,17 +570,17 @@ def load(name: str, *, device: int | None = None) -> Module:
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
     if resolution.image is None or resolution.how is None:
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
+    image, how = resolution.image, resolution.how
+    key = name, image.sha256, capability if how == "link" else None
     with _lock:
-        module = _modules.get((name, resolution.image))
+        module = _modules.get(key)
         if module is None:
-            code = _read_image(location, manifest, resolution.image)
-            if resolution.how == "link":
-                code = _assemble(code, resolution.image, capability, name)
-            driver = _driver()
-            result = driver.cuLibraryLoadData(code, [], [], 0, [], [], 0)
-            handle = _check(result, f"loading {name}, {resolution.image}")
-            module = Module(manifest, resolution.image, resolution.how, int(handle))
-            _modules[name, resolution.image] = module
+            code = _read_image(location, manifest, image)
+            if how == "link":
+                code = _assemble(code, image, capability, name)
+            result = _driver().cuLibraryLoadData(code, [], [], 0, [], [], 0)
+            handle = _check(result, f"loading {name}, {image}")
+            module = _modules[key] = Module(manifest, image, how, int(handle))
     return module
 
 

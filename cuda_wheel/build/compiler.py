@@ -25,8 +25,9 @@ INCLUDE = Path(__file__).parent / "include"
 
 INSTALL_HINT = 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.'
 
-HEADERS = {"cccl": True, "cudart": True, "nvcc": False}
-"""cuda.pathfinder's names of the header folders, and whether a build is impossible without."""
+HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "nvcc": "crt/host_defines.h"}
+"""cuda.pathfinder's names of the header folders, and a header that each brings. Where an earlier folder has that one
+already (CUDA 13 puts the last two together), there is nothing to look for: a search would go on to the system's."""
 
 
 @dataclass(frozen=True)
@@ -121,16 +122,16 @@ def find_toolchain(_: None = None) -> Toolchain:
             "one major version, and nvJitLink no older than NVRTC, is what works. "
             "Ask for one cuda-wheel extra only, and let it choose their versions."
         )
-    include_dirs, found_via = [], {}
-    for name, needed in HEADERS.items():
-        located = locate_nvidia_header_directory(name)
-        if located is None or located.abs_path is None:
-            if needed:
-                raise ToolchainError(f"the {name} headers of CUDA {_dotted(release)} are not installed. {INSTALL_HINT}")
+    include_dirs: list[str] = []
+    found_via: dict[str, str] = {}
+    for name, header in HEADERS.items():
+        if any(Path(folder, header).is_file() for folder in include_dirs):
             continue
+        located = locate_nvidia_header_directory(name)
+        if located is None or located.abs_path is None or not Path(located.abs_path, header).is_file():
+            raise ToolchainError(f"{header} of CUDA {_dotted(release)} is not installed. {INSTALL_HINT}")
+        include_dirs.append(located.abs_path)
         found_via[name] = located.found_via
-        if located.abs_path not in include_dirs:
-            include_dirs.append(located.abs_path)
     _check_header_release(include_dirs, release)
     exact = ptx.compiler_release(_compile_ptx(nvrtc, f"compute_{supported[-1]}")) or _dotted(release)
     return Toolchain(

@@ -1,0 +1,49 @@
+"""Time to build a fixture's wheel against the same wheel with the hook off: `python benchmarks/wheel_build.py [ROUNDS]`.
+
+Both are whole processes that call hatchling's `build_wheel` in this environment; needs cuda-wheel with a toolchain, no GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+from _interleave import compare
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+
+
+def main(rounds: int) -> None:
+    print(f"{os.cpu_count()} cores")
+    for fixture in ("saxpy", "reduce_cub"):
+        contenders = {
+            "hook off": partial(built, fixture, HATCH_BUILD_NO_HOOKS="1"),
+            "hook on": partial(built, fixture),
+            "hook on, one job": partial(built, fixture, CUDA_WHEEL_JOBS="1"),
+        }
+        compare(f"wheel of {fixture}", contenders, rounds)
+
+
+def built(fixture: str, **environ: str) -> float:
+    """Return the milliseconds of one build."""
+    with tempfile.TemporaryDirectory() as output:
+        before = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-c", BUILD, output],
+            cwd=FIXTURES / fixture,
+            env=os.environ | environ,
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        return (time.perf_counter() - before) * 1000
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)

@@ -1,0 +1,43 @@
+"""Build the fixtures' wheels for a machine with a GPU that cannot build: `python tests/gpu/prebuild.py FOLDER`.
+
+Makes FOLDER/<set>/<fixture>/*.whl with the toolchain of this environment, for the sets
+<extra> (as the fixtures are), <extra>-jit (PTX alone suits today's GPUs) and <extra>-as-compiled (likewise, with the
+compiler's own PTX version).
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.conftest import GOOD, copy_fixture, installed_extra, pip_wheel
+
+JIT = "120-real;80-virtual"
+
+
+def main(folder: Path) -> None:
+    extra = installed_extra()
+    assert extra is not None
+    with tempfile.TemporaryDirectory() as scratch:
+        for fixture in GOOD:
+            project = copy_fixture(fixture, Path(scratch, fixture), extra)
+            build(project, folder / extra / fixture)
+            build(project, folder / f"{extra}-jit" / fixture, CUDAARCHS=JIT)
+        project = copy_fixture("saxpy", Path(scratch, "as-compiled"), extra)
+        with (project / "pyproject.toml").open("a") as stream:
+            stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')
+        build(project, folder / f"{extra}-as-compiled" / "saxpy", CUDAARCHS=JIT)
+
+
+def build(project: Path, output: Path, **environ: str) -> None:
+    result = pip_wheel(project, output, **environ)
+    if result.returncode:
+        sys.exit(result.stdout)
+    print(next(output.glob("*.whl")))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,44 @@
+"""Every fixture's wheel, installed and run on the GPU, against NumPy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FIXTURES, GOOD, installed_extra, run
+from tests.gpu.conftest import carried_sets
+
+
+def package_of(fixture: str) -> str:
+    return next((FIXTURES / fixture / "src").iterdir()).name
+
+
+def check(fixture: str) -> str:
+    for library in ("numpy", "cuda.core"):
+        pytest.importorskip(library)
+    result = run(sys.executable, "-m", package_of(fixture))
+    print(result.stdout, end="")
+    assert result.returncode == 0, result.stdout
+    return result.stdout
+
+
+@pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
+@pytest.mark.parametrize("fixture", GOOD)
+def test_a_wheel_built_here_agrees_with_numpy(
+    fixture: str, fixture_wheel: Callable[[str], Path], install: Callable[[Path], Path]
+) -> None:
+    install(fixture_wheel(fixture))
+    check(fixture)
+
+
+@pytest.mark.parametrize("fixture", GOOD)
+@pytest.mark.parametrize("name", [name for name in carried_sets() if not name.endswith("-as-compiled")])
+def test_a_wheel_built_elsewhere_agrees_with_numpy(
+    fixture: str, name: str, carried: Callable[[str, str], Path], install: Callable[[Path], Path]
+) -> None:
+    install(carried(name, fixture))
+    output = check(fixture)
+    assert (", jit>" if name.endswith("-jit") else ", native>") in output

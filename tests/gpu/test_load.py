@@ -1,0 +1,181 @@
+"""`cuda_wheel.load` on a real driver: what it chooses, what it leaves alone, how it fails."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cuda_wheel
+from cuda_wheel.loader import Manifest, device_and_driver, nvjitlink_version, resolve
+from tests.conftest import installed_extra, run
+
+SAXPY = "saxpy_demo.kernels.saxpy"
+
+
+@pytest.fixture
+def saxpy(request: pytest.FixtureRequest, install: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install the saxpy wheel, with no module of an earlier test in the way, and return its folder of kernels."""
+    from tests.gpu.conftest import carried_sets
+
+    sets = carried_sets()
+    if installed_extra():
+        wheel = request.getfixturevalue("fixture_wheel")("saxpy")
+    else:
+        wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
+    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    return install(wheel) / "saxpy_demo" / "kernels"
+
+
+@pytest.fixture
+def driver():
+    from cuda.bindings import driver
+
+    device_and_driver()  # initialises
+    return driver
+
+
+def test_a_module_maps_names_to_kernels(saxpy: Path) -> None:
+    module = cuda_wheel.load(SAXPY)
+    assert list(module) == ["saxpy"]
+    assert module["saxpy"].handle == int(module["saxpy"]) != 0
+    assert module["saxpy"] is module["saxpy"]
+    assert module[module["saxpy"].symbol].handle == module["saxpy"].handle
+    assert "saxpy" in module and "daxpy" not in module
+    assert f"{SAXPY}: 1 kernels" in repr(module)
+
+
+def test_an_unknown_kernel_is_answered_with_the_near_ones(saxpy: Path) -> None:
+    with pytest.raises(cuda_wheel.UnknownKernelError, match="no kernel 'saxby'; did you mean saxpy"):
+        cuda_wheel.load(SAXPY)["saxby"]
+
+
+def test_a_module_loads_once(saxpy: Path) -> None:
+    modules = []
+    threads = [threading.Thread(target=lambda: modules.append(cuda_wheel.load(SAXPY))) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(modules) == 16
+    assert len({id(module) for module in modules}) == 1
+
+
+def test_no_context_is_made(saxpy: Path) -> None:
+    program = f"""
+import cuda_wheel
+from cuda.bindings import driver
+kernel = cuda_wheel.load({SAXPY!r})["saxpy"]
+error, context = driver.cuCtxGetCurrent()
+assert int(context) == 0, context
+error, flags, active = driver.cuDevicePrimaryCtxGetState(0)
+assert not active
+assert not {{"numpy", "cuda.core", "cupy", "rich"}} & set(__import__("sys").modules)
+"""
+    result = run(sys.executable, "-c", program)
+    assert result.returncode == 0, result.stdout
+
+
+def test_somebody_elses_context_stays_current(saxpy: Path, driver) -> None:
+    _, device = driver.cuDeviceGet(0)
+    _, context = driver.cuDevicePrimaryCtxRetain(device)
+    try:
+        driver.cuCtxSetCurrent(context)
+        cuda_wheel.load(SAXPY)["saxpy"]
+        assert int(driver.cuCtxGetCurrent()[1]) == int(context)
+    finally:
+        driver.cuCtxSetCurrent(0)
+        driver.cuDevicePrimaryCtxRelease(device)
+
+
+def test_a_device_that_is_not_there_is_told(saxpy: Path) -> None:
+    with pytest.raises(cuda_wheel.DriverError, match="asking for device 99: the driver answered CUDA_ERROR_INVALID_DEVICE"):
+        cuda_wheel.load(SAXPY, device=99)
+
+
+def test_a_hidden_gpu_is_told(saxpy: Path) -> None:
+    result = run(sys.executable, "-c", f"import cuda_wheel; cuda_wheel.load({SAXPY!r})", CUDA_VISIBLE_DEVICES="")
+    assert "DriverError: the NVIDIA driver is installed, but sees no GPU (CUDA_VISIBLE_DEVICES is '')" in result.stdout
+
+
+def test_a_damaged_image_never_reaches_the_driver(saxpy: Path) -> None:
+    fatbin = saxpy / "saxpy.fatbin"
+    manifest = Manifest.from_json((saxpy / "saxpy.fatbin.json").read_bytes(), "x")
+    content = bytearray(fatbin.read_bytes())
+    chosen = resolve(manifest, *device_and_driver(), nvjitlink_version()).image
+    content[chosen.offset + chosen.size // 2] ^= 1
+    fatbin.write_bytes(content)
+    with pytest.raises(cuda_wheel.ImageError, match=r"is damaged: .* Reinstall the package that holds saxpy_demo\.kernels\.saxpy"):
+        cuda_wheel.load(SAXPY)
+    content[chosen.offset + chosen.size // 2] ^= 1
+    fatbin.write_bytes(content)
+    assert cuda_wheel.load(SAXPY)["saxpy"]  # and nothing else was harmed
+
+
+def loaded(carried: Callable[[str, str], Path], install: Callable[[Path], Path], name: str):
+    site = install(carried(name, "saxpy"))
+    manifest = Manifest.from_json((site / "saxpy_demo/kernels/saxpy.fatbin.json").read_bytes(), "x")
+    return manifest, resolve(manifest, *device_and_driver(), nvjitlink_version())
+
+
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+def test_lowered_ptx_loads_natively(extra: str, carried, install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    manifest, _ = loaded(carried, install, f"{extra}-jit")
+    module = cuda_wheel.load(SAXPY)
+    assert module.how == "jit"
+    assert module["saxpy"].handle
+    print(f"NVRTC {manifest.toolchain['nvrtc']}: {module!r}, compiled as PTX {module.image.ptx_version_compiled}")
+
+
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+def test_ptx_as_compiled_does_what_the_rules_say(extra: str, carried, install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    _, expected = loaded(carried, install, f"{extra}-as-compiled")
+    if expected.image is None:
+        with pytest.raises(cuda_wheel.NoImageError, match=r"PTX .* needs a driver for CUDA") as caught:
+            cuda_wheel.load(SAXPY)
+        print(caught.value)
+    else:
+        module = cuda_wheel.load(SAXPY)
+        assert module.how == expected.how
+        assert module["saxpy"].handle
+        print(repr(module))
+
+
+def test_ptx_that_the_driver_cannot_read_goes_through_nvjitlink(
+    carried, install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rules are told of an older driver, so that the real nvJitLink has to do the work."""
+    if nvjitlink_version() is None:
+        pytest.skip("nvJitLink is not installed here")
+    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    install(carried("cu12-as-compiled", "saxpy"))
+    capability, (major, _) = device_and_driver()
+    monkeypatch.setitem(cuda_wheel.loader.PTX_ISA_OF_CUDA, (major, 0), (7, 8))
+    monkeypatch.setattr("cuda_wheel.loader.device_and_driver", lambda device=None: (capability, (major, 0)))
+    linker = nvjitlink_version()
+    monkeypatch.setattr("cuda_wheel.loader.ptx_isa_of_cuda", lambda cuda: (9, 9) if cuda is linker else (7, 8))
+    monkeypatch.setattr("cuda_wheel.loader.nvjitlink_version", lambda: linker)
+    module = cuda_wheel.load(SAXPY)
+    assert module.how == "link"
+    assert module["saxpy"].handle
+
+
+def test_explain_asks_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:
+    result = cuda_wheel("explain", saxpy)
+    print(result.stdout)
+    assert result.returncode == 0
+    capability, driver = device_and_driver()
+    assert f"GPU of compute capability {capability[0]}.{capability[1]}, driver for CUDA {driver[0]}.{driver[1]}" in result.stdout
+
+
+@pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
+def test_native_builds_for_this_machines_gpu(make_project, cuda_wheel, tmp_path: Path) -> None:
+    result = cuda_wheel("build", make_project('[tool.cuda-wheel]\narchitectures = "native"'), "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    (major, minor), _ = device_and_driver()
+    assert f"cubin sm_{major}{minor}" in result.stdout

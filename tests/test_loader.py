@@ -1,0 +1,275 @@
+"""Finding and reading what is loaded, and the faults of drivers. The driver here is a stand-in that injects faults;
+that images really load and run is shown in `tests/gpu`."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import cuda_wheel
+from cuda_wheel import loader
+from tests.conftest import KERNEL, run
+
+SAXPY = "saxpy_demo.kernels.saxpy"
+
+
+class Result(enum.IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_INVALID_DEVICE = 101
+    CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+
+
+class Driver:
+    """Answers like `cuda.bindings.driver` on a machine with one GPU; `faults` maps a call's name to what it answers."""
+
+    CUresult = Result
+    CUdevice_attribute = SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=1
+    )
+
+    def __init__(self, capability: tuple[int, int] = (8, 6), version: int = 13000, **faults: Result) -> None:
+        answers = {
+            "cuInit": (),
+            "cuDeviceGetCount": (1,),
+            "cuDeviceGet": (0,),
+            "cuDriverGetVersion": (version,),
+            "cuLibraryGetKernel": (0xBEEF,),
+            "cuGetErrorString": (b"because",),
+        }
+        self._answers = {name: (Result.CUDA_SUCCESS, *values) for name, values in answers.items()}
+        self._answers |= {"cuCtxGetDevice": (Result.CUDA_ERROR_INVALID_CONTEXT, None)}
+        self._answers |= {name: (result, None) for name, result in faults.items()}
+        self.cuDeviceGetAttribute = lambda which, device: (Result.CUDA_SUCCESS, capability[which])
+        self.loaded: list[bytes] = []
+
+    def cuLibraryLoadData(self, code: bytes, *_: Any) -> tuple[Any, ...]:  # noqa: N802
+        self.loaded.append(code)
+        return self._answers.get("cuLibraryLoadData", (Result.CUDA_SUCCESS, 0xF00D))
+
+    def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
+        return lambda *_: self._answers[name]
+
+
+@pytest.fixture
+def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put the unpacked saxpy wheel on the path, with nothing of it imported or loaded."""
+    folder = unpacked("saxpy")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(loader, "_modules", {})
+    monkeypatch.setattr(loader, "_bindings", None)
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Driver]:
+    def use(*arguments: Any, **faults: Any) -> Driver:
+        import cuda.bindings
+
+        driver = Driver(*arguments, **faults)
+        monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)  # type: ignore[arg-type]
+        monkeypatch.setattr(cuda.bindings, "driver", driver, raising=False)
+        monkeypatch.setattr(loader, "_bindings", None)
+        return driver
+
+    return use
+
+
+def test_importing_brings_in_nothing_heavy() -> None:
+    program = "import sys, cuda_wheel; print(*sorted(sys.modules))"
+    modules = run(sys.executable, "-c", program).stdout.split()
+    assert "cuda_wheel" in modules
+    assert not [name for name in modules if name.startswith("cuda.") or name in ("numpy", "rich", "json", "dataclasses")]
+
+
+def test_the_loader_stands_alone(site: Path, tmp_path: Path) -> None:
+    """A copy of the one file works without the package: it imports the standard library and cuda.bindings only."""
+    copy = tmp_path / "alone.py"
+    copy.write_bytes(Path(loader.__file__).read_bytes())
+    program = f"""
+import sys
+sys.path[:0] = [{str(tmp_path)!r}, {str(site)!r}]
+import alone
+try:
+    alone.load({SAXPY!r})
+except alone.DriverError as error:
+    print(error)
+assert not [name for name in sys.modules if name.startswith(("cuda_wheel", "hatch", "rich", "packaging"))]
+"""
+    result = run(sys.executable, "-c", program, CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 0, result.stdout
+    assert "driver is installed" in result.stdout
+
+
+def test_the_driver_gets_the_bytes_of_the_image_that_was_chosen(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 6), 13000)
+    module = cuda_wheel.load(SAXPY)
+    image = module.image
+    fatbin = (site / "saxpy_demo/kernels/saxpy.fatbin").read_bytes()
+    assert str(image.target) == "sm_80"
+    assert driver.loaded == [fatbin[image.offset : image.offset + image.size]]
+    assert (module.handle, module["saxpy"].handle) == (0xF00D, 0xBEEF)
+    assert cuda_wheel.load(SAXPY) is module
+
+
+def test_ptx_goes_to_the_driver_with_its_end_marked(
+    fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = use((12, 0), 13000)
+    monkeypatch.syspath_prepend(fixture_wheel("half_precision"))
+    module = cuda_wheel.load("half_demo.kernels.scale")
+    assert (module.how, str(module.image.target)) == ("jit", "compute_75")
+    assert driver.loaded[0].startswith(b"\n.version 6.3\n")
+    assert driver.loaded[0].endswith(b"}\n\0")
+    sys.modules.pop("half_demo", None)
+
+
+def test_a_compressed_fatbin_goes_to_the_driver_whole(
+    make_project: Callable[..., Path],
+    cuda_wheel: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+    use: Callable[..., Driver],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = "80"', **{"demo/packed.cu": KERNEL})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    assert cuda_wheel("verify", tmp_path / "out").returncode == 0
+    monkeypatch.syspath_prepend(tmp_path / "out")
+    driver = use((8, 0), 13000)
+    loader.load("demo.packed")
+    assert driver.loaded == [(tmp_path / "out/demo/packed.fatbin").read_bytes()]
+    sys.modules.pop("demo", None)
+
+
+def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = use((8, 0), 13000)
+    monkeypatch.setattr(loader, "_modules", {})
+    monkeypatch.syspath_prepend(fixture_wheel("saxpy"))
+    importlib.invalidate_caches()
+    module = cuda_wheel.load(SAXPY)
+    with zipfile.ZipFile(fixture_wheel("saxpy")) as archive:
+        fatbin = archive.read("saxpy_demo/kernels/saxpy.fatbin")
+    assert driver.loaded == [fatbin[module.image.offset : module.image.offset + module.image.size]]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+        del sys.modules[name]
+
+
+def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((3, 5), 13000)
+    with pytest.raises(cuda_wheel.NoImageError, match=r"compute capability 3\.5 with a driver for CUDA 13\.0\.\n  cubin sm_"):
+        cuda_wheel.load(SAXPY)
+    assert driver.loaded == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        ({"cuInit": Result.CUDA_ERROR_NO_DEVICE}, "the NVIDIA driver is installed, but sees no GPU"),
+        ({"cuInit": Result.CUDA_ERROR_OUT_OF_MEMORY}, "initialising the driver: the driver answered CUDA_ERROR_OUT_OF_MEMORY"),
+        ({"cuDeviceGet": Result.CUDA_ERROR_INVALID_DEVICE}, r"CUDA_ERROR_INVALID_DEVICE \(101\): because"),
+        ({"cuLibraryLoadData": Result.CUDA_ERROR_OUT_OF_MEMORY}, f"loading {SAXPY}, cubin sm_80: the driver answered"),
+        ({"cuLibraryGetKernel": Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION}, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
+    ],
+)
+def test_a_fault_of_the_driver_is_told_in_words(site: Path, use: Callable[..., Driver], faults, message: str) -> None:
+    use((8, 0), 13000, **faults)
+    with pytest.raises(cuda_wheel.DriverError, match=message):
+        cuda_wheel.load(SAXPY)["saxpy"]
+
+
+def test_a_fault_while_loading_is_not_remembered(site: Path, use: Callable[..., Driver]) -> None:
+    use((8, 0), 13000, cuLibraryLoadData=Result.CUDA_ERROR_OUT_OF_MEMORY)
+    with pytest.raises(cuda_wheel.DriverError):
+        cuda_wheel.load(SAXPY)
+    use((8, 0), 13000)
+    assert cuda_wheel.load(SAXPY)["saxpy"].handle
+
+
+def test_a_damaged_image_never_reaches_the_driver(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 0), 13000)
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: cubin sm_80 does not have the SHA-256"):
+        cuda_wheel.load(SAXPY)
+    fatbin.unlink()
+    with pytest.raises(cuda_wheel.ImageError, match=r"saxpy\.fatbin beside .* cannot be read"):
+        cuda_wheel.load(SAXPY)
+    assert driver.loaded == []
+
+
+def test_a_manifest_of_another_module_is_refused(site: Path, use: Callable[..., Driver]) -> None:
+    use()
+    folder = site / "saxpy_demo/kernels"
+    (folder / "other.fatbin.json").write_bytes((folder / "saxpy.fatbin.json").read_bytes())
+    with pytest.raises(cuda_wheel.ImageError, match=f"is the manifest of '{SAXPY}', not of 'saxpy_demo.kernels.other'"):
+        cuda_wheel.load("saxpy_demo.kernels.other")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("saxpy", "'saxpy' is not a module's dotted name, such as"),
+        ("saxpy_demo.kernels.../x", "is not a module's dotted name"),
+        ("saxpy_demo.kernels.", "is not a module's dotted name"),
+        ("nowhere.kernels.saxpy", "package 'nowhere.kernels' is not installed"),
+        ("saxpy_demo.kernels.daxpy", r"daxpy has no images here: looked for .*daxpy\.fatbin\.json\."),
+        ("json.decoder.x", "'json.decoder' is not an installed package"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_told(site: Path, name: str, message: str) -> None:
+    with pytest.raises(cuda_wheel.ImageError, match=message):
+        cuda_wheel.load(name)
+
+
+def test_a_source_without_images_is_guessed_at(site: Path) -> None:
+    (site / "saxpy_demo/kernels/daxpy.cu").write_text(KERNEL)
+    with pytest.raises(cuda_wheel.ImageError, match=r"daxpy\.cu is there, but was not compiled"):
+        cuda_wheel.load("saxpy_demo.kernels.daxpy")
+
+
+def test_kernels_answer_to_name_expression_and_symbol(
+    fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use((8, 0), 13000)
+    monkeypatch.syspath_prepend(fixture_wheel("matmul_templates"))
+    module = cuda_wheel.load("matmul_demo.kernels.matmul")
+    assert list(module) == ["matmul<double, 8>", "matmul<float, 16>"]
+    assert module["matmul<float,16>"].symbol == module["matmul< float, 16 >"].symbol == "_Z6matmulIfLi16EEvPKT_S2_PS0_i"
+    with pytest.raises(cuda_wheel.UnknownKernelError, match="no kernel 'matmul<float, 32>'; did you mean matmul<float, 16>"):
+        module["matmul<float, 32>"]
+    with pytest.raises(KeyError):
+        module["nothing of the kind"]
+    sys.modules.pop("matmul_demo", None)
+
+
+def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
+    infos = tuple(loader.KernelInfo("f", symbol, ()) for symbol in ("_Z1fi", "_Z1ff"))
+    manifest = loader.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos)
+    module = loader.Module(manifest, loader.Image("cubin", loader.Target.parse("sm_80"), None, None, 0, 0, "", {}), "native", 0)
+    assert list(module) == ["_Z1fi", "_Z1ff"]
+    with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):
+        module["f"]
+
+
+def test_every_error_is_a_cuda_wheel_error() -> None:
+    from cuda_wheel.build import CompileError, ConfigError, ToolchainError
+
+    for error in (
+        cuda_wheel.DriverError, cuda_wheel.ImageError, cuda_wheel.NoImageError, cuda_wheel.UnknownKernelError,
+        CompileError, ConfigError, ToolchainError,
+    ):  # fmt: skip
+        assert issubclass(error, cuda_wheel.CudaWheelError)
