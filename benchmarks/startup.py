@@ -1,7 +1,8 @@
 """Time from the start of a Python process to a launchable kernel: `python benchmarks/startup.py WHEEL [ROUNDS]`.
 
-WHEEL is the wheel of `fixtures/saxpy`. Every contender starts a fresh interpreter, makes device 0's primary context current
-and gets the kernel from the same fatbin as a function of that context. Needs a GPU, and cuda.core and CuPy to compare.
+WHEEL is the wheel of `fixtures/saxpy`. Every contender starts a fresh interpreter, makes device 0's primary context
+current and gets the kernel from the same fatbin as a function of that context. Needs a GPU, and cuda.core and CuPy to
+compare.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Time to build a fixture's wheel against the same wheel with the hook off: `python benchmarks/wheel_build.py [ROUNDS]`.
+"""Time to build a fixture's wheel against the same with the hook off: `python benchmarks/wheel_build.py [ROUNDS]`.
 
-Both are whole processes that call hatchling's `build_wheel` in this environment; needs cuda-wheel with a toolchain, no GPU.
+Both are whole processes that call hatchling's `build_wheel` in this environment, which needs cuda-wheel with a
+toolchain and no GPU.
 """
 
 from __future__ import annotations

@@ -5,16 +5,13 @@ This file stands alone. It imports the standard library and, once a driver is re
 errors, targets, manifest, rules (pure functions that need no GPU), loading.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple
 
 __all__ = [
     "CudaWheelError",
@@ -73,6 +70,9 @@ class DriverError(CudaWheelError):
     """The CUDA driver is absent, sees no device, or refused a call."""
 
 
+# The records below are named tuples and not dataclasses, and annotations are not postponed: either would cost
+# milliseconds at import, and this file is on the way from the start of a process to its first kernel.
+
 # --- targets --------------------------------------------------------------------------------------
 
 
@@ -87,8 +87,7 @@ def parse_version(text: str, what: str = "version") -> Version:
     return int(parts[0]), int(parts[1])
 
 
-@dataclass(frozen=True, order=True)
-class Target:
+class Target(NamedTuple):
     """What an image is compiled for: `sm_90a` (real: machine code) or `compute_75` (virtual: PTX).
 
     `suffix` is "" (portable), "f" (one family) or "a" (one compute capability).
@@ -100,7 +99,7 @@ class Target:
     real: bool
 
     @classmethod
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str) -> "Target":
         """Return the target that `text` ("sm_86", "compute_100f") names; ValueError for another form."""
         prefix, _, number = text.partition("_")
         suffix = number[-1:] if number[-1:] in ("a", "f") else ""
@@ -127,8 +126,7 @@ class Target:
 Kind = Literal["cubin", "ptx"]
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """One compiled form of a module. Sizes and offsets are in bytes."""
 
     kind: Kind
@@ -149,8 +147,7 @@ class Image:
         return f"{self.kind} {self.target}{version}"
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One kernel parameter as PTX declares it: its PTX type ("u64", "f32", "b8" for a struct), offset
     and size in bytes."""
 
@@ -159,8 +156,7 @@ class Parameter:
     size: int
 
 
-@dataclass(frozen=True)
-class KernelInfo:
+class KernelInfo(NamedTuple):
     """A kernel as the manifest knows it: its C++ name or name expression, and its symbol in the images."""
 
     name: str
@@ -168,8 +164,7 @@ class KernelInfo:
     parameters: tuple[Parameter, ...]
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(NamedTuple):
     """Everything the loader may know of a module without opening its fatbin."""
 
     name: str
@@ -191,14 +186,23 @@ class Manifest:
 
     def to_json(self) -> str:
         """Return the manifest file's text: the same manifest gives the same text, everywhere."""
-        document = asdict(self) | {"format": FORMAT}
-        document["fatbin"] = {"file": self.fatbin, "size": self.fatbin_size, "sha256": self.fatbin_sha256}
-        del document["fatbin_size"], document["fatbin_sha256"]
-        document["images"] = [image_to_json(image) for image in self.images]
+        document = {
+            "format": FORMAT,
+            "name": self.name,
+            "fatbin": {"file": self.fatbin, "size": self.fatbin_size, "sha256": self.fatbin_sha256},
+            "toolchain": dict(self.toolchain),
+            "sources": self.sources,
+            "options": self.options,
+            "images": [image_to_json(image) for image in self.images],
+            "kernels": [
+                kernel._asdict() | {"parameters": [parameter._asdict() for parameter in kernel.parameters]}
+                for kernel in self.kernels
+            ],
+        }
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str | bytes, where: str) -> Manifest:
+    def from_json(cls, text: str | bytes, where: str) -> "Manifest":
         """Return the manifest that `text` holds. `where` names its file in messages.
 
         Raises ImageError where the text is not a manifest of a format that this version reads.
@@ -323,16 +327,14 @@ Source: CUDA C++ Programming Guide, "Binary Compatibility", note on Tegra."""
 How = Literal["native", "jit", "link"]
 
 
-@dataclass(frozen=True)
-class Rejection:
+class Rejection(NamedTuple):
     """An image that a GPU and driver cannot use, and why."""
 
     image: Image
     reason: str
 
 
-@dataclass(frozen=True)
-class Resolution:
+class Resolution(NamedTuple):
     """What `resolve` found: the chosen image and how it gets onto the GPU, or None; and all others' reasons.
 
     `how`: "native" (machine code), "jit" (the driver compiles the PTX), "link" (nvJitLink compiles it,
@@ -362,7 +364,9 @@ def unsupported(image: Image, capability: Version) -> str | None:
     target, device = image.target, _dotted(capability)
     same_family = target.major == capability[0] and capability[1] >= target.minor
     if target.suffix == "a":
-        return None if capability == target.capability else f"is for compute capability {_dotted(target.capability)} only"
+        return (
+            None if capability == target.capability else f"is for compute capability {_dotted(target.capability)} only"
+        )
     if target.suffix == "f":
         return None if same_family else f"is for the family of {_dotted(target.capability)}, the GPU is {device}"
     if not target.real:
@@ -374,9 +378,7 @@ def unsupported(image: Image, capability: Version) -> str | None:
     return None if same_family else f"needs compute capability {_dotted(target.capability)}, the GPU is {device}"
 
 
-def resolve(
-    manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None
-) -> Resolution:
+def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None) -> Resolution:
     """Choose the image for a GPU of compute capability `capability` under a driver of CUDA version `driver`.
 
     `nvjitlink` is the version of an installed nvJitLink, which turns PTX that is too new for the driver into
@@ -390,7 +392,11 @@ def resolve(
         if how is None:
             rejected.append(Rejection(image, reason))
         else:
-            rank = ("link", "jit", "native").index(how), image.target.capability, " fa".index(image.target.suffix or " ")
+            rank = (
+                ("link", "jit", "native").index(how),
+                image.target.capability,
+                " fa".index(image.target.suffix or " "),
+            )
             candidates.append((rank, image, how))
     if not candidates:
         return Resolution(None, None, tuple(rejected))
@@ -428,14 +434,13 @@ def _first_cuda_reading(ptx_version: Version) -> str:
     return f"{_dotted(min(known))} or later" if known else f"later than {_dotted(max(PTX_ISA_OF_CUDA))}"
 
 
-def no_image_message(
-    manifest: Manifest, resolution: Resolution, capability: Version, driver: Version
-) -> str:
+def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
     """Return the text of NoImageError: the device, the driver, every image with its reason, and what would help."""
     images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
     runnable = any(unsupported(image, capability) is None for image in manifest.images)
     if runnable:
-        help_ = "Update the NVIDIA driver, or install nvJitLink (cuda-wheel[cu12] or cuda-wheel[cu13])."
+        toolchain = f"cuda-wheel[cu{driver[0]}]"
+        help_ = f"Update the NVIDIA driver, or install the newest nvJitLink that it allows: pip install {toolchain}."
     else:
         arch = f"{capability[0]}{capability[1]}"
         help_ = f'The wheel\'s maker can add "{arch}-real", or a lower "-virtual" target, to architectures.'
@@ -457,7 +462,7 @@ class Kernel:
 
     __slots__ = ("handle", "info", "module")
 
-    def __init__(self, module: Module, info: KernelInfo, handle: int) -> None:
+    def __init__(self, module: "Module", info: KernelInfo, handle: int) -> None:
         self.module = module
         self.info = info
         self.handle = handle
@@ -518,9 +523,7 @@ class Module(Mapping[str, Kernel]):
     def kernels(self) -> tuple[str, ...]:
         """The kernels' names; the symbol stands for a name that several kernels share."""
         names = [info.name for info in self.manifest.kernels]
-        return tuple(
-            info.symbol if names.count(info.name) > 1 else info.name for info in self.manifest.kernels
-        )
+        return tuple(info.symbol if names.count(info.name) > 1 else info.name for info in self.manifest.kernels)
 
     def _find(self, name: str) -> Kernel:
         infos = self.manifest.kernels
@@ -593,7 +596,7 @@ class _Location:
         self.where = where
 
     @classmethod
-    def find(cls, name: str) -> _Location:
+    def find(cls, name: str) -> "_Location":
         package, _, stem = name.rpartition(".")
         if not package or not all(part.isidentifier() for part in name.split(".")):
             raise ImageError(f"{name!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
@@ -608,7 +611,7 @@ class _Location:
             resource = files(package).joinpath(stem + MANIFEST_SUFFIX)
             if resource.is_file():
                 return cls(package, None, str(resource))
-        _raise_not_found(name, stem, folders)
+        raise _not_found(name, stem, folders)
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         try:
@@ -639,7 +642,7 @@ def _package_folders(package: str) -> list[str]:
     return list(locations)
 
 
-def _raise_not_found(name: str, stem: str, folders: list[str]) -> NoReturn:
+def _not_found(name: str, stem: str, folders: list[str]) -> ImageError:
     looked = ", ".join(os.path.join(folder, stem + MANIFEST_SUFFIX) for folder in folders)
     message = f"{name} has no images here: looked for {looked}."
     if any(os.path.isfile(os.path.join(folder, stem + ".cu")) for folder in folders):
@@ -647,7 +650,7 @@ def _raise_not_found(name: str, stem: str, folders: list[str]) -> NoReturn:
             f" {stem}.cu is there, but was not compiled: build and install the project's wheel, "
             "and check that its build runs the cuda hook."
         )
-    raise ImageError(message)
+    return ImageError(message)
 
 
 def _read_image(location: _Location, manifest: Manifest, image: Image) -> bytes:
@@ -707,7 +710,9 @@ def _driver() -> Any:
         try:
             from cuda.bindings import driver
         except ImportError as error:
-            raise DriverError(f"cuda-bindings is not installed or broken ({error}): pip install cuda-bindings") from error
+            raise DriverError(
+                f"cuda-bindings is not installed or broken ({error}): pip install cuda-bindings"
+            ) from error
         try:
             result = driver.cuInit(0)
         except RuntimeError as error:  # cuda.bindings found no driver library

@@ -46,7 +46,8 @@ class CudaBuildHook(BuildHookInterface[Any]):
         misplaced = sorted(set(self.config) - HATCHLING_KEYS)
         if misplaced:
             raise ConfigError(
-                f"the table of the hook cuda takes no options of its own: move {', '.join(misplaced)} to [tool.cuda-wheel]."
+                "the table of the hook cuda takes no options of its own: "
+                f"move {', '.join(misplaced)} to [tool.cuda-wheel]."
             )
         root = Path(self.root)
         config = read_config(root, os.environ)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import venv
 import zipfile
 from collections.abc import Callable
 from importlib.metadata import distributions
@@ -77,7 +78,18 @@ def pip_wheel(project: Path, output: Path, *options: str, **environ: str) -> sub
     """Build a project's wheel with pip, in this environment unless `options` say otherwise."""
     options = options or ("--no-build-isolation",)
     return run(
-        sys.executable, "-m", "pip", "wheel", "-v", "--no-deps", "--no-index", "-w", output, *options, project, **environ
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-v",
+        "--no-deps",
+        "--no-index",
+        "-w",
+        output,
+        *options,
+        project,
+        **environ,
     )
 
 
@@ -182,3 +194,36 @@ def ptxas() -> Callable[[str, Path, str], str]:
 def listed_cubins(text: str) -> list[str]:
     """Return the targets of the cubins that `cuobjdump -lelf` lists: "sm_80"."""
     return re.findall(r"\.(sm_\d+[af]?)\.cubin", text)
+
+
+# --- environments of their own ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def own_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return cuda-wheel's own wheel, built from this checkout."""
+    folder = tmp_path_factory.mktemp("own")
+    result = pip_wheel(ROOT, folder)
+    assert result.returncode == 0, result.stdout
+    return next(folder.glob("cuda_wheel-*.whl"))
+
+
+@pytest.fixture(scope="session")
+def find_links(own_wheel: Path) -> dict[str, str]:
+    """Return environment variables that let isolated builds of pip and uv find cuda-wheel's own wheel."""
+    folder = str(own_wheel.parent)
+    return {
+        "PIP_FIND_LINKS": f"{folder} {os.environ.get('PIP_FIND_LINKS', '')}".strip(),
+        "UV_FIND_LINKS": folder,
+    }
+
+
+@pytest.fixture(scope="session")
+def bare_python(tmp_path_factory: pytest.TempPathFactory, own_wheel: Path) -> Path:
+    """Return the interpreter of a fresh environment with cuda-wheel and hatchling, and no CUDA compiler."""
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    result = run(python, "-m", "pip", "install", "-q", own_wheel, "hatchling", "editables")
+    assert result.returncode == 0, result.stdout
+    return python

@@ -58,8 +58,8 @@ def test_native_is_each_kind_of_gpu_in_the_machine() -> None:
         ("70", "NVRTC 13.5.37 cannot compile for compute_70; it can for 75, 80,"),
         ("50-real", "cuda-wheel[cu12] reaches back to sm_50"),
         ("130", "a newer toolchain may have it"),
-        ("80a", "compute_80a does not exist: \"a\" targets begin with sm_90a"),
-        ("90f-real", "sm_90f does not exist: \"f\" targets begin with sm_100f"),
+        ("80a", 'compute_80a does not exist: "a" targets begin with sm_90a'),
+        ("90f-real", 'sm_90f does not exist: "f" targets begin with sm_100f'),
         ("75-virtual;80-virtual", "names PTX only (compute_75, compute_80)"),
     ],
 )
@@ -73,6 +73,8 @@ def test_the_installed_compiler_compiles_for_all_that_it_names(workers, toolchai
     from cuda_wheel.build.compiler import Job, compile_job
 
     for target in settle(["all"], toolchain.supported, lambda: (), "here", toolchain.name):
-        job = Job(".", "k.cu", b"__global__ void k() {}", target.arch, target.real, not target.real, (), (), (), False, "auto")
+        job = Job(
+            ".", "k.cu", b"__global__ void k() {}", target.arch, target.real, not target.real, (), (), (), False, "auto"
+        )
         compiled = workers.submit(compile_job, job).result()
-        assert (compiled.cubin if target.real else compiled.ptx), target
+        assert compiled.cubin if target.real else compiled.ptx, target

@@ -18,7 +18,9 @@ def compiled(text: bytes, workers: Workers, toolchain: Toolchain, include_dirs: 
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_a_file_in_the_manner_of_real_ones_compiles_in_silence(case: Path, workers: Workers, toolchain: Toolchain) -> None:
+def test_a_file_in_the_manner_of_real_ones_compiles_in_silence(
+    case: Path, workers: Workers, toolchain: Toolchain
+) -> None:
     result = compiled(case.read_bytes(), workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))
     assert result.cubin
     assert result.log == ""
@@ -31,7 +33,9 @@ def test_the_headers_suit_the_next_standard_too(header: str, workers: Workers, t
 
 
 @pytest.mark.parametrize("include", ["cub/block/block_reduce.cuh", "cuda_fp16.h", "cooperative_groups.h", "mma.h"])
-def test_nothing_changes_for_a_file_that_needs_none_of_them(include: str, workers: Workers, toolchain: Toolchain) -> None:
+def test_nothing_changes_for_a_file_that_needs_none_of_them(
+    include: str, workers: Workers, toolchain: Toolchain
+) -> None:
     text = f"#include <{include}>\n__global__ void k(float* x) {{ *x = 1; }}\n".encode()
     bare = compiled(text, workers, toolchain, toolchain.include_dirs)
     with_ours = compiled(text, workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))

@@ -54,7 +54,7 @@ class Driver:
         self.cuDeviceGetAttribute = lambda which, device: (Result.CUDA_SUCCESS, capability[which])
         self.loaded: list[bytes] = []
 
-    def cuLibraryLoadData(self, code: bytes, *_: Any) -> tuple[Any, ...]:  # noqa: N802
+    def cuLibraryLoadData(self, code: bytes, *_: Any) -> tuple[Any, ...]:
         self.loaded.append(code)
         return self._answers.get("cuLibraryLoadData", (Result.CUDA_SUCCESS, 0xF00D))
 
@@ -92,7 +92,9 @@ def test_importing_brings_in_nothing_heavy() -> None:
     program = "import sys, cuda_wheel; print(*sorted(sys.modules))"
     modules = run(sys.executable, "-c", program).stdout.split()
     assert "cuda_wheel" in modules
-    assert not [name for name in modules if name.startswith("cuda.") or name in ("numpy", "rich", "json", "dataclasses")]
+    assert not [
+        name for name in modules if name.startswith("cuda.") or name in ("numpy", "rich", "json", "dataclasses")
+    ]
 
 
 def test_the_loader_stands_alone(site: Path, tmp_path: Path) -> None:
@@ -170,7 +172,9 @@ def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], mon
 
 def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver]) -> None:
     driver = use((3, 5), 13000)
-    with pytest.raises(cuda_wheel.NoImageError, match=r"compute capability 3\.5 with a driver for CUDA 13\.0\.\n  cubin sm_"):
+    with pytest.raises(
+        cuda_wheel.NoImageError, match=r"compute capability 3\.5 with a driver for CUDA 13\.0\.\n  cubin sm_"
+    ):
         cuda_wheel.load(SAXPY)
     assert driver.loaded == []
 
@@ -179,7 +183,10 @@ def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver
     ("faults", "message"),
     [
         ({"cuInit": Result.CUDA_ERROR_NO_DEVICE}, "the NVIDIA driver is installed, but sees no GPU"),
-        ({"cuInit": Result.CUDA_ERROR_OUT_OF_MEMORY}, "initialising the driver: the driver answered CUDA_ERROR_OUT_OF_MEMORY"),
+        (
+            {"cuInit": Result.CUDA_ERROR_OUT_OF_MEMORY},
+            "initialising the driver: the driver answered CUDA_ERROR_OUT_OF_MEMORY",
+        ),
         ({"cuDeviceGet": Result.CUDA_ERROR_INVALID_DEVICE}, r"CUDA_ERROR_INVALID_DEVICE \(101\): because"),
         ({"cuLibraryLoadData": Result.CUDA_ERROR_OUT_OF_MEMORY}, f"loading {SAXPY}, cubin sm_80: the driver answered"),
         ({"cuLibraryGetKernel": Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION}, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
@@ -249,7 +256,9 @@ def test_kernels_answer_to_name_expression_and_symbol(
     module = cuda_wheel.load("matmul_demo.kernels.matmul")
     assert list(module) == ["matmul<double, 8>", "matmul<float, 16>"]
     assert module["matmul<float,16>"].symbol == module["matmul< float, 16 >"].symbol == "_Z6matmulIfLi16EEvPKT_S2_PS0_i"
-    with pytest.raises(cuda_wheel.UnknownKernelError, match="no kernel 'matmul<float, 32>'; did you mean matmul<float, 16>"):
+    with pytest.raises(
+        cuda_wheel.UnknownKernelError, match="no kernel 'matmul<float, 32>'; did you mean matmul<float, 16>"
+    ):
         module["matmul<float, 32>"]
     with pytest.raises(KeyError):
         module["nothing of the kind"]
@@ -259,7 +268,9 @@ def test_kernels_answer_to_name_expression_and_symbol(
 def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
     infos = tuple(loader.KernelInfo("f", symbol, ()) for symbol in ("_Z1fi", "_Z1ff"))
     manifest = loader.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos)
-    module = loader.Module(manifest, loader.Image("cubin", loader.Target.parse("sm_80"), None, None, 0, 0, "", {}), "native", 0)
+    module = loader.Module(
+        manifest, loader.Image("cubin", loader.Target.parse("sm_80"), None, None, 0, 0, "", {}), "native", 0
+    )
     assert list(module) == ["_Z1fi", "_Z1ff"]
     with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):
         module["f"]

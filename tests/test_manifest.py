@@ -37,7 +37,9 @@ def test_a_compressed_image_has_no_place_of_its_own() -> None:
 
 def test_a_newer_format_is_named_as_such() -> None:
     text = json.dumps({"format": FORMAT + 2})
-    with pytest.raises(ImageError, match=rf"made by a newer cuda-wheel \(format {FORMAT + 2}\); this one reads up to {FORMAT}"):
+    with pytest.raises(
+        ImageError, match=rf"made by a newer cuda-wheel \(format {FORMAT + 2}\); this one reads up to {FORMAT}"
+    ):
         Manifest.from_json(text, "k.fatbin.json")
 
 

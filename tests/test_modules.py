@@ -65,17 +65,26 @@ def test_a_byte_order_mark_is_dropped(root: Path) -> None:
         ({"sources": ["csrc/*.cu"]}, "csrc/c.cu is in no package that goes into the wheel"),
         ({"include-dirs": ["includes"]}, "tool.cuda-wheel.include-dirs: there is no folder includes in project."),
         ({"include-dirs": ["../include"]}, "../include lies outside the project"),
-        ({"module": [{"name": "pkg.kernels.z"}]}, "module[0] names no sources, and the wheel's packages have no .cu file that is called pkg.kernels.z"),
+        (
+            {"module": [{"name": "pkg.kernels.z"}]},
+            "module[0] names no sources, and the wheel's packages have no .cu file that is called pkg.kernels.z",
+        ),
         ({"module": [{"name": "pkg.kernels.z", "sources": ["z.cu"]}]}, "module[0].sources: there is no file z.cu."),
         ({"module": [{"name": "pkg.kernels.a"}] * 2}, "a second module of the name pkg.kernels.a"),
         (
             {"module": [{"name": "pkg.kernels.b", "sources": ["src/pkg/kernels/a.cu"]}]},
             "src/pkg/kernels/b.cu and src/pkg/kernels/a.cu would both become the module pkg.kernels.b",
         ),
-        ({"module": [{"name": "c", "sources": ["csrc/c.cu"]}]}, "'c', which no import system can find: it lies in no package"),
+        (
+            {"module": [{"name": "c", "sources": ["csrc/c.cu"]}]},
+            "'c', which no import system can find: it lies in no package",
+        ),
         ({"module": [{"name": "pkg.my-c", "sources": ["csrc/c.cu"]}]}, "'my-c' is not a Python name"),
         ({"module": [{"name": "pkg.../c", "sources": ["csrc/c.cu"]}]}, "is not a Python name"),
-        ({"module": [{"name": "other.c", "sources": ["csrc/c.cu"]}]}, "the package other, of which nothing goes into the wheel"),
+        (
+            {"module": [{"name": "other.c", "sources": ["csrc/c.cu"]}]},
+            "the package other, of which nothing goes into the wheel",
+        ),
         ({"module": [{"name": "pkg.c", "sources": ["csrc/c.cu", PACKAGE[2]]}]}, "module[0] has 2 sources"),
     ],
 )

@@ -108,7 +108,11 @@ NEEDS = {
         '__global__ void k() { asm volatile("barrier.cluster.arrive; barrier.cluster.wait;"); }',
         (7, 8),
     ),
-    "elect": ("90", '__global__ void k(int* x) { asm volatile("{.reg .pred p; elect.sync %0|p, -1;}" : "=r"(*x)); }', (8, 0)),
+    "elect": (
+        "90",
+        '__global__ void k(int* x) { asm volatile("{.reg .pred p; elect.sync %0|p, -1;}" : "=r"(*x)); }',
+        (8, 0),
+    ),
     "mbarrier.try_wait": (
         "90",
         '__global__ void k() { __shared__ unsigned long long b; asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;}" :: "r"((unsigned)__cvta_generic_to_shared(&b))); }',
@@ -122,7 +126,9 @@ def compiled(workers: Workers, text: str, arch: str, ptx_version: str = "auto") 
     return workers.submit(compile_job, job).result()
 
 
-@pytest.mark.parametrize(("arch", "expected"), [("75", (6, 3)), ("80", (7, 0)), ("90", (7, 8)), ("90a", (8, 0)), ("120", (8, 7))])
+@pytest.mark.parametrize(
+    ("arch", "expected"), [("75", (6, 3)), ("80", (7, 0)), ("90", (7, 8)), ("90a", (8, 0)), ("120", (8, 7))]
+)
 def test_plain_code_is_lowered_to_what_its_target_needs(workers: Workers, arch: str, expected: tuple[int, int]) -> None:
     result = compiled(workers, PLAIN, arch)
     assert ptx.version(result.ptx.decode()) == expected
@@ -146,7 +152,9 @@ def test_an_explicit_version_is_taken_where_it_is_proven(workers: Workers) -> No
 
 def test_an_explicit_version_that_cannot_be_proven_quotes_the_assembler(workers: Workers) -> None:
     arch, text, _ = NEEDS["elect"]
-    with pytest.raises(ConfigError, match=r"ptx-version 7\.8 does not suit k\.cu for compute_90.*requires PTX ISA \.version 8\.0"):
+    with pytest.raises(
+        ConfigError, match=r"ptx-version 7\.8 does not suit k\.cu for compute_90.*requires PTX ISA \.version 8\.0"
+    ):
         compiled(workers, text, arch, "7.8")
 
 
@@ -155,7 +163,10 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
     workers: Workers, ptxas: Callable[[str, Path, str], str], tmp_path: Path, release: str
 ) -> None:
     reads = PTX_ISA_OF_CUDA[tuple(map(int, release.split(".")))]
-    cases = {name: (arch, text) for name, (arch, text, _) in NEEDS.items()} | {"plain 75": ("75", PLAIN), "plain 120": ("120", PLAIN)}
+    cases = {name: (arch, text) for name, (arch, text, _) in NEEDS.items()} | {
+        "plain 75": ("75", PLAIN),
+        "plain 120": ("120", PLAIN),
+    }
     for name, (arch, text) in cases.items():
         content = compiled(workers, text, arch).ptx
         path = tmp_path / "k.ptx"

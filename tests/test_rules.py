@@ -116,7 +116,7 @@ def test_a_driver_too_old_is_told_apart_from_a_missing_target() -> None:
     made = manifest(image("compute_80", "8.8"))
     message = no_image_message(made, resolve(made, (8, 6), (12, 4)), (8, 6), (12, 4))
     assert "PTX 8.8 needs a driver for CUDA 12.9 or later (this one is for 12.4), or nvJitLink" in message
-    assert message.endswith("install nvJitLink (cuda-wheel[cu12] or cuda-wheel[cu13]).")
+    assert message.endswith("or install the newest nvJitLink that it allows: pip install cuda-wheel[cu12].")
 
 
 # --- laws -----------------------------------------------------------------------------------------

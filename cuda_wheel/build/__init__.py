@@ -5,7 +5,6 @@ Knows the CUDA compilers and nothing of any build back end; a front end passes t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -34,7 +33,9 @@ __all__ = [
 ]
 
 
-def build_modules(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter) -> tuple[BuiltModule, ...]:
+def build_modules(
+    root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter
+) -> tuple[BuiltModule, ...]:
     """Return the built modules of the project in `root`, whose wheel has `files`. Nothing is written.
 
     Raises ConfigError, ToolchainError or CompileError.
@@ -51,5 +52,6 @@ def _installed_gpus() -> list[Version]:
         return [device_and_driver(device)[0] for device in range(device_count())]
     except DriverError as error:
         raise ConfigError(
-            f'architectures = "native" asks the GPUs of this machine, and there is none to ask: {error}. Name the targets instead.'
+            f'architectures = "native" asks the GPUs of this machine, and there is none to ask: {error}. '
+            "Name the targets instead."
         ) from error

@@ -97,4 +97,6 @@ def _check(target: Target, known: Sequence[int], where: str, compiler: str) -> N
         )
     first = {"a": 90, "f": 100}.get(target.suffix, 0)
     if number < first:
-        raise ConfigError(f'{where}: {target} does not exist: "{target.suffix}" targets begin with sm_{first}{target.suffix}.')
+        raise ConfigError(
+            f'{where}: {target} does not exist: "{target.suffix}" targets begin with sm_{first}{target.suffix}.'
+        )

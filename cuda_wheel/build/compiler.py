@@ -9,6 +9,7 @@ import os
 import re
 import site
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,8 +119,8 @@ def find_toolchain(_: None = None) -> Toolchain:
         raise ToolchainError(f"{str(error).strip().splitlines()[0]}. {INSTALL_HINT}") from error
     if linker < release or linker[0] != release[0] or fatbin[0] != release[0]:
         raise ToolchainError(
-            f"NVRTC {_dotted(release)}, nvJitLink {_dotted(linker)} and nvFatbin {_dotted(fatbin)} do not fit together: "
-            "one major version, and nvJitLink no older than NVRTC, is what works. "
+            f"NVRTC {_dotted(release)}, nvJitLink {_dotted(linker)} and nvFatbin {_dotted(fatbin)} do not fit "
+            "together: one major version, and nvJitLink no older than NVRTC, is what works. "
             "Ask for one cuda-wheel extra only, and let it choose their versions."
         )
     include_dirs: list[str] = []
@@ -134,9 +135,7 @@ def find_toolchain(_: None = None) -> Toolchain:
         found_via[name] = located.found_via
     _check_header_release(include_dirs, release)
     exact = ptx.compiler_release(_compile_ptx(nvrtc, f"compute_{supported[-1]}")) or _dotted(release)
-    return Toolchain(
-        exact, _dotted(linker), _dotted(fatbin), tuple(supported), tuple(include_dirs), found_via
-    )
+    return Toolchain(exact, _dotted(linker), _dotted(fatbin), tuple(supported), tuple(include_dirs), found_via)
 
 
 def _search_sys_path() -> None:
@@ -159,7 +158,8 @@ def _check_header_release(include_dirs: Sequence[str], release: Version) -> None
             found = (int(match[1]) // 1000, int(match[1]) % 1000 // 10) if match else release
             if found[0] != release[0]:
                 raise ToolchainError(
-                    f"NVRTC is {_dotted(release)}, but the headers found first ({header}) are CUDA {_dotted(found)}'s. {INSTALL_HINT}"
+                    f"NVRTC is {_dotted(release)}, but the headers found first ({header}) are CUDA {_dotted(found)}'s. "
+                    f"{INSTALL_HINT}"
                 )
 
 
@@ -207,12 +207,16 @@ def compile_job(job: Job) -> Compiled:
         roots = {folder: "cuda/" for folder in job.include_dirs if os.path.isabs(folder)}
         text = ptx.relocate_files(text, roots | {os.getcwd(): "", os.path.realpath(job.root): ""})
         if job.cubin:
-            cubin, figures = assemble(text, job.arch, ("-lineinfo", "-Xptxas=-v"))
+            # The assembler would look for the files and note when they were last changed.
+            with tempfile.TemporaryDirectory() as nowhere:
+                os.chdir(nowhere)
+                cubin, figures = assemble(text, job.arch, ("-lineinfo", "-Xptxas=-v"))
+                os.chdir(job.root)
     text = ptx.normalise(text)
     lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
     return Compiled(
         cubin=cubin,
-        ptx=lowered and lowered.encode(),
+        ptx=None if lowered is None else lowered.encode(),
         ptx_version_compiled=ptx.version(text),
         kernels=ptx.kernels(text),
         resources=_resources(figures),
@@ -272,9 +276,14 @@ def _resources(log: str) -> dict[str, dict[str, int]]:
     return resources
 
 
-_NOISE = ("ptxas info", "ptxas         .", "nvrtc: warning: Architectures prior to", "Remark: The warnings can be suppressed")
-"""How lines begin that tell nobody anything: figures that are read elsewhere; that old targets, which somebody asked for
-by name, are old; and an option that is not ours."""
+_NOISE = (
+    "ptxas info",
+    "ptxas         .",
+    "nvrtc: warning: Architectures prior to",
+    "Remark: The warnings can be suppressed",
+)
+"""How lines begin that tell nobody anything: figures that are read elsewhere; that old targets, which somebody asked
+for, are old; and an option that is not ours."""
 
 _DIAGNOSTIC = re.compile(r"(?P<file>\S.*?)\(\d+\): (?P<severity>warning|remark|error|catastrophic error)\b")
 

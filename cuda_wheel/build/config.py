@@ -160,18 +160,14 @@ class Settings:
         'What to compile for: "all-major", "all", "native", or a list in CMake\'s syntax.',
         '"all-major"',
     )
-    include_dirs: tuple[str, ...] = _key(
-        _texts, (), "Folders for `#include`, relative to the project.", "[]"
-    )
+    include_dirs: tuple[str, ...] = _key(_texts, (), "Folders for `#include`, relative to the project.", "[]")
     std: str = _key(_standard, "c++17", "The C++ standard.", '"c++17"')
     defines: tuple[tuple[str, str], ...] = _key(_macros, (), "Macros, as a table of names and values.", "{}")
     options: tuple[str, ...] = _key(_options, (), "Further options, passed to NVRTC as they are.", "[]")
-    lineinfo: bool = _key(
-        _flag, False, "Whether images carry line numbers for profilers and debuggers.", "false"
-    )
+    lineinfo: bool = _key(_flag, False, "Whether images carry line numbers for profilers and debuggers.", "false")
 
 
-_LINKING = {name: "one source per module is compiled on its own." for name in ("ptx", "lto")}
+_LINKING = dict.fromkeys(("ptx", "lto"), "one source per module is compiled on its own.")
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,8 @@ def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
         reporter.warning(result.log)
     if any(job.root.encode() in content for content in (result.cubin, result.ptx) if content):
         reporter.warning(
-            f"{job.source} for {_form(job)}: the image holds this folder's path ({job.root}), so that builds elsewhere differ. "
-            "Debug information (-G) does that; lineinfo = true does not."
+            f"{job.source} for {_form(job)}: the image holds this folder's path ({job.root}), so that builds elsewhere "
+            "differ. Debug information (-G) does that; lineinfo = true does not."
         )
 
 
@@ -105,11 +105,15 @@ def _bundle_all(
         parts = {job.arch: compiled[module.module.name, job.arch] for job in module.jobs}
         if not any(part.kernels for part in parts.values()):
             raise CompileError(
-                f"{module.module.source} holds no kernel: it compiles to an empty image. A template is compiled only where it "
-                f"is named in the module's instantiate; a file of helpers can be left out by sources."
+                f"{module.module.source} holds no kernel: it compiles to an empty image. A template is compiled only "
+                "where it is named in the module's instantiate; a file of helpers can be left out by sources."
             )
         contents = tuple(
-            ("cubin" if target.real else "ptx", target.arch, parts[target.arch].cubin if target.real else parts[target.arch].ptx)
+            (
+                "cubin" if target.real else "ptx",
+                target.arch,
+                parts[target.arch].cubin if target.real else parts[target.arch].ptx,
+            )
             for target in module.targets
         )
         request = Bundle(module.module.name, contents, plan.compress)  # type: ignore[arg-type]

@@ -43,5 +43,6 @@ def wheel_files(root: Path) -> list[WheelFile]:
             return function(root)
     known = ", ".join(sorted(entry.name for entry in found))
     raise ConfigError(
-        f"{root / 'pyproject.toml'} names the build back end {backend!r}, whose layout cuda-wheel does not know; it knows {known}."
+        f"{root / 'pyproject.toml'} names the build back end {backend!r}, whose layout cuda-wheel does not know; "
+        f"it knows {known}."
     )

@@ -61,9 +61,7 @@ def _ladder(compiled: Version) -> Iterator[Version]:
     return (version for version in sorted(set(PTX_ISA_OF_CUDA.values())) if version < compiled)
 
 
-def _exactly(
-    text: str, version: Version, reference: bytes, arch: str, source: str, assemble: Assemble
-) -> str:
+def _exactly(text: str, version: Version, reference: bytes, arch: str, source: str, assemble: Assemble) -> str:
     rewritten = ptx.set_version(text, version)
     label = f"ptx-version {version[0]}.{version[1]} does not suit {source} for compute_{arch}"
     try:

@@ -37,7 +37,9 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
     """
     files = list(files)
     named = {
-        os.path.relpath(file.source, root).replace(os.sep, "/"): ".".join(PurePosixPath(file.destination).with_suffix("").parts)
+        os.path.relpath(file.source, root).replace(os.sep, "/"): ".".join(
+            PurePosixPath(file.destination).with_suffix("").parts
+        )
         for file in files
         if file.source.suffix == ".cu"
     }
@@ -88,8 +90,8 @@ def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[st
             raise ConfigError(f"{where}.sources: there is no file {source}.")
     if len(sources) > 1:
         raise ConfigError(
-            f"{where} has {len(sources)} sources: linking several into one module is planned and not in this version yet. "
-            "Include the others from one of them."
+            f"{where} has {len(sources)} sources: linking several into one module is planned and not in this version "
+            "yet. Include the others from one of them."
         )
     return replace(table, sources=sources)
 
@@ -124,8 +126,15 @@ def _inside(path: str, where: str, root: Path) -> str:
     """Return a project-relative path in its plainest form; ConfigError where it leads out of the project."""
     plain = PurePosixPath(path.replace("\\", "/"))
     resolved = Path(os.path.realpath(root / plain))
-    if plain.is_absolute() or Path(path).is_absolute() or ".." in plain.parts or not resolved.is_relative_to(os.path.realpath(root)):
-        raise ConfigError(f"{where}: {path} lies outside the project. Copy it into the project, so that its sdist has it too.")
+    if (
+        plain.is_absolute()
+        or Path(path).is_absolute()
+        or ".." in plain.parts
+        or not resolved.is_relative_to(os.path.realpath(root))
+    ):
+        raise ConfigError(
+            f"{where}: {path} lies outside the project. Copy it into the project, so that its sdist has it too."
+        )
     return str(plain)
 
 

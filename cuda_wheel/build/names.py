@@ -22,6 +22,8 @@ def cpp_name(symbol: str) -> str:
     parts = []
     while match := _SOURCE_NAME.match(symbol, position):
         end = match.end() + int(match[1])
+        if end > len(symbol):
+            return symbol
         parts.append(symbol[match.end() : end])
         position = end
         if not nested:

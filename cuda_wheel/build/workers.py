@@ -1,8 +1,8 @@
 """Run compiler calls in worker processes that may crash, hang or eat memory without harm to the build.
 
-Each worker is a fresh interpreter that compiles in its main thread: there NVRTC manages its own stack, which it does not
-elsewhere, and front ends of several processes run side by side, which those of several threads do not. A worker serves
-one set of compiler options only: NVRTC 13.1 to 13.4 let one program's options spoil a later program of the same process
+Each worker is a fresh interpreter that compiles in its main thread: there NVRTC manages its own stack, which it does
+not elsewhere, and front ends of several processes run side by side, which those of several threads do not. A worker
+serves one set of compiler options only: NVRTC 13.1 to 13.4 let one program's options spoil a later one of its process
 (https://github.com/NVIDIA/warp/issues/1944).
 """
 
@@ -109,7 +109,7 @@ class _Worker:
 
     def __init__(self, memory: int | None) -> None:
         self.flavour: tuple[str, ...] | None = None
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in `end`
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `end` closes it
         # The child gets this process's sys.path: a build front end may have changed it since start.
         self._process = subprocess.Popen(
             [sys.executable, "-c", _CHILD.format(path=sys.path, memory=memory)],

@@ -62,7 +62,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path],
         result = run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", site, wheel)
         assert result.returncode == 0, result.stdout
         monkeypatch.syspath_prepend(site)
-        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep))
+        monkeypatch.setenv(
+            "PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        )
         return site
 
     yield install

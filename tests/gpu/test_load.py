@@ -92,7 +92,9 @@ def test_somebody_elses_context_stays_current(saxpy: Path, driver) -> None:
 
 
 def test_a_device_that_is_not_there_is_told(saxpy: Path) -> None:
-    with pytest.raises(cuda_wheel.DriverError, match="asking for device 99: the driver answered CUDA_ERROR_INVALID_DEVICE"):
+    with pytest.raises(
+        cuda_wheel.DriverError, match="asking for device 99: the driver answered CUDA_ERROR_INVALID_DEVICE"
+    ):
         cuda_wheel.load(SAXPY, device=99)
 
 
@@ -108,7 +110,9 @@ def test_a_damaged_image_never_reaches_the_driver(saxpy: Path) -> None:
     chosen = resolve(manifest, *device_and_driver(), nvjitlink_version()).image
     content[chosen.offset + chosen.size // 2] ^= 1
     fatbin.write_bytes(content)
-    with pytest.raises(cuda_wheel.ImageError, match=r"is damaged: .* Reinstall the package that holds saxpy_demo\.kernels\.saxpy"):
+    with pytest.raises(
+        cuda_wheel.ImageError, match=r"is damaged: .* Reinstall the package that holds saxpy_demo\.kernels\.saxpy"
+    ):
         cuda_wheel.load(SAXPY)
     content[chosen.offset + chosen.size // 2] ^= 1
     fatbin.write_bytes(content)
@@ -170,7 +174,10 @@ def test_explain_asks_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:
     print(result.stdout)
     assert result.returncode == 0
     capability, driver = device_and_driver()
-    assert f"GPU of compute capability {capability[0]}.{capability[1]}, driver for CUDA {driver[0]}.{driver[1]}" in result.stdout
+    assert (
+        f"GPU of compute capability {capability[0]}.{capability[1]}, driver for CUDA {driver[0]}.{driver[1]}"
+        in result.stdout
+    )
 
 
 @pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")

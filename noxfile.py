@@ -1,0 +1,116 @@
+"""Sessions: `demo` (the main job), `tests`, `lint`, `gpu`, `bench`. Each installs what it needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["tests", "lint"]
+nox.options.reuse_existing_virtualenvs = True
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+TOOLCHAINS = ["cu12", "cu13"]
+PTXAS = ["12.0", "12.2", "12.4", "12.8"]
+
+
+def own_wheel(session: nox.Session) -> Path:
+    """Build cuda-wheel's own wheel and return its path."""
+    session.install("build")
+    dist = Path(session.create_tmp()) / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), silent=True)
+    return next(dist.glob("cuda_wheel-*.whl"))
+
+
+def install(session: nox.Session, toolchain: str, *groups: str) -> None:
+    """Install cuda-wheel's own wheel with a toolchain, and dependency groups."""
+    wheel = own_wheel(session)
+    session.install(f"{wheel}[{toolchain}]", *nox.project.dependency_groups(PYPROJECT, *groups))
+    # The same version may be there from an earlier run, with other content.
+    session.install("--force-reinstall", "--no-deps", str(wheel))
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Build the saxpy fixture's wheel with pip, show what is in it and, on a GPU, install it elsewhere and run it."""
+    wheel = own_wheel(session)
+    session.install(str(wheel))
+    output = Path(session.create_tmp()) / "wheel"
+    shutil.rmtree(output, ignore_errors=True)
+    links = {"PIP_FIND_LINKS": f"{wheel.parent} {os.environ.get('PIP_FIND_LINKS', '')}".strip()}
+    session.run("python", "-m", "pip", "wheel", "--no-deps", "-w", str(output), "fixtures/saxpy", env=links)
+    made = next(output.glob("*.whl"))
+    session.run("cuda-wheel", "inspect", str(made))
+    session.run("cuda-wheel", "verify", str(made))
+    session.run("cuda-wheel", "explain", str(made), "--device", "sm_86", "--driver", "12.2")
+    if session.run("cuda-wheel", "explain", str(made), success_codes=[0, 1], silent=True, log=False).startswith(
+        "GPU of"
+    ):
+        session.install(str(made), env=links)
+        session.run("python", "-m", "saxpy_demo")
+    else:
+        session.log("no NVIDIA GPU here: the wheel is built and checked, but its kernels cannot run")
+
+
+@nox.session
+@nox.parametrize("toolchain", TOOLCHAINS)
+def tests(session: nox.Session, toolchain: str) -> None:
+    """Run the tests with one toolchain, against cuda-wheel as it is installed from its wheel."""
+    install(session, toolchain, "test")
+    environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
+    session.run("pytest", *session.posargs, env=environ)
+
+
+def tools(session: nox.Session) -> Path:
+    """Fetch NVIDIA's cuobjdump and the ptxas of older releases, and return the folder that holds them."""
+    folder = Path(session.virtualenv.location).parent / "tools"
+    wanted = {"cuobjdump": "nvidia-cuda-cuobjdump"} | {
+        f"ptxas-{release}": f"nvidia-cuda-nvcc-cu12=={release}.*" for release in PTXAS
+    }
+    for name, requirement in wanted.items():
+        if not (folder / name).is_dir():
+            scratch = folder / f"{name}.part"
+            shutil.rmtree(scratch, ignore_errors=True)
+            session.run("python", "-m", "pip", "install", "-q", "--no-deps", "--target", str(scratch), requirement)
+            scratch.rename(folder / name)
+    return folder.resolve()
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check format, style and types."""
+    session.install("-e", ".", *nox.project.dependency_groups(PYPROJECT, "lint"))
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+
+
+@nox.session
+@nox.parametrize("toolchain", TOOLCHAINS)
+def gpu(session: nox.Session, toolchain: str) -> None:
+    """Run the tests that need a GPU."""
+    install(session, toolchain, "test", "gpu")
+    session.run("python", "-m", "pytest", "-rA", "tests/gpu", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("toolchain", TOOLCHAINS)
+def bench(session: nox.Session, toolchain: str) -> None:
+    """Run the benchmarks; the one of start-up where there is a GPU."""
+    install(session, toolchain, "test", "gpu")
+    session.run("python", "benchmarks/wheel_build.py", *session.posargs)
+    output = Path(session.create_tmp()) / "wheel"
+    shutil.rmtree(output, ignore_errors=True)
+    session.run(
+        "python", "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(output), "fixtures/saxpy"
+    )
+    made = next(output.glob("*.whl"))
+    if session.run("cuda-wheel", "explain", str(made), success_codes=[0, 1], silent=True, log=False).startswith(
+        "GPU of"
+    ):
+        session.run("python", "benchmarks/startup.py", str(made), *session.posargs)
+    else:
+        session.log("no NVIDIA GPU here: benchmarks/startup.py cannot run")

@@ -1,0 +1,298 @@
+"""From `.cu` to fatbin and manifest: both toolchains, every fixture, read back by NVIDIA's own tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.names import cpp_name
+from cuda_wheel.loader import PTX_ISA_OF_CUDA, Manifest
+from tests.conftest import GOOD, KERNEL, copy_fixture, listed_cubins, run
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def modules(folder: Path) -> list[tuple[Manifest, bytes]]:
+    return [
+        (Manifest.from_json(path.read_bytes(), str(path)), path.with_suffix("").read_bytes())
+        for path in sorted(folder.rglob("*.fatbin.json"))
+    ]
+
+
+@pytest.mark.parametrize("fixture", GOOD)
+def test_an_independent_reader_lists_the_cubins_of_the_manifest(fixture: str, unpacked, cuobjdump) -> None:
+    folder = unpacked(fixture)
+    for manifest, _ in modules(folder):
+        (fatbin,) = folder.rglob(manifest.fatbin)
+        cubins = [str(image.target) for image in manifest.images if image.kind == "cubin"]
+        assert sorted(listed_cubins(cuobjdump("-lelf", fatbin))) == sorted(cubins)
+        assert cuobjdump("-lptx", fatbin).count(".ptx") == len(manifest.images) - len(cubins)
+
+
+@pytest.mark.parametrize("fixture", GOOD)
+def test_every_cubin_holds_the_kernels_of_the_manifest(fixture: str, unpacked, cuobjdump, tmp_path: Path) -> None:
+    for manifest, fatbin in modules(unpacked(fixture)):
+        assert manifest.kernels
+        for image in manifest.images:
+            content = fatbin[image.offset : image.offset + image.size]
+            if image.kind == "cubin":
+                path = tmp_path / "image.cubin"
+                path.write_bytes(content)
+                symbols = cuobjdump("-elf", path)
+                for kernel in manifest.kernels:
+                    assert f".text.{kernel.symbol}" in symbols
+                    assert image.resources[kernel.symbol]["registers"] > 0
+            else:
+                for kernel in manifest.kernels:
+                    assert f".entry {kernel.symbol}(".encode() in content
+
+
+@pytest.mark.parametrize("fixture", GOOD)
+@pytest.mark.parametrize("release", ["12.2", "12.8"])
+def test_an_older_assembler_accepts_the_ptx_that_claims_to_suit_it(
+    fixture: str, release: str, unpacked, ptxas, tmp_path: Path
+) -> None:
+    reads = PTX_ISA_OF_CUDA[tuple(map(int, release.split(".")))]
+    for manifest, fatbin in modules(unpacked(fixture)):
+        for image in manifest.images:
+            if image.kind == "ptx":
+                path = tmp_path / "image.ptx"
+                path.write_bytes(fatbin[image.offset : image.offset + image.size])
+                complaints = ptxas(release, path, image.target.arch)
+                assert (complaints == "") == (image.ptx_version <= reads), complaints
+
+
+@pytest.mark.parametrize(
+    ("fixture", "kernels"),
+    [
+        ("saxpy", {"saxpy": [("f32", 0, 4), ("u64", 8, 8), ("u64", 16, 8), ("u32", 24, 4)]}),
+        ("matmul_templates", {"matmul<float, 16>": None, "matmul<double, 8>": None}),
+        ("reduce_cub", {"sum": [("u64", 0, 8), ("u64", 8, 8), ("u64", 16, 8)]}),
+        ("half_precision", {"scaled_relu": [("b8", 0, 2), ("u64", 8, 8), ("u64", 16, 8), ("u32", 24, 4)]}),
+        ("stencil", {"stencil::apply": None}),
+        ("cooperative", {"normalise": None}),
+    ],
+)
+def test_the_manifest_knows_the_kernels_by_the_names_that_people_wrote(fixture: str, kernels, unpacked) -> None:
+    ((manifest, _),) = modules(unpacked(fixture))
+    assert {kernel.name for kernel in manifest.kernels} == set(kernels)
+    for kernel in manifest.kernels:
+        if kernels[kernel.name] is not None:
+            assert [(p.type, p.offset, p.size) for p in kernel.parameters] == kernels[kernel.name]
+
+
+@pytest.mark.parametrize("fixture", GOOD)
+def test_no_path_of_this_machine_is_in_an_image_or_manifest(
+    fixture: str, tmp_path: Path, extra: str, cuda_wheel: Command
+) -> None:
+    project = copy_fixture(fixture, tmp_path / "a folder with a name", extra)
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    for path in (tmp_path / "out").rglob("*.*"):
+        content = path.read_bytes()
+        for forbidden in (str(tmp_path), "a folder with a name", "site-packages", str(Path.home())):
+            assert forbidden.encode() not in content, (path, forbidden)
+
+
+def test_line_information_names_the_sources_within_the_project(unpacked) -> None:
+    ((manifest, fatbin),) = modules(unpacked("stencil"))
+    assert b'"src/stencil_demo/kernels/stencil.cu"' in fatbin  # in the PTX
+    for image in manifest.images:
+        if image.kind == "cubin":
+            assert b"stencil.cu\0" in fatbin[image.offset : image.offset + image.size]
+
+
+def test_line_information_does_not_depend_on_when_a_file_was_changed(
+    tmp_path: Path, extra: str, cuda_wheel: Command
+) -> None:
+    project = copy_fixture("stencil", tmp_path / "project", extra)
+    fatbins = set()
+    for time in (1_000_000_000, 1_700_000_000):
+        for path in project.rglob("*.*"):
+            os.utime(path, (time, time))
+        assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+        fatbins.add((tmp_path / "out/stencil_demo/kernels/stencil.fatbin").read_bytes())
+    assert len(fatbins) == 1
+
+
+def test_device_debugging_is_told_to_break_reproducibility(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80-real"\noptions = ["-G"]')
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0
+    assert f"the image holds this folder's path ({project})" in result.stdout
+
+
+def test_the_settings_reach_the_compiler(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    source = """
+        #include "value.h"
+        #include <beside.h>
+        static_assert(VALUE == 7 && BESIDE == 8 && BLOCK == 256 && FLAG == 1 && __cplusplus >= 202002L);
+        extern "C" __global__ void k(float* x) { *x = __fdividef(1.0f, *x) / x[1]; }
+        """
+    project = make_project(
+        """
+        [tool.cuda-wheel]
+        architectures = "80"
+        include-dirs = ["include"]
+        std = "c++20"
+        defines = { BLOCK = 256, FLAG = true }
+        options = ["--use_fast_math"]
+        """,
+        **{"demo/k.cu": source, "include/beside.h": "#define BESIDE 8\n", "demo/value.h": "#define VALUE 7\n"},
+    )
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    ((manifest, fatbin),) = modules(tmp_path / "out")
+    assert b"div.approx.ftz.f32" in fatbin
+    assert manifest.options == (
+        "--std=c++20",
+        "--define-macro=BLOCK=256",
+        "--define-macro=FLAG=1",
+        "--use_fast_math",
+        "--include-path=include",
+    )
+
+
+def test_a_modules_own_settings_go_before_the_projects(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project(
+        """
+        [tool.cuda-wheel]
+        architectures = "80-real"
+        [[tool.cuda-wheel.module]]
+        name = "demo.hopper"
+        architectures = "90a-real"
+        """,
+        **{
+            "demo/fill.cu": KERNEL,
+            "demo/hopper.cu": '__global__ void k() { asm volatile("setmaxnreg.inc.sync.aligned.u32 240;"); }',
+        },
+    )
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    targets = {
+        manifest.name: [str(image.target) for image in manifest.images] for manifest, _ in modules(tmp_path / "out")
+    }
+    assert targets == {"demo.fill": ["sm_80"], "demo.hopper": ["sm_90a"]}
+
+
+def test_code_that_asks_for_its_target_is_compiled_for_each(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    source = (
+        'extern "C" __global__ void k(int* x) { *x = __CUDA_ARCH__ == 800 ? 8001 : __CUDA_ARCH__ == 900 ? 9001 : 1; }'
+    )
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["80", "90"]', **{"demo/k.cu": source})
+    cuda_wheel("build", project, "-o", tmp_path / "out")
+    ((manifest, fatbin),) = modules(tmp_path / "out")
+    for image in manifest.images:
+        if image.kind == "ptx":
+            content = fatbin[image.offset : image.offset + image.size]
+            assert str(image.target.major * 1000 + 1).encode() in content
+
+
+def test_a_warning_is_shown_once_and_does_not_fail_the_build(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    source = "__global__ void k(int* x) { int unused = 1; *x = 2; }"
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["80", "90"]', **{"demo/k.cu": source})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0
+    assert result.stdout.count('demo/k.cu(1): warning #177-D: variable "unused" was declared but never referenced') == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", "demo/k.cu holds no kernel: it compiles to an empty image."),
+        (
+            "template <typename T> __global__ void k(T* x) {}",
+            "A template is compiled only where it is named in the module's instantiate",
+        ),
+        ("__global__ void k() { undeclared(); }", 'demo/k.cu(1): error: identifier "undeclared" is undefined'),
+        ('__global__ void k() { asm("no.such.instruction;"); }', "demo/k.cu does not compile for sm_80"),
+    ],
+)
+def test_what_does_not_compile_says_why_and_leaves_nothing(
+    source: str, message: str, make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["80"]', **{"demo/k.cu": source, "demo/good.cu": KERNEL})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert message in result.stdout
+    assert "Traceback" not in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_module_that_fails_is_reported(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project("", **{"demo/a.cu": "wrong", "demo/b.cu": "wrong", "demo/c.cu": KERNEL})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert [f"demo/{name}.cu does not compile" in result.stdout for name in "abc"] == [True, True, False]
+    assert result.stdout.count("3 errors detected in the compilation of") == 2  # one target of each
+
+
+def test_a_wrong_name_expression_is_the_compilers_to_refuse(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project(
+        '[tool.cuda-wheel]\narchitectures = "80"\n[[tool.cuda-wheel.module]]\nname = "demo.fill"\ninstantiate = ["fil<3>"]'
+    )
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert 'identifier "fil" is undefined' in result.stdout
+
+
+def test_an_option_that_nvrtc_does_not_know_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\noptions = ["--no-such-option"]')
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert "NVRTC refuses an option" in result.stdout
+    assert "--no-such-option" in result.stdout
+
+
+def test_the_missing_toolchain_is_told_with_the_extra_to_install(
+    make_project, bare_python: Path, tmp_path: Path
+) -> None:
+    result = run(bare_python, "-m", "cuda_wheel", "build", make_project(), "-o", tmp_path / "out", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stdout
+    assert 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.' in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("saxpy", "saxpy"),
+        ("_Z5saxpyfPKfPfi", "saxpy"),
+        ("_ZN7stencil5applyEPKfPfi", "stencil::apply"),
+        ("_ZN1a1b1cEv", "a::b::c"),
+        ("_ZN46_GLOBAL__N__00000000_4_k_cu_0123abcd_1234567894kernEv", "kern"),
+        ("_ZN12_GLOBAL__N_14kernEv", "kern"),
+        ("_Z4gemmIfLi16EEvPT_", "_Z4gemmIfLi16EEvPT_"),
+        ("_ZN2ns4gemmIfEEvPT_", "_ZN2ns4gemmIfEEvPT_"),
+        ("_Z", "_Z"),
+        ("_Z99x", "_Z99x"),
+    ],
+)
+def test_a_symbol_and_its_name(symbol: str, name: str) -> None:
+    assert cpp_name(symbol) == name
+
+
+def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, toolchain) -> None:
+    from cuda_wheel.build.compiler import Job, compile_job
+
+    job = Job(
+        ".", "pkg/k.cu", b"__global__ void k()\n{\n    int x = y;\n}\n", "80", True, True, (), (), (), False, "auto"
+    )
+    with pytest.raises(CompileError) as caught:
+        workers.submit(compile_job, job).result()
+    lines = str(caught.value).splitlines()
+    assert lines[0] == 'pkg/k.cu(3): error: identifier "y" is undefined'
+    assert lines[1].strip() == "int x = y;"
+    assert lines[2].strip() == "^"
+
+
+def test_the_manifest_is_plain_json(unpacked) -> None:
+    (path,) = unpacked("saxpy").rglob("*.fatbin.json")
+    document = json.loads(path.read_text())
+    assert document["format"] == 1
+    assert document["sources"] == ["src/saxpy_demo/kernels/saxpy.cu"]

@@ -1,0 +1,196 @@
+"""The `cuda-wheel` command, as people and scripts use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel import __version__
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_inspect_prints_the_promised_json(fixture_wheel, cuda_wheel: Command, extra: str) -> None:
+    wheel = fixture_wheel("saxpy")
+    (module,) = json.loads(cuda_wheel("inspect", wheel, "--json").stdout)["modules"]
+    assert module["name"] == "saxpy_demo.kernels.saxpy"
+    assert module["fatbin"] == "saxpy.fatbin"
+    assert module["toolchain"]["nvrtc"].startswith("12.9." if extra == "cu12" else "13.")
+    assert [kernel["name"] for kernel in module["kernels"]] == ["saxpy"]
+    assert module["kernels"][0]["symbol"] == "_Z5saxpyfPKfPfi"
+    with zipfile.ZipFile(wheel) as archive:
+        fatbin = archive.read("saxpy_demo/kernels/saxpy.fatbin")
+    for image in module["images"]:
+        content = fatbin[image["offset"] : image["offset"] + image["size"]]
+        assert sha256(content).hexdigest() == image["sha256"]
+        assert content.startswith(
+            b"\x7fELF" if image["kind"] == "cubin" else b"\n.version " + image["ptx_version"].encode()
+        )
+
+
+def test_inspect_takes_a_wheel_a_folder_a_fatbin_a_manifest_and_a_package(
+    fixture_wheel, unpacked, cuda_wheel: Command
+) -> None:
+    folder = unpacked("saxpy")
+    (fatbin,) = folder.rglob("*.fatbin")
+    answers = {
+        cuda_wheel("inspect", path, "--json", PYTHONPATH=str(folder)).stdout
+        for path in (fixture_wheel("saxpy"), folder, fatbin, f"{fatbin}.json", "saxpy_demo", "saxpy_demo.kernels")
+    }
+    assert len(answers) == 1
+
+
+def test_inspect_draws_a_table(fixture_wheel, cuda_wheel: Command) -> None:
+    text = cuda_wheel("inspect", fixture_wheel("matmul_templates"), COLUMNS="100").stdout
+    assert "matmul_demo.kernels.matmul" in text
+    assert "matmul<double, 8>, matmul<float, 16>" in text
+    assert "sm_90" in text
+    assert "8.7 (was " in text
+
+
+@pytest.mark.parametrize(
+    ("device", "driver", "how", "target"),
+    [
+        ("sm_80", "13.0", "native", "sm_80"),
+        ("8.6", "13.0", "native", "sm_80"),
+        ("sm_90", "13.0", "native", "sm_90"),
+        ("sm_100", "13.0", "jit", "compute_80"),
+        ("sm_70", "13.0", None, None),
+        ("sm_100", "10.2", None, None),
+    ],
+)
+def test_explain_names_the_image_and_the_reasons(
+    fixture_wheel, cuda_wheel: Command, device: str, driver: str, how: str | None, target: str | None
+) -> None:
+    wheel = fixture_wheel("reduce_cub")
+    result = cuda_wheel("explain", wheel, "--device", device, "--driver", driver, "--json")
+    (module,) = json.loads(result.stdout)["modules"]
+    assert result.returncode == (1 if how is None else 0)
+    assert module["name"] == "reduce_demo.kernels.reduce"
+    assert module["how"] == how
+    assert (module["image"] and module["image"]["target"]) == target
+    assert len(module["rejected"]) == (4 if how is None else 3)
+    assert all(item["reason"] and item["image"]["sha256"] for item in module["rejected"])
+    plain = cuda_wheel("explain", wheel, "--device", device, "--driver", driver)
+    assert plain.returncode == result.returncode
+    assert (f"{target}" if how else "no image fits") in plain.stdout
+
+
+def test_explain_counts_on_nvjitlink_where_told(fixture_wheel, cuda_wheel: Command) -> None:
+    arguments = ("explain", fixture_wheel("reduce_cub"), "--device", "sm_100", "--driver", "10.2", "--json")
+    assert json.loads(cuda_wheel(*arguments).stdout)["modules"][0]["image"] is None
+    result = cuda_wheel(*arguments, "--nvjitlink", "10.2")
+    assert json.loads(result.stdout)["modules"][0]["how"] is None  # reads PTX 6.5 only
+    result = cuda_wheel("explain", *arguments[1:3], "sm_100", "--driver", "12.0", "--nvjitlink", "12.9")
+    assert "jit" in result.stdout
+
+
+def test_explain_without_a_gpu_says_so(fixture_wheel, cuda_wheel: Command) -> None:
+    result = cuda_wheel("explain", fixture_wheel("saxpy"), CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 1
+    assert result.stdout.startswith("cuda-wheel: ")
+    assert "driver is installed" in result.stdout
+
+
+def test_verify_passes_what_was_built(fixture_wheel, unpacked, cuda_wheel: Command) -> None:
+    for path in (fixture_wheel("stencil"), unpacked("stencil")):
+        result = cuda_wheel("verify", path)
+        assert (result.returncode, result.stdout) == (0, "stencil_demo.kernels.stencil: as the manifest says\n")
+
+
+def change(fatbin: Path, at: int) -> None:
+    content = bytearray(fatbin.read_bytes())
+    content[at] ^= 1
+    fatbin.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda fatbin, images: change(fatbin, images[0]["offset"] + 9), "cubin sm_80 is not what the manifest says"),
+        (
+            lambda fatbin, images: change(fatbin, images[2]["offset"] + 9),
+            "ptx compute_90 (PTX 7.8) is not what the manifest says",
+        ),
+        (lambda fatbin, images: change(fatbin, 0), "stencil.fatbin differs between its images"),
+        (lambda fatbin, images: fatbin.write_bytes(fatbin.read_bytes()[:-1]), "bytes, not"),
+        (lambda fatbin, images: fatbin.unlink(), "stencil.fatbin cannot be read"),
+    ],
+)
+def test_verify_names_what_differs(damage, message: str, unpacked, cuda_wheel: Command) -> None:
+    folder = unpacked("stencil")
+    (fatbin,) = folder.rglob("*.fatbin")
+    damage(fatbin, json.loads(Path(f"{fatbin}.json").read_text())["images"])
+    result = cuda_wheel("verify", folder)
+    assert result.returncode == 1
+    assert result.stdout.startswith("stencil_demo.kernels.stencil: ")
+    assert message in result.stdout
+
+
+@pytest.mark.parametrize("command", ["inspect", "explain", "verify"])
+def test_a_place_without_modules_is_told(command: str, cuda_wheel: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("nothing")
+    (tmp_path / "broken.fatbin.json").write_text("{")
+    with zipfile.ZipFile(tmp_path / "empty.whl", "w"):
+        pass
+    for path, message in {
+        tmp_path / "empty": "holds no module",
+        tmp_path / "empty.whl": "holds no module",
+        tmp_path / "text": "is neither a wheel nor a fatbin with its manifest",
+        tmp_path / "nowhere.whl": "there is no file or folder",
+        "nowhere": "no package of that name is installed",
+        "json": "holds no module",
+        "json.decoder": "no package of that name is installed",
+        tmp_path / "broken.fatbin.json": "is not a cuda-wheel manifest",
+    }.items():
+        result = cuda_wheel(command, path)
+        assert result.returncode == 1
+        assert message in result.stdout
+        assert "Traceback" not in result.stdout
+
+
+def test_build_writes_the_images_and_nothing_else(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80"')
+    before = sorted(project.rglob("*"))
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0
+    assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")) == [
+        "demo/fill.fatbin",
+        "demo/fill.fatbin.json",
+    ]
+    assert sorted(project.rglob("*")) == before
+    assert result.stdout.splitlines()[1].startswith("demo.fill: 1 kernel, cubin sm_80, ptx compute_80 (PTX 7.0), ")
+
+
+def test_build_of_what_is_no_project_is_told(cuda_wheel: Command, tmp_path: Path) -> None:
+    assert "it has no pyproject.toml" in cuda_wheel("build", tmp_path, "-o", tmp_path / "out").stdout
+    (tmp_path / "pyproject.toml").write_text("[build-system\n")
+    assert "pyproject.toml cannot be read" in cuda_wheel("build", tmp_path, "-o", tmp_path / "out").stdout
+    (tmp_path / "pyproject.toml").write_text('[build-system]\nbuild-backend = "flit_core.buildapi"\n')
+    result = cuda_wheel("build", tmp_path, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert (
+        "the build back end 'flit_core.buildapi', whose layout cuda-wheel does not know; it knows hatchling.build"
+        in result.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("inspect",), ("explain", "x", "--device", "ampere"), ("explain", "x", "--driver", "12"), ("fly",)],
+)
+def test_wrong_usage_is_status_2(arguments: tuple[str, ...], cuda_wheel: Command) -> None:
+    result = cuda_wheel(*arguments)
+    assert result.returncode == 2
+    assert result.stdout.startswith("usage: cuda-wheel")
+
+
+def test_the_version_is_told(cuda_wheel: Command) -> None:
+    assert cuda_wheel("--version").stdout == f"cuda-wheel {__version__}\n"

@@ -1,0 +1,111 @@
+"""Workers may crash, hang or eat memory; the build says so and goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from cuda_wheel.build.compiler import Job, compile_job
+from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.workers import Workers, available_cores
+
+
+def test_a_crash_ends_the_call_and_not_the_pool() -> None:
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        with pytest.raises(CompileError, match=r"the compiler process died \(killed by SIGABRT\)"):
+            workers.submit(_abort, None).result()
+        assert workers.submit(len, (1, 2, 3)).result() == 3
+
+
+def _abort(_: None) -> None:
+    os.abort()
+
+
+def test_a_call_that_takes_too_long_is_ended() -> None:
+    with Workers(timeout=0.5, memory=None, count=1) as workers:
+        with pytest.raises(CompileError, match=r"stopped after 0\.5 s, the timeout of one compile job"):
+            workers.submit(time.sleep, 60).result()
+        assert workers.submit(len, ()).result() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
+def test_a_call_that_wants_too_much_memory_is_ended() -> None:
+    with Workers(timeout=60, memory=1 << 30, count=1) as workers:
+        with pytest.raises(CompileError, match="needed more than memory-limit"):
+            workers.submit(bytearray, 4 << 30).result()
+        assert workers.submit(len, ()).result() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
+def test_a_template_that_explodes_ends_in_words() -> None:
+    bomb = b"""
+        template <int N, int M> struct T { static constexpr int v = T<N - 1, M>::v + T<N - 1, M + (1 << (N % 24))>::v; };
+        template <int M> struct T<0, M> { static constexpr int v = M; };
+        __global__ void k(int* x) { *x = T<24, 0>::v; }
+        """
+    job = Job(".", "bomb.cu", bomb, "80", True, False, (), (), (), False, "auto")
+    with Workers(timeout=20, memory=2 << 30, count=1) as workers:
+        with pytest.raises(CompileError):
+            workers.submit(compile_job, job).result()
+        good = Job(".", "good.cu", b"__global__ void k() {}", "80", True, False, (), (), (), False, "auto")
+        assert workers.submit(compile_job, good).result().cubin
+
+
+def test_no_worker_serves_two_sets_of_options() -> None:
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        one, same, other = (workers.submit(_pid, None, flavour).result() for flavour in [("a",), ("a",), ("b",)])
+    assert one == same != other
+
+
+def _pid(_: None) -> int:
+    return os.getpid()
+
+
+def test_images_do_not_depend_on_the_company_they_are_compiled_in() -> None:
+    """One module's options made a later one of the same process wrong in some NVRTC releases."""
+    text = b"__global__ void k(float* x, int n) { for (int i = 0; i < n; ++i) x[i] = x[i] * 2 + 1; }"
+    plain = Job(".", "k.cu", text, "120", True, True, (), (), (), False, "auto")
+    debug = Job(".", "k.cu", text, "120", True, False, ("-G",), (), (), False, "auto")
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        alone = workers.submit(compile_job, plain, plain.options).result()
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        workers.submit(compile_job, debug, debug.options).result()
+        in_company = workers.submit(compile_job, plain, plain.options).result()
+    assert (alone.cubin, alone.ptx) == (in_company.cubin, in_company.ptx)
+
+
+def test_leaving_with_an_error_ends_the_workers_at_once() -> None:
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), Workers(timeout=600, memory=None, count=2) as workers:
+        pid = workers.submit(_pid, None).result()
+        workers.submit(time.sleep, 600)
+        workers.submit(time.sleep, 600)
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+    assert time.monotonic() - before < 30
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_a_call_prints_does_not_get_among_the_answers() -> None:
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        workers.submit(os.system, "echo printed by a compiler").result()
+        assert workers.submit(len, (1,)).result() == 1
+
+
+def test_an_interrupt_is_the_parents_to_answer() -> None:
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        pid = workers.submit(_pid, None).result()
+        os.kill(pid, signal.SIGINT)
+        assert workers.submit(_pid, None).result() == pid
+
+
+def test_the_number_of_jobs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_JOBS", "7")
+    assert available_cores() == 7
+    monkeypatch.setenv("CUDA_WHEEL_JOBS", "many")
+    assert 1 <= available_cores() <= (os.cpu_count() or 1)
