@@ -7,8 +7,9 @@ from dataclasses import fields
 
 import pytest
 
-from cuda_wheel.build.config import Config, ModuleConfig
+from cuda_wheel.build.config import Config, ModuleConfig, Settings
 from cuda_wheel.build.errors import ConfigError
+from tests.conftest import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -109,8 +110,22 @@ def test_a_wrong_value_is_named_with_its_key(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_every_key_says_what_it_is_and_what_it_defaults_to() -> None:
-    for cls in (Config, ModuleConfig):
-        for item in fields(cls):
-            assert item.metadata["doc"].endswith("."), item.name
-            assert item.metadata["default"] or item.name == "name"
+def option_table(cls: type, without: type | None = None) -> str:
+    """Return the table of a class's keys for the README."""
+    shared = {item.name for item in fields(without)} if without else set()
+    rows = [
+        f"| `{item.name.replace('_', '-')}` | {item.metadata['default'] and '`' + item.metadata['default'] + '`'} "
+        f"| {item.metadata['doc']} |"
+        for item in fields(cls)
+        if item.name not in shared
+    ]
+    return "\n".join(["| key | default | what it is |", "| --- | --- | --- |", *rows])
+
+
+@pytest.mark.parametrize(
+    ("marker", "table"),
+    [("options", option_table(Config)), ("module options", option_table(ModuleConfig, without=Settings))],
+)
+def test_the_readme_describes_every_key_as_the_code_does(marker: str, table: str) -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert f"<!-- {marker} -->\n{table}\n" in readme, f"README.md should have, under <!-- {marker} -->:\n{table}"

@@ -175,7 +175,7 @@ class ModuleConfig(Settings):
     """One `[[tool.cuda-wheel.module]]`: what one `.cu` file cannot say of itself."""
 
     name: str = _key(_text, "", "The module's dotted name. Required.", "")
-    sources: tuple[str, ...] = _key(_texts, (), "Its files; by default the `.cu` file of that name.", "[]")
+    sources: tuple[str, ...] = _key(_texts, (), "Its files; without any, the `.cu` file of that name.", "[]")
     instantiate: tuple[str, ...] = _key(
         _texts, (), 'C++ name expressions of the templates to compile, such as "gemm<float, 16>".', "[]"
     )
@@ -198,7 +198,7 @@ class Config(Settings):
     """The whole of `[tool.cuda-wheel]`, checked. `from_table` makes it; every front end starts there."""
 
     sources: tuple[str, ...] = _key(
-        _texts, (), "Which `.cu` files to compile, as globs.", "every `.cu` in the wheel's packages"
+        _texts, (), "Which `.cu` files to compile, as globs; without any, all in the wheel's packages.", "[]"
     )
     ptx_version: str = _key(
         _version,
