@@ -220,10 +220,10 @@ def find_links(own_wheel: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def bare_python(tmp_path_factory: pytest.TempPathFactory, own_wheel: Path) -> Path:
-    """Return the interpreter of a fresh environment with cuda-wheel and hatchling, and no CUDA compiler."""
+    """Return the interpreter of a fresh environment with cuda-wheel, hatchling and the front ends, and no CUDA compiler."""
     folder = tmp_path_factory.mktemp("bare")
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    result = run(python, "-m", "pip", "install", "-q", own_wheel, "hatchling", "editables")
+    result = run(python, "-m", "pip", "install", "-q", own_wheel, "hatchling", "editables", "build", "uv")
     assert result.returncode == 0, result.stdout
     return python

@@ -94,13 +94,18 @@ def test_rewritten_paths_name_the_modules(make_project, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory, extra: str, find_links: dict[str, str]) -> dict[str, Path]:
-    """Return the wheel of one fixture by each front end, each in another folder."""
+def wheels(
+    tmp_path_factory: pytest.TempPathFactory, extra: str, find_links: dict[str, str], bare_python: Path
+) -> dict[str, Path]:
+    """Return the wheel of one fixture by each front end, each in another folder.
+
+    They start from an environment without a compiler: what an isolated build lacks must not be found there.
+    """
     wheels = {}
     for name, command in {
-        "pip": [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", "dist", "."],
-        "build": [sys.executable, "-m", "build"],  # the wheel from the sdist
-        "uv": [sys.executable, "-m", "uv", "build"],  # likewise
+        "pip": [bare_python, "-m", "pip", "wheel", "--no-deps", "-w", "dist", "."],
+        "build": [bare_python, "-m", "build"],  # the wheel from the sdist
+        "uv": [bare_python, "-m", "uv", "build"],  # likewise
     }.items():
         project = copy_fixture("stencil", tmp_path_factory.mktemp(name) / f"{name} project", extra)
         result = run(*command, cwd=project, **find_links)

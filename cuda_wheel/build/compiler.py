@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import site
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,7 +103,6 @@ class Bundled:
 
 def find_toolchain(_: None = None) -> Toolchain:
     """Return the compilers and headers of this environment; raises ToolchainError where one is missing."""
-    _search_sys_path()
     try:
         from cuda.bindings import nvfatbin, nvjitlink, nvrtc
         from cuda.pathfinder import locate_nvidia_header_directory
@@ -136,18 +133,6 @@ def find_toolchain(_: None = None) -> Toolchain:
     _check_header_release(include_dirs, release)
     exact = ptx.compiler_release(_compile_ptx(nvrtc, f"compute_{supported[-1]}")) or _dotted(release)
     return Toolchain(exact, _dotted(linker), _dotted(fatbin), tuple(supported), tuple(include_dirs), found_via)
-
-
-def _search_sys_path() -> None:
-    """Let cuda.pathfinder find what is on `sys.path` only.
-
-    It looks in `site.getsitepackages()`, where pip's isolated builds (an overlay put on `sys.path`) and PYTHONPATH
-    do not show; it would fall back to whatever toolkit the system has. This process is ours, so we may say so.
-    """
-    known = site.getsitepackages()
-    extra = [entry for entry in sys.path if entry not in known and os.path.isdir(os.path.join(entry, "nvidia"))]
-    if extra:
-        site.getsitepackages = lambda prefixes=None: [*extra, *known]
 
 
 def _check_header_release(include_dirs: Sequence[str], release: Version) -> None:

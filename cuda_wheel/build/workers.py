@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import site
 import subprocess
 import sys
 import tempfile
@@ -68,16 +69,16 @@ class Workers:
         for worker in self._all:
             worker.end()
 
-    def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] = ()) -> Future[T]:
+    def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None = None) -> Future[T]:
         """Return the future of `function(argument)`, called in a worker that has seen no other `flavour`.
 
-        The future raises what the function raised; CompileError where the call took too long or killed its worker.
+        None is for calls that any worker may serve. The future raises what the function raised; CompileError where the call took too long or killed its worker.
         """
         return self._threads.submit(self._call, function, argument, flavour)
 
-    def _call(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...]) -> T:
+    def _call(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None) -> T:
         worker: _Worker | None = getattr(self._mine, "worker", None)
-        if worker is not None and worker.flavour not in (None, flavour):
+        if worker is not None and None not in (flavour, worker.flavour) and worker.flavour != flavour:
             self._drop(worker)
             worker = None
         if worker is None:
@@ -85,7 +86,7 @@ class Workers:
             self._all.add(worker)
             if self._closed:
                 worker.kill()
-        worker.flavour = flavour
+        worker.flavour = worker.flavour if flavour is None else flavour
         try:
             result: T = worker.call(function, argument, self._timeout)
             return result
@@ -177,6 +178,7 @@ class _Worker:
 def serve(memory: int | None) -> None:
     """Answer calls from standard input on standard output until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    _search_sys_path()
     if memory is not None:
         with suppress(ImportError):
             import resource
@@ -198,6 +200,18 @@ def serve(memory: int | None) -> None:
             answer = False, _picklable(error)
         pickle.dump(answer, answers)
         answers.flush()
+
+
+def _search_sys_path() -> None:
+    """Let cuda.pathfinder find what is on `sys.path` only.
+
+    It looks in `site.getsitepackages()`, where pip's isolated builds (an overlay put on `sys.path`) and PYTHONPATH
+    do not show; it would fall back to whatever toolkit the system has. This process is ours, so we may say so.
+    """
+    known = site.getsitepackages()
+    extra = [entry for entry in sys.path if entry not in known and os.path.isdir(os.path.join(entry, "nvidia"))]
+    if extra:
+        site.getsitepackages = lambda prefixes=None: [*extra, *known]
 
 
 def _picklable(error: Exception) -> Exception:
