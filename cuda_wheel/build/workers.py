@@ -72,8 +72,8 @@ class Workers:
     def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None = None) -> Future[T]:
         """Return the future of `function(argument)`, called in a worker that has seen no other `flavour`.
 
-        None is for calls that any worker may serve. The future raises what the function raised, and CompileError where the
-        call took too long or killed its worker.
+        None is for calls that any worker may serve. The future raises what the function raised, and CompileError where
+        the call took too long or killed its worker.
         """
         return self._threads.submit(self._call, function, argument, flavour)
 
