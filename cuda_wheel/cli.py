@@ -18,10 +18,12 @@ from cuda_wheel import __version__
 from cuda_wheel.inspection import Found, differences, find_modules
 from cuda_wheel.loader import (
     CudaWheelError,
+    Image,
     Resolution,
     Target,
     Version,
     device_and_driver,
+    dotted,
     image_to_json,
     nvjitlink_version,
     parse_version,
@@ -138,11 +140,10 @@ def _module_table(found: Found) -> Table:
     for heading in ("kind", "target", "PTX", "size", "registers"):
         table.add_column(heading, justify="right" if heading in ("size", "registers") else "left")
     for image in manifest.images:
-        lowered = image.ptx_version != image.ptx_version_compiled
         table.add_row(
             image.kind,
             str(image.target),
-            _dotted(image.ptx_version) + (f" (was {_dotted(image.ptx_version_compiled)})" if lowered else ""),
+            "" if image.ptx_version is None else dotted(image.ptx_version) + _origin(image),
             size_text(image.size),
             ", ".join(
                 str(image.resources[kernel.symbol].get("registers", "?"))
@@ -153,8 +154,9 @@ def _module_table(found: Found) -> Table:
     return table
 
 
-def _dotted(version: Version | None) -> str:
-    return "" if version is None else f"{version[0]}.{version[1]}"
+def _origin(image: Image) -> str:
+    compiled = image.ptx_version_compiled
+    return f" (was {dotted(compiled)})" if compiled and compiled != image.ptx_version else ""
 
 
 # --- explain --------------------------------------------------------------------------------------
@@ -172,7 +174,7 @@ def _explain(options: argparse.Namespace) -> int:
     if options.json:
         _print_json({"modules": [_resolution_json(module, resolution) for module, resolution in resolutions]})
     else:
-        print(f"GPU of compute capability {_dotted(capability)}, driver for CUDA {_dotted(driver)}")
+        print(f"GPU of compute capability {dotted(capability)}, driver for CUDA {dotted(driver)}")
         for module, resolution in resolutions:
             _print_resolution(module, resolution)
     return int(any(resolution.image is None for _, resolution in resolutions))

@@ -30,6 +30,7 @@ __all__ = [
     "UnknownKernelError",
     "device_and_driver",
     "device_count",
+    "dotted",
     "load",
     "nvjitlink_version",
     "parse_version",
@@ -143,7 +144,7 @@ class Image(NamedTuple):
     """Per kernel symbol what the assembler reported: registers, and bytes of memory. Empty for PTX."""
 
     def __str__(self) -> str:
-        version = "" if self.ptx_version is None else f" (PTX {_dotted(self.ptx_version)})"
+        version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
         return f"{self.kind} {self.target}{version}"
 
 
@@ -228,8 +229,8 @@ def image_to_json(image: Image) -> dict[str, Any]:
     return {
         "kind": image.kind,
         "target": str(image.target),
-        "ptx_version": image.ptx_version and _dotted(image.ptx_version),
-        "ptx_version_compiled": image.ptx_version_compiled and _dotted(image.ptx_version_compiled),
+        "ptx_version": image.ptx_version and dotted(image.ptx_version),
+        "ptx_version_compiled": image.ptx_version_compiled and dotted(image.ptx_version_compiled),
         "offset": image.offset,
         "size": image.size,
         "sha256": image.sha256,
@@ -304,7 +305,8 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
     )
 
 
-def _dotted(version: Version) -> str:
+def dotted(version: Version) -> str:
+    """Return a version as people write it: "12.2"."""
     return f"{version[0]}.{version[1]}"
 
 
@@ -361,21 +363,21 @@ def unsupported(image: Image, capability: Version) -> str | None:
     Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
     architecture-specific and family-specific features under "Compute Capabilities".
     """
-    target, device = image.target, _dotted(capability)
+    target, device = image.target, dotted(capability)
     same_family = target.major == capability[0] and capability[1] >= target.minor
     if target.suffix == "a":
         return (
-            None if capability == target.capability else f"is for compute capability {_dotted(target.capability)} only"
+            None if capability == target.capability else f"is for compute capability {dotted(target.capability)} only"
         )
     if target.suffix == "f":
-        return None if same_family else f"is for the family of {_dotted(target.capability)}, the GPU is {device}"
+        return None if same_family else f"is for the family of {dotted(target.capability)}, the GPU is {device}"
     if not target.real:
-        return None if capability >= target.capability else f"needs compute capability {_dotted(target.capability)}"
+        return None if capability >= target.capability else f"needs compute capability {dotted(target.capability)}"
     if target.major != capability[0]:
         return f"is machine code for {target.major}.x, the GPU is {device}"
     if TEGRA & {capability, target.capability}:
         return None if capability == target.capability else f"has no binary compatibility with Tegra ({device})"
-    return None if same_family else f"needs compute capability {_dotted(target.capability)}, the GPU is {device}"
+    return None if same_family else f"needs compute capability {dotted(target.capability)}, the GPU is {device}"
 
 
 def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None) -> Resolution:
@@ -416,22 +418,22 @@ def _way(
         # version runs on any driver of that major version or a later one.
         if driver[0] >= cuda[0]:
             return "native", ""
-        return None, f"needs a driver for CUDA {cuda[0]}.0 or later, the driver is for {_dotted(driver)}"
+        return None, f"needs a driver for CUDA {cuda[0]}.0 or later, the driver is for {dotted(driver)}"
     if image.ptx_version <= ptx_isa_of_cuda(driver):
         return "jit", ""
-    needs = f"PTX {_dotted(image.ptx_version)} needs a driver for CUDA {_first_cuda_reading(image.ptx_version)}"
+    needs = f"PTX {dotted(image.ptx_version)} needs a driver for CUDA {_first_cuda_reading(image.ptx_version)}"
     if nvjitlink is None:
-        return None, f"{needs} (this one is for {_dotted(driver)}), or nvJitLink"
+        return None, f"{needs} (this one is for {dotted(driver)}), or nvJitLink"
     if image.ptx_version > ptx_isa_of_cuda(nvjitlink):
-        return None, f"{needs} (this one is for {_dotted(driver)}), and nvJitLink {_dotted(nvjitlink)} is too old too"
+        return None, f"{needs} (this one is for {dotted(driver)}), and nvJitLink {dotted(nvjitlink)} is too old too"
     if nvjitlink[0] > driver[0]:
-        return None, f"{needs}, and what nvJitLink {_dotted(nvjitlink)} makes needs one for CUDA {nvjitlink[0]}.0"
+        return None, f"{needs}, and what nvJitLink {dotted(nvjitlink)} makes needs one for CUDA {nvjitlink[0]}.0"
     return "link", ""
 
 
 def _first_cuda_reading(ptx_version: Version) -> str:
     known = [cuda for cuda, isa in PTX_ISA_OF_CUDA.items() if isa >= ptx_version]
-    return f"{_dotted(min(known))} or later" if known else f"later than {_dotted(max(PTX_ISA_OF_CUDA))}"
+    return f"{dotted(min(known))} or later" if known else f"later than {dotted(max(PTX_ISA_OF_CUDA))}"
 
 
 def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
@@ -445,8 +447,8 @@ def no_image_message(manifest: Manifest, resolution: Resolution, capability: Ver
         arch = f"{capability[0]}{capability[1]}"
         help_ = f'The wheel\'s maker can add "{arch}-real", or a lower "-virtual" target, to architectures.'
     return (
-        f"{manifest.name} has no image for a GPU of compute capability {_dotted(capability)} "
-        f"with a driver for CUDA {_dotted(driver)}.{images or ' It has no images at all.'}\n{help_}"
+        f"{manifest.name} has no image for a GPU of compute capability {dotted(capability)} "
+        f"with a driver for CUDA {dotted(driver)}.{images or ' It has no images at all.'}\n{help_}"
     )
 
 
@@ -544,7 +546,8 @@ class Module(Mapping[str, Kernel]):
         raise UnknownKernelError(f"{self.name} has no kernel {name!r}; did you mean {', '.join(near)}?")
 
     def __repr__(self) -> str:
-        return f"<Module {self.name}: {len(self)} kernels, {self.image}, {self.how}>"
+        kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
+        return f"<Module {self.name}: {kernels}, {self.image}, {self.how}>"
 
 
 _modules: dict[tuple[str, str, Version | None], Module] = {}

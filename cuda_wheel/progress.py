@@ -15,11 +15,14 @@ __all__ = ["ProgressReporter", "size_text"]
 
 
 class ProgressReporter:
-    """A build's `Reporter`, and a context manager. Lines go to `say`; the bar goes to standard error."""
+    """A build's `Reporter`, and a context manager. Lines go to `say`, warnings to `warn`, the bar to standard error.
+
+    While there is a bar, lines wait for its end.
+    """
 
     def __init__(self, say: Callable[[str], None], warn: Callable[[str], None]) -> None:
-        self._say = say
-        self._warn = warn
+        self._outlets = {"say": say, "warn": warn}
+        self._waiting: list[tuple[str, str]] = []
         self._warned: set[str] = set()
         console = Console(stderr=True)
         self._bar: Progress | None = None
@@ -31,6 +34,8 @@ class ProgressReporter:
                 TimeElapsedColumn(),
                 console=console,
                 transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
             )
             self._task = self._bar.add_task("compiling", total=None)
 
@@ -44,12 +49,22 @@ class ProgressReporter:
     ) -> None:
         if self._bar:
             self._bar.stop()
+            self._bar = None
+        for outlet, text in self._waiting:
+            self._tell(outlet, text)
+
+    def _tell(self, outlet: str, text: str) -> None:
+        if self._bar:
+            self._waiting.append((outlet, text))
+        else:
+            self._outlets[outlet](text)
 
     def begin(self, plan: Plan) -> None:
         jobs = sum(len(module.jobs) for module in plan.modules)
         if self._bar:
             self._bar.update(self._task, total=jobs)
-        self._say(f"cuda-wheel: {len(plan.modules)} modules, {jobs} compile jobs, {plan.toolchain.name}")
+        counts = f"{_counted(len(plan.modules), 'module')}, {_counted(jobs, 'compile job')}"
+        self._tell("say", f"cuda-wheel: {counts}, {plan.toolchain.name}")
 
     def compiled(self, module: str, arch: str) -> None:
         if self._bar:
@@ -58,14 +73,19 @@ class ProgressReporter:
     def warning(self, text: str) -> None:
         if text not in self._warned:  # one source compiles for many targets
             self._warned.add(text)
-            self._warn(text)
+            self._tell("warn", text)
 
     def built(self, module: BuiltModule) -> None:
         images = ", ".join(map(str, module.manifest.images))
-        kernels = len(module.manifest.kernels)
-        self._say(
-            f"{module.manifest.name}: {kernels} kernel{'s' * (kernels != 1)}, {images}, {size_text(len(module.fatbin))}"
+        self._tell(
+            "say",
+            f"{module.manifest.name}: {_counted(len(module.manifest.kernels), 'kernel')}, {images}, "
+            f"{size_text(len(module.fatbin))}",
         )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def size_text(count: int) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.build.compiler import Toolchain, find_toolchain
+from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
 
 ROOT = Path(__file__).parent.parent

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
@@ -167,6 +170,27 @@ def test_build_writes_the_images_and_nothing_else(make_project, cuda_wheel: Comm
     ]
     assert sorted(project.rglob("*")) == before
     assert result.stdout.splitlines()[1].startswith("demo.fill: 1 kernel, cubin sm_80, ptx compute_80 (PTX 7.0), ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+def test_build_shows_a_bar_on_a_terminal_and_the_lines_after_it(make_project, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["80", "90"]')
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "cuda_wheel", "build", project, "-o", tmp_path / "out"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | {"TERM": "xterm"}, stdout=subprocess.PIPE, stderr=theirs, text=True
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        with contextlib.suppress(OSError):  # the terminal's end
+            while piece := os.read(ours, 4096):
+                seen += piece
+        lines = process.stdout.read().splitlines()
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"compiling" in seen
+    assert b"2/2" in seen
+    assert [line.partition(",")[0] for line in lines] == ["cuda-wheel: 1 module", "demo.fill: 1 kernel"]
 
 
 def test_build_of_what_is_no_project_is_told(cuda_wheel: Command, tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.build.compiler import INCLUDE, Job, Toolchain, compile_job
+from cuda_wheel.build.compiler import Job, compile_job
+from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.build.workers import Workers
 
 CASES = sorted((Path(__file__).parent / "headers").glob("*.cu"))

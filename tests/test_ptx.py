@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.build import ptx
-from cuda_wheel.build.compiler import Bundle, Compiled, Job, Toolchain, bundle, compile_job
+from cuda_wheel.build.bundling import Bundle, bundle
+from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import PTX_ISA_OF_CUDA, Parameter
 

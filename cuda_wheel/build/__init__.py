@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from cuda_wheel.build.compiler import find_toolchain
 from cuda_wheel.build.config import Config, read_config
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.build.execute import BuiltModule, Reporter, execute, write
 from cuda_wheel.build.layout import WheelFile, wheel_files
 from cuda_wheel.build.modules import select
 from cuda_wheel.build.plan import make_plan
+from cuda_wheel.build.toolchain import find_toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import DriverError, Version, device_and_driver, device_count
 

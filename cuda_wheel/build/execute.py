@@ -10,10 +10,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from cuda_wheel.build.compiler import Bundle, Bundled, Compiled, Job, Toolchain, bundle, compile_job
+from cuda_wheel.build.bundling import Bundle, Bundled, bundle
+from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.names import cpp_name
 from cuda_wheel.build.plan import ModulePlan, Plan
+from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import MANIFEST_SUFFIX, Image, KernelInfo, Manifest
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cuda_wheel.build.architectures import settle
-from cuda_wheel.build.compiler import INCLUDE, Job, Toolchain
+from cuda_wheel.build.compiler import Job
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.modules import SourceModule
+from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.loader import Target, Version
 
 __all__ = ["ModulePlan", "Plan", "make_plan"]

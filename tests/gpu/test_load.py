@@ -45,7 +45,7 @@ def test_a_module_maps_names_to_kernels(saxpy: Path) -> None:
     assert module["saxpy"] is module["saxpy"]
     assert module[module["saxpy"].symbol].handle == module["saxpy"].handle
     assert "saxpy" in module and "daxpy" not in module
-    assert f"{SAXPY}: 1 kernels" in repr(module)
+    assert f"{SAXPY}: 1 kernel, " in repr(module)
 
 
 def test_an_unknown_kernel_is_answered_with_the_near_ones(saxpy: Path) -> None:

@@ -1,0 +1,96 @@
+"""Find the CUDA compilers and headers of this environment, and see that they fit together. Runs in workers only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.build import ptx
+from cuda_wheel.build.compiler import nvrtc_output, nvrtc_value
+from cuda_wheel.build.errors import ToolchainError
+from cuda_wheel.loader import Version, dotted
+
+__all__ = ["INCLUDE", "Toolchain", "find_toolchain"]
+
+INCLUDE = Path(__file__).parent / "include"
+"""The freestanding C and C++ headers that stand in for the C library, which NVRTC lacks."""
+
+INSTALL_HINT = 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.'
+
+HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "nvcc": "crt/host_defines.h"}
+"""cuda.pathfinder's names of the header folders, and a header that each brings. Where an earlier folder has that one
+already (CUDA 13 puts the last two together), there is nothing to look for: a search would go on to the system's."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The CUDA compilers of one environment. `nvrtc` is exact ("12.9.86"), the others MAJOR.MINOR."""
+
+    nvrtc: str
+    nvjitlink: str
+    nvfatbin: str
+    supported: tuple[int, ...]
+    """What nvrtcGetSupportedArchs answers: 75 for sm_75 and compute_75."""
+    include_dirs: tuple[str, ...]
+    """Absolute folders of the toolkit's and CCCL's headers, in search order."""
+    found_via: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        return f"NVRTC {self.nvrtc}"
+
+
+def find_toolchain(_: None = None) -> Toolchain:
+    """Return the compilers and headers of this environment; raises ToolchainError where one is missing."""
+    try:
+        from cuda.bindings import nvfatbin, nvjitlink, nvrtc
+        from cuda.pathfinder import locate_nvidia_header_directory
+    except ImportError as error:
+        raise ToolchainError(f"the CUDA toolchain is not installed ({error}). {INSTALL_HINT}") from error
+    try:
+        release = nvrtc_value(nvrtc.nvrtcVersion())
+        supported = nvrtc_value(nvrtc.nvrtcGetSupportedArchs())
+        linker, fatbin = nvjitlink.version(), nvfatbin.version()
+    except RuntimeError as error:
+        raise ToolchainError(f"{str(error).strip().splitlines()[0]}. {INSTALL_HINT}") from error
+    if linker < release or linker[0] != release[0] or fatbin[0] != release[0]:
+        raise ToolchainError(
+            f"NVRTC {dotted(release)}, nvJitLink {dotted(linker)} and nvFatbin {dotted(fatbin)} do not fit "
+            "together: one major version, and nvJitLink no older than NVRTC, is what works. "
+            "Ask for one cuda-wheel extra only, and let it choose their versions."
+        )
+    include_dirs: list[str] = []
+    found_via: dict[str, str] = {}
+    for name, header in HEADERS.items():
+        if any(Path(folder, header).is_file() for folder in include_dirs):
+            continue
+        located = locate_nvidia_header_directory(name)
+        if located is None or located.abs_path is None or not Path(located.abs_path, header).is_file():
+            raise ToolchainError(f"{header} of CUDA {dotted(release)} is not installed. {INSTALL_HINT}")
+        include_dirs.append(located.abs_path)
+        found_via[name] = located.found_via
+    _check_header_release(include_dirs, release)
+    exact = ptx.compiler_release(_compile_ptx(nvrtc, f"compute_{supported[-1]}")) or dotted(release)
+    return Toolchain(exact, dotted(linker), dotted(fatbin), tuple(supported), tuple(include_dirs), found_via)
+
+
+def _check_header_release(include_dirs: Sequence[str], release: Version) -> None:
+    for folder in include_dirs:
+        header = Path(folder, "cuda.h")
+        if header.is_file():
+            match = re.search(rb"#define\s+CUDA_VERSION\s+(\d+)", header.read_bytes())
+            found = (int(match[1]) // 1000, int(match[1]) % 1000 // 10) if match else release
+            if found[0] != release[0]:
+                raise ToolchainError(
+                    f"NVRTC is {dotted(release)}, but the headers found first ({header}) are CUDA {dotted(found)}'s. "
+                    f"{INSTALL_HINT}"
+                )
+
+
+def _compile_ptx(nvrtc: Any, arch: str) -> str:
+    program = nvrtc_value(nvrtc.nvrtcCreateProgram(b"", b"version.cu", 0, [], []))
+    nvrtc_value(nvrtc.nvrtcCompileProgram(program, 1, [f"--gpu-architecture={arch}".encode()]))
+    return nvrtc_output(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).decode()
