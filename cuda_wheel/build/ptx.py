@@ -11,7 +11,7 @@ __all__ = ["compiler_release", "kernels", "normalise", "relocate_files", "set_ve
 
 _VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
-_STRING_OR_NOISE = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*|[ \t\r]+', re.DOTALL)
+_STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*")|(?:/\*.*?\*/|//[^\n]*|[ \t\r])+', re.DOTALL)
 _ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>[^)]*)\))?")
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>[a-z]+\d*)"
