@@ -10,9 +10,9 @@ from pathlib import Path
 
 from cuda_wheel.build.config import Config, read_config
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
-from cuda_wheel.build.execute import BuiltModule, Reporter, execute, write
+from cuda_wheel.build.execute import BuiltModule, Reporter, execute, output_paths, write
 from cuda_wheel.build.layout import WheelFile, wheel_files
-from cuda_wheel.build.modules import select
+from cuda_wheel.build.modules import inputs, select
 from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.toolchain import find_toolchain
 from cuda_wheel.build.workers import Workers
@@ -27,7 +27,10 @@ __all__ = [
     "ToolchainError",
     "WheelFile",
     "build_modules",
+    "inputs",
+    "output_paths",
     "read_config",
+    "select",
     "wheel_files",
     "write",
 ]

@@ -18,7 +18,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["TABLE", "Architectures", "Config", "ModuleConfig", "Settings", "read_config"]
+__all__ = ["TABLE", "Architectures", "Config", "ModuleConfig", "Settings", "read_config", "read_pyproject"]
 
 TABLE = "tool.cuda-wheel"
 T = TypeVar("T")

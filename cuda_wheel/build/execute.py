@@ -19,7 +19,7 @@ from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import MANIFEST_SUFFIX, Image, KernelInfo, Manifest
 
-__all__ = ["BuiltModule", "Reporter", "execute", "write"]
+__all__ = ["BuiltModule", "Reporter", "execute", "output_paths", "write"]
 
 
 class Reporter(Protocol):
@@ -45,10 +45,12 @@ class BuiltModule:
     @property
     def files(self) -> dict[str, bytes]:
         """The files' contents by their path in the wheel."""
-        return {
-            self.stem + ".fatbin": self.fatbin,
-            self.stem + MANIFEST_SUFFIX: self.manifest.to_json().encode(),
-        }
+        return dict(zip(output_paths(self.stem), (self.fatbin, self.manifest.to_json().encode()), strict=True))
+
+
+def output_paths(stem: str) -> tuple[str, str]:
+    """Return the paths of a module's fatbin and manifest in the wheel."""
+    return stem + ".fatbin", stem + MANIFEST_SUFFIX
 
 
 def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModule, ...]:

@@ -11,7 +11,7 @@ from cuda_wheel.build.config import TABLE, Config, ModuleConfig, Settings
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 
-__all__ = ["SourceModule", "select"]
+__all__ = ["SourceModule", "inputs", "select"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,20 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         SourceModule(name, module.sources[0], _read(root, module.sources[0]), module)
         for name, module in sorted(settings.items())
     )
+
+
+def inputs(config: Config, root: Path, files: Iterable[WheelFile]) -> list[str]:
+    """Return all that a build of the project reads, project-relative with "/", for its sdist: the sources of every
+    module and whatever lies in the folders of headers.
+
+    Raises ConfigError as `select` does.
+    """
+    modules = select(config, root, files)
+    folders = {folder for module in modules for folder in module.settings.include_dirs}
+    headers = {
+        path.relative_to(root).as_posix() for folder in folders for path in (root / folder).rglob("*") if path.is_file()
+    }
+    return sorted(headers | {module.source for module in modules})
 
 
 def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[str, str]) -> ModuleConfig:

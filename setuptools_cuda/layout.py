@@ -1,0 +1,48 @@
+"""What setuptools puts into a project's wheel, and where."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from setuptools import Distribution
+from setuptools.errors import BaseError
+
+from cuda_wheel.build import ConfigError, WheelFile
+
+__all__ = ["files_of", "wheel_files"]
+
+DEVICE_SOURCES = (".cu", ".cuh")
+
+
+def files_of(distribution: Distribution) -> list[WheelFile]:
+    """Return the packages of a configured distribution, each by its `__init__.py`, and every CUDA source in them."""
+    build_py = distribution.get_command_obj("build_py")
+    build_py.ensure_finalized()
+    files = {}
+    for package in sorted(distribution.packages or ()):
+        folder = Path(build_py.get_package_dir(package)).resolve()
+        place = package.replace(".", "/")
+        files[f"{place}/__init__.py"] = folder / "__init__.py"
+        for parent, folders, names in os.walk(folder):
+            folders.sort()
+            within = Path(parent).relative_to(folder).as_posix()
+            for name in sorted(names):
+                if name.endswith(DEVICE_SOURCES):
+                    files["/".join(part for part in (place, within, name) if part != ".")] = Path(parent, name)
+    return [WheelFile(source, destination) for destination, source in files.items()]
+
+
+def wheel_files(root: Path) -> list[WheelFile]:
+    """Return the same for the project in `root`, by its pyproject.toml and setup.cfg. No setup.py is run."""
+    before = Path.cwd()
+    os.chdir(root)
+    try:
+        distribution = Distribution()
+        distribution.parse_config_files()
+        distribution.set_defaults()  # type: ignore[attr-defined]
+        return files_of(distribution)
+    except (BaseError, ValueError, OSError) as error:
+        raise ConfigError(f"setuptools cannot tell the packages of {root.name}: {error}") from error
+    finally:
+        os.chdir(before)
