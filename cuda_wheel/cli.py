@@ -211,13 +211,13 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from cuda_wheel.build import build_modules, read_config, wheel_files, write
+    from cuda_wheel.build import build_files, read_config, wheel_files, write
     from cuda_wheel.progress import ProgressReporter
 
     root = options.project.resolve()
     config = read_config(root, os.environ)
     files = wheel_files(root)
     with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
-        modules = build_modules(root, config, files, reporter)
-    write(modules, options.output)
+        outputs = build_files(root, config, files, reporter)
+    write(outputs, options.output)
     return 0

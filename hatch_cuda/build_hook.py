@@ -39,7 +39,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
             raise
 
     def _build(self, build_data: dict[str, Any]) -> None:
-        from cuda_wheel.build import ConfigError, build_modules, read_config, write
+        from cuda_wheel.build import ConfigError, build_files, read_config, write
         from cuda_wheel.progress import ProgressReporter
         from hatch_cuda.layout import wheel_files
 
@@ -53,12 +53,12 @@ class CudaBuildHook(BuildHookInterface[Any]):
         config = read_config(root, os.environ)
         files = wheel_files(root)
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
-            modules = build_modules(root, config, files, reporter)
+            outputs = build_files(root, config, files, reporter)
         # Outside the project, so that the source tree stays as it is, and file by file: hatchling takes a folder that
         # merges with a package for a second copy of its files.
         self._folder = tempfile.TemporaryDirectory(prefix="cuda-wheel-")
         folder = Path(self._folder.name)
-        for path in write(modules, folder):
+        for path in write(outputs, folder):
             build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
         if config.exclude_sources:
             self._exclude("*.cu", "*.cuh")

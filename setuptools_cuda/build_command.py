@@ -12,7 +12,7 @@ from typing import ClassVar
 from setuptools import Command, Distribution
 from setuptools.errors import ExecError
 
-from cuda_wheel.build import build_modules, inputs, output_paths, read_config, select, write
+from cuda_wheel.build import build_files, inputs, planned_files, read_config, write
 from cuda_wheel.loader import MANIFEST_SUFFIX, CudaWheelError
 from cuda_wheel.progress import ProgressReporter
 from setuptools_cuda.layout import DEVICE_SOURCES, files_of
@@ -66,7 +66,7 @@ class BuildCuda(Command):
     def _build(self, root: Path, folder: Path) -> None:
         config = read_config(root, os.environ)
         with ProgressReporter(log.info, log.warning) as reporter:
-            modules = build_modules(root, config, files_of(self.distribution), reporter)
+            outputs = build_files(root, config, files_of(self.distribution), reporter)
         # An earlier build, in the same folder, may have left images of kernels that are gone.
         for manifest in folder.rglob("*" + MANIFEST_SUFFIX):
             manifest.unlink()
@@ -75,7 +75,7 @@ class BuildCuda(Command):
             for path in folder.rglob("*"):
                 if path.suffix in DEVICE_SOURCES:
                     path.unlink()
-        write(modules, folder)
+        write(outputs, folder)
 
     def get_source_files(self) -> list[str]:
         """Return the CUDA sources and headers, relative to the project, so that the sdist has them."""
@@ -87,11 +87,11 @@ class BuildCuda(Command):
         return sorted({*named, *(path.relative_to(root).as_posix() for path in device if path.is_relative_to(root))})
 
     def get_outputs(self) -> list[str]:
-        """Return the fatbins and manifests that `run` writes."""
+        """Return the files that `run` writes."""
         root = Path.cwd()
         with _errors_in_words():
-            modules = select(read_config(root, os.environ), root, files_of(self.distribution))
-        return [str(Path(str(self.build_lib), path)) for module in modules for path in output_paths(module.stem)]
+            paths = planned_files(root, read_config(root, os.environ), files_of(self.distribution))
+        return [str(Path(str(self.build_lib), path)) for path in paths]
 
     def get_output_mapping(self) -> dict[str, str]:
         """Return nothing: no output is a copy of a source."""

@@ -91,7 +91,6 @@ def test_cudaarchs_replaces_every_architectures() -> None:
         ("ptx-version = 8.0", "tool.cuda-wheel.ptx-version must be"),
         ('compress = "zip"', 'tool.cuda-wheel.compress must be "none" or "size", not \'zip\'.'),
         ('loader = "copy"', 'tool.cuda-wheel.loader must be "dependency" or "vendor"'),
-        ('loader = "vendor"', "is planned and not in this version yet"),
         ("timeout = 0", "tool.cuda-wheel.timeout must be a number of seconds above 0, not 0."),
         ("timeout = true", "tool.cuda-wheel.timeout must be a number of seconds"),
         ('memory-limit = "8GB"', 'tool.cuda-wheel.memory-limit must be an amount of memory such as "8GiB"'),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel import __version__, loader
 from tests.conftest import KERNEL, copy_fixture, pip_wheel, run
 
 
@@ -88,6 +89,37 @@ def test_rewritten_paths_name_the_modules(make_project, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout
     assert "demo/gpu/k.fatbin" in contents(tmp_path / "dist/demo-1-py3-none-any.whl")
     assert "demo.gpu.k: 1 kernel" in result.stdout
+
+
+def test_a_vendored_loader_is_the_same_file_and_one_line_more(make_project, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
+    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    copy = contents(tmp_path / "dist/demo-1-py3-none-any.whl")["demo/_cuda_wheel.py"]
+    assert copy == Path(loader.__file__).read_bytes() + f'VENDORED_FROM = "cuda-wheel {__version__}"\n'.encode()
+
+
+def test_a_vendored_loader_loads_without_cuda_wheel(make_project, tmp_path: Path) -> None:
+    """As far as a machine without a GPU goes: to the driver."""
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
+    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    site = tmp_path / "site"
+    with zipfile.ZipFile(tmp_path / "dist/demo-1-py3-none-any.whl") as archive:
+        archive.extractall(site)
+    program = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "cuda_wheel":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+from demo._cuda_wheel import DriverError, load
+try:
+    load("demo.fill")
+except DriverError as error:
+    print("DriverError:", error)
+"""
+    result = run(sys.executable, "-c", program, cwd=site, CUDA_VISIBLE_DEVICES="")
+    assert result.stdout.startswith("DriverError: "), result.stdout
 
 
 # --- the front ends, each with an isolated environment of its own --------------------------------------

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from cuda_wheel.build.config import Config, read_config
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
-from cuda_wheel.build.execute import BuiltModule, Reporter, execute, output_paths, write
+from cuda_wheel.build.execute import BuiltModule, Reporter, execute
 from cuda_wheel.build.layout import WheelFile, wheel_files
 from cuda_wheel.build.modules import inputs, select
+from cuda_wheel.build.outputs import output_files, output_paths, write
 from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.toolchain import find_toolchain
 from cuda_wheel.build.workers import Workers
@@ -26,20 +27,19 @@ __all__ = [
     "Reporter",
     "ToolchainError",
     "WheelFile",
-    "build_modules",
+    "build_files",
     "inputs",
-    "output_paths",
+    "planned_files",
     "read_config",
-    "select",
     "wheel_files",
     "write",
 ]
 
 
-def build_modules(
-    root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter
-) -> tuple[BuiltModule, ...]:
-    """Return the built modules of the project in `root`, whose wheel has `files`. Nothing is written.
+def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter) -> dict[str, bytes]:
+    """Return what a build adds to the wheel of the project in `root`, which has `files`: contents by path.
+
+    Nothing is written.
 
     Raises ConfigError, ToolchainError or CompileError.
     """
@@ -47,7 +47,12 @@ def build_modules(
     with Workers(config.timeout, config.memory_limit) as workers:
         toolchain = workers.submit(find_toolchain, None).result()
         plan = make_plan(config, modules, root, toolchain, _installed_gpus)
-        return execute(plan, workers, reporter)
+        return output_files(config, execute(plan, workers, reporter))
+
+
+def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
+    """Return the paths of what `build_files` would return, without building; raises ConfigError."""
+    return output_paths(config, [module.name for module in select(config, root, files)])
 
 
 def _installed_gpus() -> list[Version]:

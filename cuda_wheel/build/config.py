@@ -214,12 +214,9 @@ class Config(Settings):
     )
     exclude_sources: bool = _key(_flag, True, "Whether `.cu` and `.cuh` files stay out of the wheel.", "true")
     loader: str = _key(
-        _not_yet(
-            _choice("dependency", "vendor"),
-            {"vendor": 'use "dependency" and name cuda-wheel in project.dependencies.'},
-        ),
+        _choice("dependency", "vendor"),
         "dependency",
-        "Whether the wheel depends on `cuda-wheel` to load its images, or carries a copy of the loader.",
+        "Whether the wheel needs `cuda-wheel` to load its images, or carries the loader itself, as `PACKAGE._cuda_wheel`.",
         '"dependency"',
     )
     timeout: float = _key(_seconds, 600.0, "Seconds that one compile job may take.", "600")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Protocol
 
 from cuda_wheel.build.bundling import Bundle, Bundled, bundle
@@ -17,9 +15,9 @@ from cuda_wheel.build.names import cpp_name
 from cuda_wheel.build.plan import ModulePlan, Plan
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import MANIFEST_SUFFIX, Image, KernelInfo, Manifest
+from cuda_wheel.loader import Image, KernelInfo, Manifest
 
-__all__ = ["BuiltModule", "Reporter", "execute", "output_paths", "write"]
+__all__ = ["BuiltModule", "Reporter", "execute"]
 
 
 class Reporter(Protocol):
@@ -36,21 +34,10 @@ class Reporter(Protocol):
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """A module's two files. `stem` is their path in the wheel without suffix: "saxpy_demo/kernels/saxpy"."""
+    """A module's manifest and the content of its fatbin."""
 
-    stem: str
     manifest: Manifest
     fatbin: bytes
-
-    @property
-    def files(self) -> dict[str, bytes]:
-        """The files' contents by their path in the wheel."""
-        return dict(zip(output_paths(self.stem), (self.fatbin, self.manifest.to_json().encode()), strict=True))
-
-
-def output_paths(stem: str) -> tuple[str, str]:
-    """Return the paths of a module's fatbin and manifest in the wheel."""
-    return stem + ".fatbin", stem + MANIFEST_SUFFIX
 
 
 def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModule, ...]:
@@ -160,7 +147,7 @@ def _built(
         images=images,
         kernels=_kernels(list(parts.values())),
     )
-    return BuiltModule(source.stem, manifest, bundled.fatbin)
+    return BuiltModule(manifest, bundled.fatbin)
 
 
 def _kernels(parts: Sequence[Compiled]) -> tuple[KernelInfo, ...]:
@@ -170,20 +157,3 @@ def _kernels(parts: Sequence[Compiled]) -> tuple[KernelInfo, ...]:
         KernelInfo(expressions.get(symbol) or cpp_name(symbol), symbol, found)
         for symbol, found in sorted(parameters.items())
     )
-
-
-def write(modules: Sequence[BuiltModule], folder: Path) -> list[Path]:
-    """Write the modules' files under `folder` and return their paths; a file is there whole or not at all."""
-    written = []
-    for module in modules:
-        for name, content in module.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}.{os.getpid()}")
-            try:
-                temporary.write_bytes(content)
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
-            written.append(path)
-    return written

@@ -23,11 +23,6 @@ class SourceModule:
     text: bytes
     settings: ModuleConfig
 
-    @property
-    def stem(self) -> str:
-        """Its path in the wheel without suffix: "saxpy_demo/kernels/saxpy"."""
-        return self.name.replace(".", "/")
-
 
 def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[SourceModule, ...]:
     """Return the modules of the project in `root`, whose wheel has `files`, by name.
