@@ -216,7 +216,7 @@ class Config(Settings):
     loader: str = _key(
         _choice("dependency", "vendor"),
         "dependency",
-        "Whether the wheel needs `cuda-wheel` to load its images, or carries the loader itself, as `PACKAGE._cuda_wheel`.",
+        "Whether the wheel needs `cuda-wheel` to load its images, or has the loader itself, as `PACKAGE._cuda_wheel`.",
         '"dependency"',
     )
     timeout: float = _key(_seconds, 600.0, "Seconds that one compile job may take.", "600")
