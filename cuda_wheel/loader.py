@@ -565,10 +565,10 @@ def load(name: str, *, device: int | None = None) -> Module:
     Raises ImageError where the module is not installed or damaged, NoImageError where no image suits the GPU
     and driver, DriverError where there is no usable driver.
     """
-    location = _Location.find(name)
-    manifest = Manifest.from_json(location.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), location.where)
+    files = _find(name, device)
+    manifest = Manifest.from_json(files.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), files.where)
     if manifest.name != name:
-        raise ImageError(f"{location.where} is the manifest of {manifest.name!r}, not of {name!r}")
+        raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None:
@@ -581,7 +581,7 @@ def load(name: str, *, device: int | None = None) -> Module:
     with _lock:
         module = _modules.get(key)
         if module is None:
-            code = _read_image(location, manifest, image)
+            code = _read_image(files, manifest, image)
             if how == "link":
                 code = _assemble(code, image, capability, name)
             result = _driver().cuLibraryLoadData(code, [], [], 0, [], [], 0)
@@ -590,44 +590,64 @@ def load(name: str, *, device: int | None = None) -> Module:
     return module
 
 
-class _Location:
-    """The folder of an installed package, on disk or wherever its importer keeps it."""
+class _Files:
+    """A module's files: in a folder, in a package that its importer keeps elsewhere, or in memory."""
 
-    def __init__(self, package: str, folder: str | None, where: str) -> None:
-        self.package = package
-        self.folder = folder
+    def __init__(self, where: str, folder: str | None, package: str = "", contents: Mapping[str, bytes] | None = None):
         self.where = where
-
-    @classmethod
-    def find(cls, name: str) -> "_Location":
-        package, _, stem = name.rpartition(".")
-        if not package or not all(part.isidentifier() for part in name.split(".")):
-            raise ImageError(f"{name!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
-        folders = _package_folders(package)
-        for folder in folders:
-            path = os.path.join(folder, stem + MANIFEST_SUFFIX)
-            if os.path.isfile(path):
-                return cls(package, folder, path)
-        if not all(map(os.path.isdir, folders)):  # a zip, or an importer without files
-            from importlib.resources import files
-
-            resource = files(package).joinpath(stem + MANIFEST_SUFFIX)
-            if resource.is_file():
-                return cls(package, None, str(resource))
-        raise _not_found(name, stem, folders)
+        self.folder = folder
+        self.package = package
+        self.contents = contents
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         try:
-            if self.folder is None:
-                from importlib.resources import files
-
-                content = files(self.package).joinpath(file).read_bytes()
-                return content[offset:] if size is None else content[offset : offset + size]
-            with open(os.path.join(self.folder, file), "rb") as stream:
-                stream.seek(offset)
-                return stream.read(-1 if size is None else size)
+            if self.folder is not None:
+                with open(os.path.join(self.folder, file), "rb") as stream:
+                    stream.seek(offset)
+                    return stream.read(-1 if size is None else size)
+            content = self.contents[file] if self.contents else _resource(self.package, file).read_bytes()
+            return content[offset:] if size is None else content[offset : offset + size]
         except OSError as error:
             raise ImageError(f"{file} beside {self.where} cannot be read: {error}") from error
+
+
+def _find(name: str, device: int | None) -> _Files:
+    """Return the files of the module `name`: where its package is, else compiled from the source tree that it is in."""
+    package, _, stem = name.rpartition(".")
+    if not package or not all(part.isidentifier() for part in name.split(".")):
+        raise ImageError(f"{name!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
+    manifest = stem + MANIFEST_SUFFIX
+    folders = _package_folders(package)
+    for folder in folders:
+        path = os.path.join(folder, manifest)
+        if os.path.isfile(path):
+            return _Files(path, folder)
+    if not all(map(os.path.isdir, folders)):  # a zip, or an importer without files
+        resource = _resource(package, manifest)
+        if resource.is_file():
+            return _Files(str(resource), None, package)
+    compiled = _compile_on_load(name, folders, device)
+    if compiled is None:
+        raise _not_found(name, stem, folders)
+    return _Files(
+        f"{name}, compiled on load", None, contents=dict(zip((manifest, stem + ".fatbin"), compiled, strict=True))
+    )
+
+
+def _resource(package: str, file: str) -> Any:
+    from importlib.resources import files
+
+    return files(package).joinpath(file)
+
+
+def _compile_on_load(name: str, folders: list[str], device: int | None) -> tuple[bytes, bytes] | None:
+    """Return manifest and fatbin, compiled for the GPU at hand, where the package lies in a source tree; else None."""
+    try:
+        from cuda_wheel.build.on_load import compile_on_load
+    except ImportError:  # a vendored copy of this file, alone
+        return None
+    compiled: tuple[bytes, bytes] | None = compile_on_load(name, folders, lambda: device_and_driver(device)[0])
+    return compiled
 
 
 def _package_folders(package: str) -> list[str]:
@@ -650,24 +670,24 @@ def _not_found(name: str, stem: str, folders: list[str]) -> ImageError:
     message = f"{name} has no images here: looked for {looked}."
     if any(os.path.isfile(os.path.join(folder, stem + ".cu")) for folder in folders):
         message += (
-            f" {stem}.cu is there, but was not compiled: build and install the project's wheel, "
-            "and check that its build runs the cuda hook."
+            f" {stem}.cu is there, but was not compiled: install the project's wheel, and check that its build runs "
+            "cuda-wheel (a hook of hatchling, the table [tool.cuda-wheel] for setuptools)."
         )
     return ImageError(message)
 
 
-def _read_image(location: _Location, manifest: Manifest, image: Image) -> bytes:
+def _read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
     """Return the bytes for the driver: the image's own, or the whole fatbin where it is compressed."""
     if image.offset is None:
         start, size, expected = 0, manifest.fatbin_size, manifest.fatbin_sha256
     else:
         start, size, expected = image.offset, image.size, image.sha256
-    content = location.read(manifest.fatbin, start, size)
+    content = files.read(manifest.fatbin, start, size)
     from hashlib import sha256
 
     if sha256(content).hexdigest() != expected:
         raise ImageError(
-            f"{manifest.fatbin} beside {location.where} is damaged: {image} does not have the SHA-256 that the "
+            f"{manifest.fatbin} beside {files.where} is damaged: {image} does not have the SHA-256 that the "
             f"manifest names. Reinstall the package that holds {manifest.name}."
         )
     # The driver reads PTX up to a NUL, which the image itself does not carry.

@@ -88,6 +88,8 @@ class BuildCuda(Command):
 
     def get_outputs(self) -> list[str]:
         """Return the files that `run` writes."""
+        if self.editable_mode:
+            return []
         root = Path.cwd()
         with _errors_in_words():
             paths = planned_files(root, read_config(root, os.environ), files_of(self.distribution))

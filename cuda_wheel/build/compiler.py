@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,8 @@ class Compiled:
     kernels: dict[str, tuple[Any, ...]]
     resources: dict[str, dict[str, int]]
     names: dict[str, str]
+    headers: tuple[str, ...] | None
+    """Absolute paths of all files that the compiler read beside the source; None where it cannot tell."""
     log: str
 
 
@@ -72,7 +75,7 @@ def compile_job(job: Job) -> Compiled:
     try:
         for expression in job.instantiate:
             nvrtc_value(nvrtc.nvrtcAddNameExpression(program, expression.encode()))
-        result = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])[0]
+        result, headers = _compile(nvrtc, program, options)
         log = nvrtc_output(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode(errors="replace")
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
             raise ConfigError(f"{job.source}: NVRTC refuses an option: {log.strip()}")
@@ -105,8 +108,43 @@ def compile_job(job: Job) -> Compiled:
         kernels=ptx.kernels(text),
         resources=_resources(figures),
         names=names,
+        headers=headers,
         log=_without_noise(log, job.include_dirs),
     )
+
+
+LIST_HEADERS = ("-Xcudafe", "-H")
+"""An option of NVRTC's front end that no manual names: it prints the tree of includes on standard error."""
+
+
+def _compile(nvrtc: Any, program: Any, options: Sequence[str]) -> tuple[Any, tuple[str, ...] | None]:
+    """Return the compiler's result and the headers that it read; None where it does not know how to list them."""
+    with _standard_error() as printed:
+        result = _result(nvrtc, program, [*options, *LIST_HEADERS])
+    if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:  # that one, or one of the project's
+        return _result(nvrtc, program, options), None
+    paths = {line.strip() for line in printed.decode(errors="surrogateescape").splitlines()}
+    return result, tuple(sorted(os.path.abspath(path) for path in paths if os.path.isfile(path)))
+
+
+def _result(nvrtc: Any, program: Any, options: Sequence[str]) -> Any:
+    return nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])[0]
+
+
+@contextmanager
+def _standard_error() -> Iterator[bytearray]:
+    """Catch what is written to this process's standard error, below Python; it is there once the block has ended."""
+    printed = bytearray()
+    with tempfile.TemporaryFile() as file:
+        before = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield printed
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+            file.seek(0)
+            printed += file.read()
 
 
 def _machine_code(text: str, arch: str) -> bytes:

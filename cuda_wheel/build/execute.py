@@ -34,10 +34,14 @@ class Reporter(Protocol):
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """A module's manifest and the content of its fatbin."""
+    """A module's manifest, the content of its fatbin, and the files that its source includes.
+
+    These are absolute paths, of this machine alone; None where the compiler cannot tell them.
+    """
 
     manifest: Manifest
     fatbin: bytes
+    headers: tuple[str, ...] | None
 
 
 def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModule, ...]:
@@ -147,7 +151,9 @@ def _built(
         images=images,
         kernels=_kernels(list(parts.values())),
     )
-    return BuiltModule(manifest, bundled.fatbin)
+    headers = [part.headers for part in parts.values()]
+    known = None if None in headers else tuple(sorted({path for paths in headers for path in paths or ()}))
+    return BuiltModule(manifest, bundled.fatbin, known)
 
 
 def _kernels(parts: Sequence[Compiled]) -> tuple[KernelInfo, ...]:

@@ -11,7 +11,7 @@ from cuda_wheel.build.config import TABLE, Config, ModuleConfig, Settings
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 
-__all__ = ["SourceModule", "inputs", "select"]
+__all__ = ["SourceModule", "inputs", "read_source", "select"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         _check_name(module.name, module.sources[0], packages)
         _check_include_dirs(module, root)
     return tuple(
-        SourceModule(name, module.sources[0], _read(root, module.sources[0]), module)
+        SourceModule(name, module.sources[0], read_source(root, module.sources[0]), module)
         for name, module in sorted(settings.items())
     )
 
@@ -170,8 +170,8 @@ def _check_include_dirs(module: ModuleConfig, root: Path) -> None:
             raise ConfigError(f"{where}: there is no folder {folder} in {root.name}.")
 
 
-def _read(root: Path, source: str) -> bytes:
-    """Return the source's bytes, without the byte-order mark that NVRTC refuses."""
+def read_source(root: Path, source: str) -> bytes:
+    """Return a source's bytes, without the byte-order mark that NVRTC refuses; raises ConfigError if it is no text."""
     try:
         content = (root / source).read_bytes()
     except OSError as error:

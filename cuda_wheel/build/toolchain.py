@@ -36,6 +36,8 @@ class Toolchain:
     """What nvrtcGetSupportedArchs answers: 75 for sm_75 and compute_75."""
     include_dirs: tuple[str, ...]
     """Absolute folders of the toolkit's and CCCL's headers, in search order."""
+    libraries: tuple[str, ...]
+    """Absolute paths of the compilers themselves."""
     found_via: dict[str, str]
 
     @property
@@ -47,7 +49,7 @@ def find_toolchain(_: None = None) -> Toolchain:
     """Return the compilers and headers of this environment; raises ToolchainError where one is missing."""
     try:
         from cuda.bindings import nvfatbin, nvjitlink, nvrtc
-        from cuda.pathfinder import locate_nvidia_header_directory
+        from cuda.pathfinder import load_nvidia_dynamic_lib, locate_nvidia_header_directory
     except ImportError as error:
         raise ToolchainError(f"the CUDA toolchain is not installed ({error}). {INSTALL_HINT}") from error
     try:
@@ -74,7 +76,8 @@ def find_toolchain(_: None = None) -> Toolchain:
         found_via[name] = located.found_via
     _check_header_release(include_dirs, release)
     exact = ptx.compiler_release(_compile_ptx(nvrtc, f"compute_{supported[-1]}")) or dotted(release)
-    return Toolchain(exact, dotted(linker), dotted(fatbin), tuple(supported), tuple(include_dirs), found_via)
+    libraries = tuple(str(load_nvidia_dynamic_lib(name).abs_path) for name in ("nvrtc", "nvJitLink", "nvfatbin"))
+    return Toolchain(exact, dotted(linker), dotted(fatbin), tuple(supported), tuple(include_dirs), libraries, found_via)
 
 
 def _check_header_release(include_dirs: Sequence[str], release: Version) -> None:

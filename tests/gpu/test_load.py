@@ -180,6 +180,34 @@ def test_explain_asks_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:
     )
 
 
+ANSWER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from cuda.core import Device, Kernel, LaunchConfig, LegacyPinnedMemoryResource, launch
+import cuda_wheel
+device = Device()
+device.set_current()
+stream = device.create_stream()
+buffer = LegacyPinnedMemoryResource().allocate(4)
+module = cuda_wheel.load("demo.answer")
+launch(stream, LaunchConfig(grid=1, block=1), Kernel.from_handle(module["answer"].handle), buffer)
+stream.sync()
+print(module.how, np.from_dlpack(buffer).view(np.int32)[0])
+"""
+
+
+@pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
+def test_a_source_tree_runs_what_it_says_now(make_project, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.core")
+    source = '#include "answer.h"\nextern "C" __global__ void answer(int* x) { *x = ANSWER; }\n'
+    project = make_project("[tool.cuda-wheel]", **{"demo/answer.cu": source, "demo/answer.h": "#define ANSWER 41\n"})
+    for answer in (41, 41, 42):
+        (project / "demo/answer.h").write_text(f"#define ANSWER {answer}\n")
+        result = run(sys.executable, "-c", ANSWER, project, CUDA_WHEEL_CACHE_DIR=str(tmp_path / "cache"))
+        assert result.stdout == f"native {answer}\n", result.stdout
+
+
 @pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
 def test_native_builds_for_this_machines_gpu(make_project, cuda_wheel, tmp_path: Path) -> None:
     result = cuda_wheel("build", make_project('[tool.cuda-wheel]\narchitectures = "native"'), "-o", tmp_path / "out")

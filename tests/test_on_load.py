@@ -1,0 +1,288 @@
+"""Editable installs: a module compiles when it is loaded, again after an edit, and never needlessly."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel import loader
+from cuda_wheel.build import CompileError, ConfigError, on_load
+from cuda_wheel.build.cache import Cache
+from cuda_wheel.loader import Manifest
+from tests.conftest import run
+
+SOURCE = '#include "answer.h"\nextern "C" __global__ void k(int* x) { *x = ANSWER; }\n'
+TABLE = '[tool.cuda-wheel]\narchitectures = "all-major"\ninclude-dirs = ["include"]\n'
+HATCHLING = """\
+[build-system]
+requires = ["hatchling", "cuda-wheel[cu12]"]
+build-backend = "hatchling.build"
+[project]
+name = "demo"
+version = "1"
+[tool.hatch.build.targets.wheel.hooks.cuda]
+[tool.hatch.build.targets.wheel]
+packages = ["PACKAGE"]
+"""
+SETUPTOOLS = """\
+[build-system]
+requires = ["setuptools", "cuda-wheel[cu12]"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "demo"
+version = "1"
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    return Cache()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make(tmp_path / "project", HATCHLING + TABLE)
+
+
+def make(root: Path, pyproject: str, package: str = "demo") -> Path:
+    files = {
+        "pyproject.toml": pyproject.replace("PACKAGE", package),
+        f"{package}/__init__.py": "",
+        f"{package}/kernels/__init__.py": "",
+        f"{package}/kernels/k.cu": SOURCE,
+        "include/answer.h": "#define ANSWER 41\n",
+        "include/other.h": "// nobody includes this\n",
+    }
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    return root
+
+
+def compiled(
+    project: Path, capability: tuple[int, int] = (8, 6), name: str = "demo.kernels.k"
+) -> tuple[Manifest, bytes]:
+    manifest, fatbin = on_load.compile_on_load(name, [str(project / "demo/kernels")], lambda: capability)
+    return Manifest.from_json(manifest, "x"), fatbin
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function after whose call nothing can be compiled any more."""
+
+    def forbid(*arguments: object, **options: object) -> None:
+        raise AssertionError("a compiler was started")
+
+    return lambda: monkeypatch.setattr(on_load, "Workers", forbid)
+
+
+def test_a_module_compiles_for_the_gpu_at_hand(project: Path) -> None:
+    manifest, _ = compiled(project)
+    assert manifest.name == "demo.kernels.k"
+    assert [str(image.target) for image in manifest.images] == ["sm_86"]
+    assert manifest.sources == ("demo/kernels/k.cu",)
+    assert not list(project.rglob("*.fatbin*"))
+
+
+def test_the_second_process_compiles_nothing(project: Path, no_compiler) -> None:
+    first = compiled(project)
+    no_compiler()
+    assert compiled(project) == first
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("demo/kernels/k.cu", SOURCE + "// edited\n"),
+        ("include/answer.h", "#define ANSWER 42\n"),
+        ("pyproject.toml", HATCHLING.replace("PACKAGE", "demo") + TABLE + "defines = { MORE = 1 }\n"),
+    ],
+)
+def test_an_edit_compiles_again(file: str, content: str, project: Path, no_compiler) -> None:
+    compiled(project)
+    (project / file).write_text(content)
+    no_compiler()
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled(project)
+
+
+def test_an_edit_changes_what_is_loaded(project: Path) -> None:
+    _, before = compiled(project)
+    (project / "include/answer.h").write_text("#define ANSWER 42\n")
+    _, after = compiled(project)
+    assert before != after
+    (project / "include/answer.h").write_text("#define ANSWER 41\n")
+    assert compiled(project)[1] == before
+
+
+@pytest.mark.parametrize("file", ["include/other.h", "demo/other.py", "README.md"])
+def test_an_edit_elsewhere_compiles_nothing(file: str, project: Path, no_compiler) -> None:
+    compiled(project)
+    (project / file).write_text("// edited\n")
+    no_compiler()
+    compiled(project)
+
+
+def test_another_gpu_is_another_image(project: Path) -> None:
+    assert [str(compiled(project, cc)[0].images[0].target) for cc in ((8, 0), (9, 0))] == ["sm_80", "sm_90"]
+
+
+def test_a_specific_target_that_the_project_names_is_the_one_to_compile(project: Path) -> None:
+    with (project / "pyproject.toml").open("a") as stream:
+        stream.write('[[tool.cuda-wheel.module]]\nname = "demo.kernels.k"\narchitectures = ["80", "90a"]\n')
+    assert str(compiled(project, (9, 0))[0].images[0].target) == "sm_90a"
+    assert str(compiled(project, (8, 9))[0].images[0].target) == "sm_89"
+
+
+def test_a_gpu_newer_than_the_compiler_gets_ptx(project: Path) -> None:
+    manifest, _ = compiled(project, (99, 0))
+    assert "compute_121" in [str(image.target) for image in manifest.images]
+
+
+def test_a_table_says_where_the_source_is(project: Path) -> None:
+    (project / "csrc").mkdir()
+    (project / "csrc/far.cu").write_text('extern "C" __global__ void far(float* x) {}\n')
+    with (project / "pyproject.toml").open("a") as stream:
+        stream.write('[[tool.cuda-wheel.module]]\nname = "demo.kernels.distant"\nsources = ["csrc/far.cu"]\n')
+    manifest, _ = compiled(project, name="demo.kernels.distant")
+    assert [kernel.name for kernel in manifest.kernels] == ["far"]
+
+
+def test_where_there_is_no_source_nobody_asks_for_a_gpu(project: Path) -> None:
+    def ask() -> tuple[int, int]:
+        raise AssertionError("asked for the GPU")
+
+    assert on_load.compile_on_load("demo.kernels.nothing", [str(project / "demo/kernels")], ask) is None
+
+
+def test_what_is_installed_for_good_is_never_compiled(project: Path, tmp_path: Path) -> None:
+    """A virtual environment may lie within another project's folder."""
+    installed = project / ".venv/lib/python3/site-packages/demo/kernels"
+    installed.mkdir(parents=True)
+    (installed / "k.cu").write_text(SOURCE)
+    assert on_load.compile_on_load("demo.kernels.k", [str(installed)], lambda: (8, 0)) is None
+
+
+def test_what_does_not_compile_says_why_and_is_not_kept(project: Path, cache: Cache) -> None:
+    (project / "demo/kernels/k.cu").write_text("wrong\n")
+    with pytest.raises(CompileError, match=r"demo/kernels/k\.cu\(1\): error"):
+        compiled(project)
+    assert not list(cache.folder.rglob("*"))
+
+
+def test_wrong_settings_are_told(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[tool.cuda-wheel]\ncolour = 1\n")
+    with pytest.raises(ConfigError, match=r'tool\.cuda-wheel has no key "colour"'):
+        compiled(project)
+
+
+def test_a_damaged_entry_counts_as_absent(project: Path, cache: Cache) -> None:
+    first = compiled(project)
+    (entry,) = (path for path in cache.folder.rglob("*") if path.is_file())
+    entry.write_bytes(entry.read_bytes()[:-1])
+    assert compiled(project) == first
+    entry.write_bytes(b"")
+    assert compiled(project) == first
+
+
+def test_a_cache_that_cannot_be_written_costs_time_alone(project: Path, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "a file/cache"))
+    assert compiled(project)[0].kernels
+
+
+def test_the_cache_is_bounded(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuda_wheel.build.cache.LIMIT", 1000)
+    for number in range(5):
+        cache.put(f"{number:064}", b"x" * 300)
+        path = cache.folder / "00" / f"{number:062}"
+        os.utime(path, (number, number))
+    assert [cache.get(f"{number:064}") is not None for number in range(5)] == [False, False, True, True, True]
+
+
+def test_the_cache_is_the_users_own(cache: Cache) -> None:
+    cache.put("ab" * 32, b"x")
+    if sys.platform != "win32":
+        assert (cache.folder / "ab").stat().st_mode & 0o077 == 0
+
+
+# --- the editable modes of the back ends -----------------------------------------------------------
+
+MODES = {
+    "hatchling": ("demo", HATCHLING, ""),
+    "hatchling src": ("src/demo", HATCHLING, ""),
+    "hatchling dev-mode-dirs": ("lib/demo", HATCHLING + '[tool.hatch.build]\ndev-mode-dirs = ["lib"]\n', ""),
+    "hatchling dev-mode-exact": ("src/demo", HATCHLING + "[tool.hatch.build]\ndev-mode-exact = true\n", ""),
+    "setuptools flat": ("demo", SETUPTOOLS + '[tool.setuptools]\npackages = ["demo", "demo.kernels"]\n', ""),
+    "setuptools src": ("src/demo", SETUPTOOLS, ""),
+    "setuptools strict": ("src/demo", SETUPTOOLS, "strict"),
+    "setuptools compat": ("src/demo", SETUPTOOLS, "compat"),
+}
+LOAD = """
+import hashlib, importlib, site, sys
+site.addsitedir(sys.argv[1])
+package = importlib.import_module("demo.kernels")
+from cuda_wheel.build.on_load import compile_on_load
+manifest, fatbin = compile_on_load("demo.kernels.k", list(package.__path__), lambda: (8, 0))
+print(hashlib.sha256(fatbin).hexdigest())
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_editable_install_loads_what_the_source_says_now(mode: str, tmp_path: Path) -> None:
+    package, pyproject, setting = MODES[mode]
+    project = make(tmp_path / "project", pyproject + TABLE, package)
+    backend = "hatchling.build" if "hatchling" in mode else "setuptools.build_meta"
+    settings = {"editable_mode": setting} if setting else None
+    program = f"import {backend} as backend; backend.build_editable({str(tmp_path / 'dist')!r}, {settings!r})"
+    (tmp_path / "dist").mkdir()
+    result = run(sys.executable, "-c", program, cwd=project)
+    assert result.returncode == 0, result.stdout
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+
+    def loaded() -> str:
+        command = [sys.executable, "-c", LOAD, str(tmp_path / "site")]
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    before = loaded()
+    assert loaded() == before
+    (project / "include/answer.h").write_text("#define ANSWER 42\n")
+    after = loaded()
+    assert after != before
+    (project / package / "kernels/k.cu").write_text(SOURCE.replace("ANSWER;", "ANSWER + 1;"))
+    assert loaded() not in (before, after)
+
+
+def test_load_compiles_and_hands_back_kernels(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.test_loader import Driver
+
+    driver = Driver((8, 6), 13000)
+    monkeypatch.setattr(loader, "_bindings", driver)
+    monkeypatch.setattr(loader, "_modules", {})
+    monkeypatch.syspath_prepend(project)
+    module = loader.load("demo.kernels.k")
+    assert (str(module.image), module.how, list(module)) == ("cubin sm_86", "native", ["k"])
+    assert driver.loaded == [compiled(project)[1][module.image.offset :][: module.image.size]]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "demo"]:
+        del sys.modules[name]
+
+
+def test_without_a_toolchain_the_error_names_the_extra(project: Path, bare_python: Path) -> None:
+    program = f"""
+from cuda_wheel.build.on_load import compile_on_load
+compile_on_load("demo.kernels.k", [{str(project / "demo/kernels")!r}], lambda: (8, 0))
+"""
+    result = run(bare_python, "-c", program)
+    assert "ToolchainError" in result.stdout
+    assert 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.' in result.stdout
