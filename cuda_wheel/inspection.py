@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -55,8 +56,8 @@ def _found(path: str) -> list[Found]:
 def _package_folders(name: str) -> list[Path]:
     try:
         spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError) as error:
-        raise ImageError(f"there is no file or folder {name}, and no such package is installed: {error}.") from error
+    except Exception as error:  # whatever the package's parents raise when they are imported
+        raise ImageError(f"there is no file or folder {name}, and no such package can be imported: {error}.") from error
     if spec is None or spec.submodule_search_locations is None:
         raise ImageError(f"there is no file or folder {name}, and no package of that name is installed.")
     return [Path(folder) for folder in spec.submodule_search_locations]
@@ -80,7 +81,7 @@ def _in_archive(path: Path) -> list[Found]:
             contents = {
                 name: archive.read(name) for name in archive.namelist() if name.endswith((MANIFEST_SUFFIX, ".fatbin"))
             }
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
         raise ImageError(f"{path} cannot be read as a wheel: {error}.") from error
 
     def reader(folder: str) -> Callable[[str], bytes]:
@@ -107,6 +108,8 @@ def differences(found: Found) -> list[str]:
     except OSError as error:
         return [f"{manifest.fatbin} cannot be read: {error}"]
     wrong = []
+    if not found.where.endswith(manifest.name.rpartition(".")[2] + MANIFEST_SUFFIX):
+        wrong.append(f"the manifest in {found.where} is another module's")
     if len(fatbin) != manifest.fatbin_size:
         wrong.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
     wrong += [f"{image} is not what the manifest says" for image in manifest.images if not _matches(image, fatbin)]

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 __all__ = [
     "CudaWheelError",
@@ -216,7 +216,7 @@ class Manifest(NamedTuple):
                     f"{where} was made by a newer cuda-wheel (format {form}); this one reads up to {FORMAT}. "
                     "Upgrade cuda-wheel to load it."
                 )
-            if form != FORMAT:
+            if type(form) is not int or form < 1:
                 raise ValueError(f"format {form!r}")
             manifest = _manifest_of(document)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -240,9 +240,15 @@ def image_to_json(image: Image) -> dict[str, Any]:
 
 def _manifest_of(document: dict[str, Any]) -> Manifest:
     def text(value: object) -> str:
-        if not isinstance(value, str) or not value:
+        # Names reach terminals and the driver: no control characters, no lone surrogates.
+        if not isinstance(value, str) or not value or not value.isprintable():
             raise ValueError(f"{value!r} is not a text")
         return value
+
+    def texts(value: object) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            raise ValueError(f"{value!r} is not a list")
+        return tuple(map(text, value))
 
     def count(value: object) -> int:
         if type(value) is not int or not 0 <= value < 1 << 48:
@@ -287,7 +293,7 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         )
 
     fatbin = text(document["fatbin"]["file"])
-    if fatbin != os.path.basename(fatbin) or "\\" in fatbin or "\0" in fatbin:
+    if fatbin != os.path.basename(fatbin) or "\\" in fatbin or fatbin in (".", ".."):
         raise ValueError(f"fatbin file {fatbin!r} is not a plain file name")
     fatbin_size = count(document["fatbin"]["size"])
     toolchain = {text(key): text(value) for key, value in document["toolchain"].items()}
@@ -298,8 +304,8 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         fatbin_size=fatbin_size,
         fatbin_sha256=text(document["fatbin"]["sha256"]),
         toolchain=toolchain,
-        sources=tuple(map(text, document["sources"])),
-        options=tuple(map(text, document["options"])),
+        sources=texts(document["sources"]),
+        options=texts(document["options"]),
         images=tuple(map(image, document["images"])),
         kernels=tuple(map(kernel, document["kernels"])),
     )
@@ -325,6 +331,9 @@ PTX_ISA_OF_CUDA: dict[Version, Version] = {
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 """Integrated GPUs. Cubins are not compatible between them and others, nor among their own minor versions.
 Source: CUDA C++ Programming Guide, "Binary Compatibility", note on Tegra."""
+
+OLDEST_DRIVER: Version = (12, 0)
+"""The first CUDA release whose driver has cuLibraryLoadData, which loads everything here. Source: CUDA Driver API."""
 
 How = Literal["native", "jit", "link"]
 
@@ -369,14 +378,18 @@ def unsupported(image: Image, capability: Version) -> str | None:
         return (
             None if capability == target.capability else f"is for compute capability {dotted(target.capability)} only"
         )
+    if (
+        TEGRA & {capability, target.capability}
+        and target.real | bool(target.suffix)
+        and capability != target.capability
+    ):
+        return f"is for {dotted(target.capability)}: Tegra and other GPUs ({device}) have no binary compatibility"
     if target.suffix == "f":
         return None if same_family else f"is for the family of {dotted(target.capability)}, the GPU is {device}"
     if not target.real:
         return None if capability >= target.capability else f"needs compute capability {dotted(target.capability)}"
     if target.major != capability[0]:
         return f"is machine code for {target.major}.x, the GPU is {device}"
-    if TEGRA & {capability, target.capability}:
-        return None if capability == target.capability else f"has no binary compatibility with Tegra ({device})"
     return None if same_family else f"needs compute capability {dotted(target.capability)}, the GPU is {device}"
 
 
@@ -413,6 +426,8 @@ def _way(
     reason = unsupported(image, capability)
     if reason:
         return None, reason
+    if driver < OLDEST_DRIVER:
+        return None, f"needs a driver for CUDA {dotted(OLDEST_DRIVER)} or later, the driver is for {dotted(driver)}"
     if image.ptx_version is None:
         # Source: CUDA Compatibility, "Minor Version Compatibility": machine code of any release of a major
         # version runs on any driver of that major version or a later one.
@@ -482,6 +497,9 @@ class Kernel:
     def __int__(self) -> int:
         return self.handle
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a kernel is this process's own: pickle the module's name, and load it where it is needed")
+
     def __repr__(self) -> str:
         return f"<Kernel {self.name!r} of {self.module.name}>"
 
@@ -499,6 +517,9 @@ class Module(Mapping[str, Kernel]):
         self.how = how
         self.handle = handle
         self._kernels: dict[str, Kernel] = {}
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a loaded module is this process's own: pickle its name, and load it where it is needed")
 
     @property
     def name(self) -> str:

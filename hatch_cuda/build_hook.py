@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,17 @@ class CudaBuildHook(BuildHookInterface[Any]):
         for path in write(outputs, folder):
             build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
         if config.exclude_sources:
-            self._exclude("*.cu", "*.cuh")
+            self._leave_out(".cu", ".cuh")
 
-    def _exclude(self, *patterns: str) -> None:
-        target = self.build_config.target_config
-        # A target's own list replaces the common one, so the common one has to go along.
-        present = target.get("exclude", self.build_config.build_config.get("exclude", []))
-        target["exclude"] = [*present, *patterns]
+    def _leave_out(self, *suffixes: str) -> None:
+        """Keep files out of the wheel, however they came to be selected: by package, as artifact, or forced."""
+        builder = self.build_config.builder
+        selected = builder.recurse_included_files
+
+        def filtered() -> Iterator[Any]:
+            return (file for file in selected() if not file.distribution_path.endswith(suffixes))
+
+        builder.recurse_included_files = filtered
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         self._clean_up()

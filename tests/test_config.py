@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 
 import pytest
@@ -69,40 +70,40 @@ def test_cudaarchs_replaces_every_architectures() -> None:
     assert read(WHOLE, {"CUDAARCHS": " "}) == read(WHOLE)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("architecture = []", 'tool.cuda-wheel has no key "architecture": did you mean "architectures"?'),
-        ("include_dirs = []", 'did you mean "include-dirs"?'),
-        ("zzz = 1", "the known keys are architectures, compress, defines, "),
-        ("architectures = 80", "tool.cuda-wheel.architectures must be a text or a list of texts, not 80."),
-        ("architectures = [80]", "tool.cuda-wheel.architectures must be a text or a list of texts"),
-        ('sources = "x.cu"', "tool.cuda-wheel.sources must be a list of texts, not 'x.cu'."),
-        ("sources = [1]", "tool.cuda-wheel.sources[0] must be a text, not 1."),
-        ('std = "17"', 'tool.cuda-wheel.std must be a C++ standard such as "c++17"'),
-        ("defines = []", "tool.cuda-wheel.defines must be a table of macros"),
-        ("defines = { BLOCK = [] }", "tool.cuda-wheel.defines.BLOCK must be a text, a number, true or false"),
-        ('defines = { "A B" = 1 }', "tool.cuda-wheel.defines: 'A B' is not a macro's name."),
-        ('options = ["-arch=sm_80"]', "tool.cuda-wheel.options: '-arch=sm_80' is set by the key architectures"),
-        ('options = ["--std=c++20"]', "is set by the key std; use that."),
-        ('options = ["-lineinfo"]', "is set by the key lineinfo; use that."),
-        ('lineinfo = "yes"', "tool.cuda-wheel.lineinfo must be true or false, not 'yes'."),
-        ('ptx-version = "9"', 'tool.cuda-wheel.ptx-version must be "auto", "as-compiled" or a PTX ISA version'),
-        ("ptx-version = 8.0", "tool.cuda-wheel.ptx-version must be"),
-        ('compress = "zip"', 'tool.cuda-wheel.compress must be "none" or "size", not \'zip\'.'),
-        ('loader = "copy"', 'tool.cuda-wheel.loader must be "dependency" or "vendor"'),
-        ("timeout = 0", "tool.cuda-wheel.timeout must be a number of seconds above 0, not 0."),
-        ("timeout = true", "tool.cuda-wheel.timeout must be a number of seconds"),
-        ('memory-limit = "8GB"', 'tool.cuda-wheel.memory-limit must be an amount of memory such as "8GiB"'),
-        ("memory-limit = 8", "tool.cuda-wheel.memory-limit must be an amount of memory"),
-        ("module = {}", "tool.cuda-wheel.module must be an array of tables: write [[tool.cuda-wheel.module]]."),
-        ("[[module]]", "tool.cuda-wheel.module[0] has no name"),
-        ('[[module]]\nname = "a.b"\nnames = []', 'tool.cuda-wheel.module[0] has no key "names": did you mean "name"?'),
-        ('[[module]]\nname = "a.b"\nlink = "lto"', 'tool.cuda-wheel.module[0].link = "lto" is planned'),
-        ('[[module]]\nname = "a.b"\nlink = "static"', 'must be "none", "ptx" or "lto"'),
-        ('[[module]]\nname = "a.b"\ntimeout = 3', 'tool.cuda-wheel.module[0] has no key "timeout"'),
-    ],
-)
+WRONG = [
+    ("architecture = []", 'tool.cuda-wheel has no key "architecture": did you mean "architectures"?'),
+    ("include_dirs = []", 'did you mean "include-dirs"?'),
+    ("zzz = 1", "the known keys are architectures, compress, defines, "),
+    ("architectures = 80", "tool.cuda-wheel.architectures must be a text or a list of texts, not 80."),
+    ("architectures = [80]", "tool.cuda-wheel.architectures must be a text or a list of texts"),
+    ('sources = "x.cu"', "tool.cuda-wheel.sources must be a list of texts, not 'x.cu'."),
+    ("sources = [1]", "tool.cuda-wheel.sources[0] must be a text, not 1."),
+    ('std = "17"', 'tool.cuda-wheel.std must be a C++ standard such as "c++17"'),
+    ("defines = []", "tool.cuda-wheel.defines must be a table of macros"),
+    ("defines = { BLOCK = [] }", "tool.cuda-wheel.defines.BLOCK must be a text, a number, true or false"),
+    ('defines = { "A B" = 1 }', "tool.cuda-wheel.defines: 'A B' is not a macro's name."),
+    ('options = ["-arch=sm_80"]', "tool.cuda-wheel.options: '-arch=sm_80' is set by the key architectures"),
+    ('options = ["--std=c++20"]', "is set by the key std; use that."),
+    ('options = ["-lineinfo"]', "is set by the key lineinfo; use that."),
+    ('lineinfo = "yes"', "tool.cuda-wheel.lineinfo must be true or false, not 'yes'."),
+    ('ptx-version = "9"', 'tool.cuda-wheel.ptx-version must be "auto", "as-compiled" or a PTX ISA version'),
+    ("ptx-version = 8.0", "tool.cuda-wheel.ptx-version must be"),
+    ('compress = "zip"', 'tool.cuda-wheel.compress must be "none" or "size", not \'zip\'.'),
+    ('loader = "copy"', 'tool.cuda-wheel.loader must be "dependency" or "vendor"'),
+    ("timeout = 0", "tool.cuda-wheel.timeout must be a number of seconds above 0, not 0."),
+    ("timeout = true", "tool.cuda-wheel.timeout must be a number of seconds"),
+    ('memory-limit = "8GB"', 'tool.cuda-wheel.memory-limit must be an amount of memory such as "8GiB"'),
+    ("memory-limit = 8", "tool.cuda-wheel.memory-limit must be an amount of memory"),
+    ("module = {}", "tool.cuda-wheel.module must be an array of tables: write [[tool.cuda-wheel.module]]."),
+    ("[[module]]", "tool.cuda-wheel.module[0] has no name"),
+    ('[[module]]\nname = "a.b"\nnames = []', 'tool.cuda-wheel.module[0] has no key "names": did you mean "name"?'),
+    ('[[module]]\nname = "a.b"\nlink = "lto"', 'tool.cuda-wheel.module[0].link = "lto" is planned'),
+    ('[[module]]\nname = "a.b"\nlink = "static"', 'must be "none", "ptx" or "lto"'),
+    ('[[module]]\nname = "a.b"\ntimeout = 3', 'tool.cuda-wheel.module[0] has no key "timeout"'),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
 def test_a_wrong_value_is_named_with_its_key(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
@@ -128,3 +129,38 @@ def option_table(cls: type, without: type | None = None) -> str:
 def test_the_readme_describes_every_key_as_the_code_does(marker: str, table: str) -> None:
     readme = (ROOT / "README.md").read_text()
     assert f"<!-- {marker} -->\n{table}\n" in readme, f"README.md should have, under <!-- {marker} -->:\n{table}"
+
+
+# --- the schema ------------------------------------------------------------------------------------
+
+# What the validator refuses for what the texts say, which no schema can see.
+BEYOND_A_SCHEMA = ("is set by the key",)
+
+
+@pytest.fixture(scope="module")
+def accepts() -> Callable[[str], bool]:
+    """Return a function that tells whether validate-pyproject, with our plug-in found by itself, accepts a table."""
+    from validate_pyproject.api import Validator
+    from validate_pyproject.errors import ValidationError
+
+    validator = Validator()
+
+    def accepts(text: str) -> bool:
+        project = {"project": {"name": "demo", "version": "1"}, "tool": {"cuda-wheel": tomllib.loads(text)}}
+        try:
+            validator(project)
+        except ValidationError:
+            return False
+        return True
+
+    return accepts
+
+
+def test_the_schema_accepts_what_the_validator_accepts(accepts: Callable[[str], bool]) -> None:
+    assert accepts("")
+    assert accepts(WHOLE)
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_the_schema_refuses_what_the_validator_refuses(text: str, message: str, accepts: Callable[[str], bool]) -> None:
+    assert accepts(text) == any(reason in message for reason in BEYOND_A_SCHEMA)

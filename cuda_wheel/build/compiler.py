@@ -69,6 +69,8 @@ def compile_job(job: Job) -> Compiled:
     direct = job.cubin and not job.lineinfo
     options = [f"--gpu-architecture={'sm' if direct else 'compute'}_{job.arch}", *job.options]
     options += [f"--include-path={folder}" for folder in job.include_dirs]
+    # What has no linkage gets a symbol of its own, which would hold the number of this process.
+    options += [f"--frandom-seed={job.source}"]
     options += ["--ptxas-options=-v"] if direct else []
     options += ["-lineinfo"] if job.lineinfo else []
     program = nvrtc_value(nvrtc.nvrtcCreateProgram(job.text, job.source.encode(), 0, [], []))
@@ -92,7 +94,7 @@ def compile_job(job: Job) -> Compiled:
     figures = log
     if job.lineinfo:
         roots = {folder: "cuda/" for folder in job.include_dirs if os.path.isabs(folder)}
-        text = ptx.relocate_files(text, roots | {os.getcwd(): "", os.path.realpath(job.root): ""})
+        text = ptx.relocate_files(text, roots | {os.getcwd(): "", os.environ.get("PWD", job.root): ""})
         if job.cubin:
             # The assembler would look for the files and note when they were last changed.
             with tempfile.TemporaryDirectory() as nowhere:

@@ -23,6 +23,7 @@ __all__ = ["TABLE", "Architectures", "Config", "ModuleConfig", "Settings", "read
 TABLE = "tool.cuda-wheel"
 T = TypeVar("T")
 Parse = Callable[[Any, str], T]
+Schema = dict[str, Any]
 
 
 # --- what a value may be: each takes a value and its dotted name, and returns it parsed -----------
@@ -31,6 +32,8 @@ Parse = Callable[[Any, str], T]
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ConfigError(f"{where} must be a text, not {value!r}.")
+    if "\0" in value:
+        raise ConfigError(f"{where} must not hold a NUL: {value!r}.")
     return value
 
 
@@ -91,10 +94,13 @@ def _seconds(value: Any, where: str) -> float:
 
 
 def _bytes(value: Any, where: str) -> int:
-    match = re.fullmatch(r"(\d+)\s*(KiB|MiB|GiB|TiB)", value) if isinstance(value, str) else None
-    if match is None or int(match[1]) == 0:
-        raise ConfigError(f'{where} must be an amount of memory such as "8GiB" or "512MiB", not {value!r}.')
-    return int(match[1]) << {"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[match[2]]
+    match = re.fullmatch(r"(\d+)\s*(MiB|GiB|TiB)", value) if isinstance(value, str) else None
+    if match is None:
+        raise ConfigError(f'{where} must be an amount of memory such as "8GiB", not {value!r}.')
+    amount = int(match[1]) << {"MiB": 20, "GiB": 30, "TiB": 40}[match[2]]
+    if not 1 << 30 <= amount <= 1 << 60:
+        raise ConfigError(f"{where} must be at least 1GiB, which the compiler itself needs, not {value!r}.")
+    return amount
 
 
 def _macros(value: Any, where: str) -> tuple[tuple[str, str], ...]:
@@ -103,10 +109,22 @@ def _macros(value: Any, where: str) -> tuple[tuple[str, str], ...]:
     for name, content in value.items():
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise ConfigError(f"{where}: {name!r} is not a macro's name.")
-        if not isinstance(content, str | int | float):
+        if not isinstance(content, str | int | float) or "\0" in str(content):
             raise ConfigError(f"{where}.{name} must be a text, a number, true or false, not {content!r}.")
     return tuple((name, str(int(c)) if isinstance(c, bool) else str(c)) for name, c in sorted(value.items()))
 
+
+_WRITING = (
+    "--pch",
+    "-pch",
+    "--create-pch",
+    "-create-pch",
+    "--time",
+    "-time",
+    "--fdevice-time-trace",
+    "-fdevice-time-trace",
+)
+"""Options that make the compiler write files, which would land among the sources."""
 
 _OWN_OPTIONS = {
     "architectures": ("-arch", "--gpu-architecture"),
@@ -119,8 +137,11 @@ _OWN_OPTIONS = {
 def _options(value: Any, where: str) -> tuple[str, ...]:
     options = _texts(value, where)
     for option in options:
+        flag = option.partition("=")[0]
+        if flag in _WRITING:
+            raise ConfigError(f"{where}: {option!r} makes the compiler write a file into the project; leave it out.")
         for key, names in _OWN_OPTIONS.items():
-            if option.partition("=")[0] in names:
+            if flag in names:
                 raise ConfigError(f"{where}: {option!r} is set by the key {key}; use that.")
     return options
 
@@ -144,9 +165,15 @@ def _architectures(value: Any, where: str) -> Architectures:
 # --- the tables -----------------------------------------------------------------------------------
 
 
-def _key(parse: Parse[T], default: T, doc: str, show: str) -> T:
-    """A dataclass field that is a key of the table: its parser, its default as value and as TOML, its description."""
-    value: T = field(default=default, metadata={"parse": parse, "doc": doc, "default": show})
+TEXT: Schema = {"type": "string", "pattern": r"\S"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+FLAG: Schema = {"type": "boolean"}
+
+
+def _key(parse: Parse[T], default: T, doc: str, show: str, schema: Schema) -> T:
+    """A dataclass field that is a key of the table: its parser, its default as value and as TOML, its description, and
+    as much of what the parser accepts as JSON schema can say."""
+    value: T = field(default=default, metadata={"parse": parse, "doc": doc, "default": show, "schema": schema})
     return value
 
 
@@ -159,12 +186,23 @@ class Settings:
         Architectures(("all-major",), f"{TABLE}.architectures"),
         'What to compile for: "all-major", "all", "native", or a list in CMake\'s syntax.',
         '"all-major"',
+        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
     )
-    include_dirs: tuple[str, ...] = _key(_texts, (), "Folders for `#include`, relative to the project.", "[]")
-    std: str = _key(_standard, "c++17", "The C++ standard.", '"c++17"')
-    defines: tuple[tuple[str, str], ...] = _key(_macros, (), "Macros, as a table of names and values.", "{}")
-    options: tuple[str, ...] = _key(_options, (), "Further options, passed to NVRTC as they are.", "[]")
-    lineinfo: bool = _key(_flag, False, "Whether images carry line numbers for profilers and debuggers.", "false")
+    include_dirs: tuple[str, ...] = _key(_texts, (), "Folders for `#include`, relative to the project.", "[]", TEXTS)
+    std: str = _key(_standard, "c++17", "The C++ standard.", '"c++17"', {"type": "string", "pattern": r"^c\+\+\d\d$"})
+    defines: tuple[tuple[str, str], ...] = _key(
+        _macros,
+        (),
+        "Macros, as a table of names and values.",
+        "{}",
+        {
+            "type": "object",
+            "propertyNames": {"pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
+            "additionalProperties": {"type": ["string", "number", "boolean"]},
+        },
+    )
+    options: tuple[str, ...] = _key(_options, (), "Further options, passed to NVRTC as they are.", "[]", TEXTS)
+    lineinfo: bool = _key(_flag, False, "Whether images carry line numbers for profilers and debuggers.", "false", FLAG)
 
 
 _LINKING = dict.fromkeys(("ptx", "lto"), "one source per module is compiled on its own.")
@@ -174,16 +212,21 @@ _LINKING = dict.fromkeys(("ptx", "lto"), "one source per module is compiled on i
 class ModuleConfig(Settings):
     """One `[[tool.cuda-wheel.module]]`: what one `.cu` file cannot say of itself."""
 
-    name: str = _key(_text, "", "The module's dotted name. Required.", "")
-    sources: tuple[str, ...] = _key(_texts, (), "Its files; without any, the `.cu` file of that name.", "[]")
+    name: str = _key(_text, "", "The module's dotted name. Required.", "", TEXT)
+    sources: tuple[str, ...] = _key(_texts, (), "Its files; without any, the `.cu` file of that name.", "[]", TEXTS)
     instantiate: tuple[str, ...] = _key(
-        _texts, (), 'C++ name expressions of the templates to compile, such as "gemm<float, 16>".', "[]"
+        _texts,
+        (),
+        'C++ name expressions of the templates to compile, such as "gemm<float, 16>".',
+        "[]",
+        TEXTS,
     )
     link: str = _key(
         _not_yet(_choice("none", "ptx", "lto"), _LINKING),
         "none",
         "How several sources become one module.",
         '"none"',
+        {"enum": ["none"]},
     )
 
 
@@ -198,30 +241,51 @@ class Config(Settings):
     """The whole of `[tool.cuda-wheel]`, checked. `from_table` makes it; every front end starts there."""
 
     sources: tuple[str, ...] = _key(
-        _texts, (), "Which `.cu` files to compile, as globs; without any, all in the wheel's packages.", "[]"
+        _texts,
+        (),
+        "Which `.cu` files to compile, as globs; without any, all in the wheel's packages.",
+        "[]",
+        TEXTS,
     )
     ptx_version: str = _key(
         _version,
         "auto",
         'The PTX ISA version to ship: "auto" is the lowest that is proven equal, "as-compiled" the compiler\'s own.',
         '"auto"',
+        {"type": "string", "pattern": r"^(auto|as-compiled|\d+\.\d)$"},
     )
     compress: str = _key(
         _choice("none", "size"),
         "none",
         '"size" makes the installed fatbin smaller, and the driver picks the image.',
         '"none"',
+        {"enum": ["none", "size"]},
     )
-    exclude_sources: bool = _key(_flag, True, "Whether `.cu` and `.cuh` files stay out of the wheel.", "true")
+    exclude_sources: bool = _key(_flag, True, "Whether `.cu` and `.cuh` files stay out of the wheel.", "true", FLAG)
     loader: str = _key(
         _choice("dependency", "vendor"),
         "dependency",
         "Whether the wheel needs `cuda-wheel` to load its images, or has the loader itself, as `PACKAGE._cuda_wheel`.",
         '"dependency"',
+        {"enum": ["dependency", "vendor"]},
     )
-    timeout: float = _key(_seconds, 600.0, "Seconds that one compile job may take.", "600")
-    memory_limit: int = _key(_bytes, 8 << 30, "Memory that one compile job may take.", '"8GiB"')
-    module: tuple[ModuleConfig, ...] = _key(_modules, (), "Modules of their own, one table each.", "[]")
+    timeout: float = _key(
+        _seconds,
+        600.0,
+        "Seconds that one compile job may take.",
+        "600",
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1_000_000},
+    )
+    memory_limit: int = _key(
+        _bytes,
+        8 << 30,
+        "Memory that one compile job may take.",
+        '"8GiB"',
+        {"type": "string", "pattern": r"^0*[1-9]\d*\s*(MiB|GiB|TiB)$"},
+    )
+    module: tuple[ModuleConfig, ...] = _key(
+        _modules, (), "Modules of their own, one table each.", "[]", {"type": "array", "items": {"type": "object"}}
+    )
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:

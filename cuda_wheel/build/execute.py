@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from typing import Protocol
 
 from cuda_wheel.build.bundling import Bundle, Bundled, bundle
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
-from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.names import cpp_name
 from cuda_wheel.build.plan import ModulePlan, Plan
 from cuda_wheel.build.toolchain import Toolchain
@@ -73,6 +75,9 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModu
     return _bundle_all(plan, compiled, workers, reporter)
 
 
+_CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
+
+
 def _flavour(job: Job) -> tuple[str, ...]:
     return (*job.options, str(job.lineinfo))
 
@@ -85,10 +90,12 @@ def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
     reporter.compiled(name, job.arch)
     if result.log:
         reporter.warning(result.log)
-    if any(job.root.encode() in content for content in (result.cubin, result.ptx) if content):
+    if _CLOCK.search(job.text):
+        reporter.warning(f"{job.source} asks for the time of the build (__DATE__ or __TIME__): every build differs.")
+    if any(os.fsencode(job.root) in content for content in (result.cubin, result.ptx) if content):
         reporter.warning(
             f"{job.source} for {_form(job)}: the image holds this folder's path ({job.root}), so that builds elsewhere "
-            "differ. Debug information (-G) does that; lineinfo = true does not."
+            "differ."
         )
 
 
@@ -152,12 +159,17 @@ def _built(
         kernels=_kernels(list(parts.values())),
     )
     headers = [part.headers for part in parts.values()]
+    Manifest.from_json(manifest.to_json(), f"the manifest of {source.name}")  # what is shipped must be readable
     known = None if None in headers else tuple(sorted({path for paths in headers for path in paths or ()}))
     return BuiltModule(manifest, bundled.fatbin, known)
 
 
 def _kernels(parts: Sequence[Compiled]) -> tuple[KernelInfo, ...]:
-    expressions = {symbol: expression for part in parts for expression, symbol in part.names.items()}
+    expressions: dict[str, str] = {}
+    for expression, symbol in (pair for part in parts for pair in part.names.items()):
+        other = expressions.setdefault(symbol, expression)
+        if other != expression:
+            raise ConfigError(f"instantiate names one kernel twice, as {other!r} and as {expression!r}: leave one out.")
     parameters = {symbol: found for part in parts for symbol, found in part.kernels.items()}
     return tuple(
         KernelInfo(expressions.get(symbol) or cpp_name(symbol), symbol, found)

@@ -117,7 +117,12 @@ def _selected(config: Config, root: Path, named: Mapping[str, str]) -> list[str]
     selected = set()
     for pattern in config.sources:
         _inside(pattern, key, root)
-        matches = [path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file()]
+        try:
+            matches = [path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file()]
+        except (ValueError, IndexError, NotImplementedError) as error:
+            raise ConfigError(
+                f"{key}: {pattern!r} is not a pattern of files such as 'src/**/*.cu': {error}."
+            ) from error
         if not matches:
             raise ConfigError(f"{key}: {pattern!r} matches no file in {root.name}.")
         for source in matches:
@@ -154,7 +159,7 @@ def _check_name(name: str, source: str, packages: set[str]) -> None:
         reason = f"{bad[0]!r} is not a Python name" if bad else "it lies in no package"
         raise ConfigError(
             f"{source} would become the module {name!r}, which no import system can find: {reason}. "
-            f"Rename the file, or name the module in a [[{TABLE}.module]] table."
+            f"Rename the file, or give the module another name in a [[{TABLE}.module]] table."
         )
     if "/".join(parts[:-1]) not in packages:
         raise ConfigError(

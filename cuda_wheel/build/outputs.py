@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cuda_wheel import __version__, loader
 from cuda_wheel.build.config import Config
+from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.execute import BuiltModule
 from cuda_wheel.loader import MANIFEST_SUFFIX
 
@@ -44,16 +45,22 @@ def _loader_paths(config: Config, names: Iterable[str]) -> list[str]:
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:
-    """Write files under `folder` and return their paths; a file is there whole or not at all."""
+    """Write files under `folder` and return their paths; a file is there whole or not at all.
+
+    Raises ConfigError where one cannot be written.
+    """
     written = []
     for name, content in files.items():
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            temporary.write_bytes(content)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                temporary.write_bytes(content)
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be written: {error.strerror or error}.") from error
         written.append(path)
     return written

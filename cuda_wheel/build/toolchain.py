@@ -11,7 +11,7 @@ from typing import Any
 from cuda_wheel.build import ptx
 from cuda_wheel.build.compiler import nvrtc_output, nvrtc_value
 from cuda_wheel.build.errors import ToolchainError
-from cuda_wheel.loader import Version, dotted
+from cuda_wheel.loader import Version, dotted, parse_version
 
 __all__ = ["INCLUDE", "Toolchain", "find_toolchain"]
 
@@ -48,6 +48,7 @@ class Toolchain:
 def find_toolchain(_: None = None) -> Toolchain:
     """Return the compilers and headers of this environment; raises ToolchainError where one is missing."""
     try:
+        import cuda.bindings
         from cuda.bindings import nvfatbin, nvjitlink, nvrtc
         from cuda.pathfinder import load_nvidia_dynamic_lib, locate_nvidia_header_directory
     except ImportError as error:
@@ -64,6 +65,12 @@ def find_toolchain(_: None = None) -> Toolchain:
             "together: one major version, and nvJitLink no older than NVRTC, is what works. "
             "Ask for one cuda-wheel extra only, and let it choose their versions."
         )
+    if parse_version(cuda.bindings.__version__)[0] != release[0]:
+        raise ToolchainError(
+            f"cuda-bindings is {cuda.bindings.__version__}, but the NVRTC that it finds is {dotted(release)}: this "
+            "environment holds two toolchains. Ask for one cuda-wheel extra only."
+        )
+    compiler = load_nvidia_dynamic_lib("nvrtc")
     include_dirs: list[str] = []
     found_via: dict[str, str] = {}
     for name, header in HEADERS.items():
@@ -72,6 +79,11 @@ def find_toolchain(_: None = None) -> Toolchain:
         located = locate_nvidia_header_directory(name)
         if located is None or located.abs_path is None or not Path(located.abs_path, header).is_file():
             raise ToolchainError(f"{header} of CUDA {dotted(release)} is not installed. {INSTALL_HINT}")
+        if compiler.found_via == "site-packages" != located.found_via:
+            raise ToolchainError(
+                f"NVRTC {dotted(release)} is a package of this environment, and {header} is not: it was found in "
+                f"{located.abs_path}, which may be of another release. {INSTALL_HINT}"
+            )
         include_dirs.append(located.abs_path)
         found_via[name] = located.found_via
     _check_header_release(include_dirs, release)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import queue
 import signal
 import site
 import subprocess
@@ -20,21 +21,26 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
-from cuda_wheel.build.errors import CompileError, ToolchainError
+from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 
 __all__ = ["Workers", "available_cores"]
 
 T = TypeVar("T")
+
+GREETING = b"cuda-wheel worker\n"
+"""What a worker says first. Whatever stands before it, somebody's start-up files have printed."""
 
 _CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.build.workers import serve; serve({memory!r})"
 
 
 def available_cores() -> int:
     """Return how many jobs to run at once: CUDA_WHEEL_JOBS, else the cores that this process may use."""
-    wanted = os.environ.get("CUDA_WHEEL_JOBS", "")
-    if wanted.isascii() and wanted.isdigit() and int(wanted) > 0:
+    wanted = os.environ.get("CUDA_WHEEL_JOBS")
+    if wanted:
+        if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
+            raise ConfigError(f"the environment variable CUDA_WHEEL_JOBS must be a number above 0, not {wanted!r}.")
         return int(wanted)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -111,6 +117,7 @@ class _Worker:
 
     def __init__(self, memory: int | None) -> None:
         self.flavour: tuple[str, ...] | None = None
+        self._greeted = False
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `end` closes it
         # The child gets this process's sys.path: a build front end may have changed it since start.
         self._process = subprocess.Popen(
@@ -133,10 +140,16 @@ class _Worker:
         timer.daemon = True
         timer.start()
         try:
+            if not self._greeted:
+                while not (line := process.stdout.readline()).endswith(GREETING):
+                    if not line:
+                        raise EOFError
+                self._greeted = True
             pickle.dump((function, argument), process.stdin)
             process.stdin.flush()
             good, answer = pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
+            process.kill()
             raise _Died(self._obituary(timeout if expired.is_set() else None)) from error
         finally:
             timer.cancel()
@@ -180,19 +193,17 @@ def serve(memory: int | None) -> None:
     """Answer calls from standard input on standard output until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     _search_sys_path()
+    _hide_folder()
     if memory is not None:
-        with suppress(ImportError):
-            import resource
-
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    calls = os.fdopen(os.dup(0), "rb")
+        _limit(memory)
+    calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]] = queue.SimpleQueue()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a compiler prints must not get among the answers
+    answers.write(GREETING)
+    answers.flush()
+    threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), calls), daemon=True).start()
     while True:
-        try:
-            function, argument = pickle.load(calls)
-        except EOFError:
-            return
+        function, argument = calls.get()
         try:
             answer = True, function(argument)
         except MemoryError:
@@ -201,6 +212,41 @@ def serve(memory: int | None) -> None:
             answer = False, _picklable(error)
         pickle.dump(answer, answers)
         answers.flush()
+
+
+def _listen(stream: IO[bytes], calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]]) -> None:
+    """Pass on what the parent asks. When it ends, however it does, this process ends too, in the midst of a compile."""
+    while True:
+        try:
+            calls.put(pickle.load(stream))
+        except EOFError:
+            os._exit(0)
+        except Exception as error:
+            calls.put((_raise, _picklable(error)))
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _limit(memory: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+
+
+def _hide_folder() -> None:
+    """Have NVRTC name the folder that it works in by a name that is the same in every build.
+
+    It writes that name into debug information, and believes PWD as long as it leads to the folder.
+    """
+    os.environ.pop("PWD", None)
+    if os.path.isdir("/proc/self/cwd"):
+        os.environ["PWD"] = "/proc/self/cwd"
 
 
 def _search_sys_path() -> None:
