@@ -378,11 +378,8 @@ def unsupported(image: Image, capability: Version) -> str | None:
         return (
             None if capability == target.capability else f"is for compute capability {dotted(target.capability)} only"
         )
-    if (
-        TEGRA & {capability, target.capability}
-        and target.real | bool(target.suffix)
-        and capability != target.capability
-    ):
+    bound = target.real or target.suffix != ""
+    if bound and TEGRA & {capability, target.capability} and capability != target.capability:
         return f"is for {dotted(target.capability)}: Tegra and other GPUs ({device}) have no binary compatibility"
     if target.suffix == "f":
         return None if same_family else f"is for the family of {dotted(target.capability)}, the GPU is {device}"

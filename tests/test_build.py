@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.errors import CompileError, ToolchainError
 from cuda_wheel.build.names import cpp_name
+from cuda_wheel.build.toolchain import find_toolchain
 from cuda_wheel.loader import PTX_ISA_OF_CUDA, Manifest
 from tests.conftest import GOOD, KERNEL, copy_fixture, listed_cubins, run
 
@@ -121,11 +123,64 @@ def test_line_information_does_not_depend_on_when_a_file_was_changed(
     assert len(fatbins) == 1
 
 
-def test_device_debugging_is_told_to_break_reproducibility(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
-    project = make_project('[tool.cuda-wheel]\narchitectures = "80-real"\noptions = ["-G"]')
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no name for the folder that a process is in")
+@pytest.mark.parametrize("folder", ["plain", "ünï ¢ode", 'with "quotes" and \\', "link"])
+def test_debug_information_does_not_depend_on_the_folder(
+    folder: str, make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nlineinfo = true')
+    place = tmp_path / folder
+    if folder == "link":
+        place.symlink_to(project)
+    else:
+        project.rename(place)
+    result = cuda_wheel("build", place, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    ((_, fatbin),) = modules(tmp_path / "out")
+    assert b'.file 1 "demo/fill.cu"' in fatbin
+    assert str(tmp_path).encode() not in fatbin
+
+
+def test_a_path_of_this_machine_in_an_image_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    source = "__device__ const char root[] = ROOT; __global__ void k(char* x) { *x = root[*x]; }"
+    project = make_project(**{"demo/k.cu": source})
+    with (project / "pyproject.toml").open("a") as stream:
+        stream.write(f"[tool.cuda-wheel]\narchitectures = '80-real'\ndefines = {{ ROOT = '\"{project}\"' }}\n")
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
-    assert result.returncode == 0
+    assert result.returncode == 0, result.stdout
     assert f"the image holds this folder's path ({project})" in result.stdout
+
+
+def test_the_time_of_the_build_in_a_source_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80"', **{"demo/k.cu": KERNEL + "// __TIME__\n"})
+    assert "demo/k.cu asks for the time of the build" in cuda_wheel("build", project, "-o", tmp_path / "out").stdout
+
+
+def test_kernels_without_linkage_have_one_symbol_in_all_images_and_builds(
+    make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    source = "namespace { __global__ void scale(float* x) { *x = 1; } }\nstatic __global__ void shift(float* x) { *x = 2; }\n"
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["80", "90-real"]', **{"demo/k.cu": source})
+    fatbins = set()
+    for jobs in ("1", "2"):
+        result = cuda_wheel("build", project, "-o", tmp_path / jobs, CUDA_WHEEL_JOBS=jobs)
+        assert result.returncode == 0, result.stdout
+        ((manifest, fatbin),) = modules(tmp_path / jobs)
+        assert len(manifest.kernels) == 2
+        assert "scale" in [kernel.name for kernel in manifest.kernels]
+        fatbins.add(fatbin)
+    assert len(fatbins) == 1
+
+
+def test_one_instantiation_under_two_names_is_refused(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project(
+        '[tool.cuda-wheel]\narchitectures = "80"\n[[tool.cuda-wheel.module]]\nname = "demo.k"\n'
+        'instantiate = ["k<int>", "k<signed>"]',
+        **{"demo/k.cu": "template <typename T> __global__ void k(T* x) { *x = 1; }"},
+    )
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert "instantiate names one kernel twice, as 'k<int>' and as 'k<signed>': leave one out." in result.stdout
 
 
 def test_the_settings_reach_the_compiler(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
@@ -296,3 +351,29 @@ def test_the_manifest_is_plain_json(unpacked) -> None:
     document = json.loads(path.read_text())
     assert document["format"] == 1
     assert document["sources"] == ["src/saxpy_demo/kernels/saxpy.cu"]
+
+
+# --- toolchains that do not fit together -------------------------------------------------------------
+
+
+def test_headers_from_elsewhere_are_refused(workers, toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cuda.pathfinder falls back to, where a package is missing, is the system's toolkit of any release."""
+    from cuda import pathfinder
+
+    real = pathfinder.locate_nvidia_header_directory
+
+    def elsewhere(name: str):
+        found = real(name)
+        return type(found)(abs_path=found.abs_path, found_via="system-ctk-root") if name == "cccl" else found
+
+    monkeypatch.setattr(pathfinder, "locate_nvidia_header_directory", elsewhere)
+    with pytest.raises(ToolchainError, match=r"is a package of this environment, and cuda/std/version is not"):
+        find_toolchain()
+
+
+def test_two_toolchains_in_one_environment_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import cuda.bindings
+
+    monkeypatch.setattr(cuda.bindings, "__version__", "11.8.0")
+    with pytest.raises(ToolchainError, match=r"cuda-bindings is 11\.8\.0, but the NVRTC that it finds is 1"):
+        find_toolchain()

@@ -11,10 +11,12 @@ import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from cuda_wheel import __version__
+from tests.conftest import KERNEL
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -157,6 +159,46 @@ def test_a_place_without_modules_is_told(command: str, cuda_wheel: Command, tmp_
         assert result.returncode == 1
         assert message in result.stdout
         assert "Traceback" not in result.stdout
+
+
+def test_a_damaged_wheel_is_told_and_never_a_traceback(fixture_wheel, cuda_wheel: Command, tmp_path: Path) -> None:
+    content = fixture_wheel("saxpy").read_bytes()
+    random = Random(0)
+    for number in range(12):
+        damaged = bytearray(content)
+        for _ in range(1 + number):
+            damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
+        path = tmp_path / "damaged.whl"
+        path.write_bytes(damaged[: random.randrange(len(damaged))] if number % 3 == 0 else damaged)
+        result = cuda_wheel("verify", path)
+        assert "Traceback" not in result.stdout
+        assert result.returncode in (0, 1)  # a bit of another file, or of none, may be the one that changed
+
+
+def test_names_that_the_terminal_cannot_show_are_escaped(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80"', **{"demo/größe.cu": KERNEL})
+    assert cuda_wheel("build", project, "-o", tmp_path / "out", PYTHONIOENCODING="ascii").returncode == 0
+    assert "demo.gr\\xf6\\xdfe" in cuda_wheel("verify", tmp_path / "out", PYTHONIOENCODING="ascii").stdout
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        result = cuda_wheel("inspect", tmp_path / "out", "--json", PYTHONIOENCODING=encoding)
+        assert json.loads(result.stdout)["modules"][0]["name"] == "demo.größe"
+
+
+def test_a_place_that_cannot_be_written_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = cuda_wheel("build", make_project('[tool.cuda-wheel]\narchitectures = "80"'), "-o", tmp_path / "file")
+    assert result.returncode == 1
+    assert "fill.fatbin cannot be written: Not a directory." in result.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_nobody_can_take_is_told(fixture_wheel) -> None:
+    command = [sys.executable, "-m", "cuda_wheel", "verify", str(fixture_wheel("saxpy"))]
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert result.returncode != 0
+    assert "No space left on device" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_build_writes_the_images_and_nothing_else(make_project, cuda_wheel: Command, tmp_path: Path) -> None:

@@ -73,6 +73,22 @@ def test_the_projects_own_exclusions_stay_in_force(table: str, make_project, tmp
     assert not {"demo/fill.cu", "demo/secret.txt"} & names
 
 
+@pytest.mark.parametrize(
+    "selection",
+    ['artifacts = ["*.cu"]', '[tool.hatch.build.targets.wheel.force-include]\n"demo/fill.cu" = "demo/fill.cu"'],
+)
+def test_sources_stay_out_of_the_wheel_however_they_are_selected(selection: str, make_project, tmp_path: Path) -> None:
+    project = make_project(hook="")
+    table = '\n[tool.hatch.build.targets.wheel.hooks.cuda]\n[tool.cuda-wheel]\narchitectures = "80"\n'
+    with (project / "pyproject.toml").open("a") as stream:
+        stream.write(f"{selection}\n{table}")
+    result = pip_wheel(project, tmp_path / "dist")
+    assert result.returncode == 0, result.stdout
+    names = set(contents(tmp_path / "dist/demo-1-py3-none-any.whl"))
+    assert "demo/fill.fatbin" in names
+    assert "demo/fill.cu" not in names
+
+
 def test_rewritten_paths_name_the_modules(make_project, tmp_path: Path) -> None:
     project = make_project(hook="", **{"lib/native/k.cu": KERNEL, "lib/native/__init__.py": ""})
     text = (

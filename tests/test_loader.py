@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import importlib
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -274,6 +275,14 @@ def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
     assert list(module) == ["_Z1fi", "_Z1ff"]
     with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):
         module["f"]
+
+
+def test_handles_do_not_travel_to_other_processes(site: Path, use: Callable[..., Driver]) -> None:
+    use()
+    module = cuda_wheel.load(SAXPY)
+    for thing in (module, module["saxpy"]):
+        with pytest.raises(TypeError, match="this process's own"):
+            pickle.dumps(thing)
 
 
 def test_every_error_is_a_cuda_wheel_error() -> None:

@@ -68,6 +68,13 @@ def changed(*path: Any, to: Any) -> str:
         changed("fatbin", "file", to="../../../etc/passwd"),
         changed("fatbin", "file", to="/etc/passwd"),
         changed("fatbin", "file", to="..\\x.fatbin"),
+        changed("fatbin", "file", to="."),
+        changed("fatbin", "file", to=".."),
+        changed("format", to=True),
+        changed("sources", to="k.cu"),
+        changed("kernels", 0, "name", to="\x1b[31mred"),
+        changed("kernels", 0, "name", to="\ud800"),
+        changed("kernels", 0, "symbol", to="a\nb"),
         changed("fatbin", "size", to=999),  # the PTX would reach beyond it
         changed("fatbin", to=[]),
         changed("toolchain", to={}),

@@ -62,6 +62,8 @@ def test_a_byte_order_mark_is_dropped(root: Path) -> None:
         ({"sources": ["../**/*.cu"]}, "../**/*.cu lies outside the project"),
         ({"sources": ["/etc/*.cu"]}, "/etc/*.cu lies outside the project"),
         ({"sources": ["src/*.cu"]}, "tool.cuda-wheel.sources: 'src/*.cu' matches no file in project."),
+        ({"sources": ["**.cu"]}, "'**.cu' is not a pattern of files"),
+        ({"sources": ["."]}, "'.' is not a pattern of files"),
         ({"sources": ["csrc/*.cu"]}, "csrc/c.cu is in no package that goes into the wheel"),
         ({"include-dirs": ["includes"]}, "tool.cuda-wheel.include-dirs: there is no folder includes in project."),
         ({"include-dirs": ["../include"]}, "../include lies outside the project"),

@@ -53,6 +53,9 @@ def chosen(images: list[Image], device: str, driver: str, nvrtc: str = "12.9.86"
         ("sm_100f", "10.0", "sm_100f native"),
         ("sm_100f", "10.3", "sm_100f native"),
         ("sm_103f", "10.0", "none"),
+        ("sm_100f", "10.1", "none"),  # 10.1 is a family of its own
+        ("sm_101f", "10.1", "sm_101f native"),
+        ("compute_101f", "10.3", "none"),
         ("sm_100f", "11.0", "none"),
         ("sm_100f", "12.0", "none"),
         ("sm_120f", "12.1", "sm_120f native"),
@@ -76,7 +79,8 @@ def test_the_image_for_a_gpu(targets: str, device: str, expected: str) -> None:
     ("nvrtc", "driver", "nvjitlink", "expected"),
     [
         ("12.9.86", "12.0", None, "sm_80 native"),  # minor version compatibility
-        ("12.9.86", "11.8", None, "compute_80 jit"),
+        ("12.9.86", "11.8", None, "none"),  # has no cuLibraryLoadData
+        ("11.8.89", "12.0", None, "sm_80 native"),  # a later major reads an earlier one's
         ("13.0.88", "12.9", None, "compute_80 jit"),  # machine code needs the driver's major
         ("12.9.86", "13.0", None, "sm_80 native"),
     ],

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from cuda_wheel.build.compiler import Job, compile_job
-from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.workers import Workers, available_cores
+from tests.conftest import run
 
 
 def test_a_crash_ends_the_call_and_not_the_pool() -> None:
@@ -107,5 +110,61 @@ def test_an_interrupt_is_the_parents_to_answer() -> None:
 def test_the_number_of_jobs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_JOBS", "7")
     assert available_cores() == 7
-    monkeypatch.setenv("CUDA_WHEEL_JOBS", "many")
+    monkeypatch.delenv("CUDA_WHEEL_JOBS")
     assert 1 <= available_cores() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("jobs", ["many", "0", "-1", "1.5"])
+def test_a_wrong_number_of_jobs_is_told(jobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_JOBS", jobs)
+    with pytest.raises(ConfigError, match=f"CUDA_WHEEL_JOBS must be a number above 0, not '{jobs}'"):
+        available_cores()
+
+
+ORPHAN = """
+import time
+from cuda_wheel.build.workers import Workers
+with Workers(timeout=600, memory=None, count=1) as workers:
+    print(workers.submit(eval, "__import__('os').getpid()").result(), flush=True)
+    workers.submit(time.sleep, 600).result()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL", "SIGHUP"])
+def test_no_worker_outlives_its_build(how: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as build:
+        worker = int(build.stdout.readline())
+        time.sleep(0.2)
+        build.send_signal(signal.Signals[how])
+        build.wait(timeout=30)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and alive(worker):
+            time.sleep(0.05)
+    assert not alive(worker)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+    except OSError:
+        return False
+
+
+def test_what_start_up_files_print_does_not_get_among_the_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = "import sys\nprint('hello')\nsys.stdout.write('no line')\nsys.stdout.flush()\n"
+    (tmp_path / "sitecustomize.py").write_text(noise)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        assert workers.submit(len, (1, 2)).result() == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
+def test_a_limit_of_the_system_goes_before_ours() -> None:
+    program = "from cuda_wheel.build.workers import Workers\nwith Workers(60, 8 << 30, 1) as w: print(w.submit(len, (1,)).result())"
+    result = run("bash", "-c", f'ulimit -v 6000000; exec "{sys.executable}" -c "$0"', program)
+    assert result.stdout == "1\n"
