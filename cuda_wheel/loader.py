@@ -5,6 +5,7 @@ This file stands alone. It imports the standard library and, once a driver is re
 errors, targets, manifest, rules (pure functions that need no GPU), loading.
 """
 
+import importlib
 import importlib.util
 import json
 import os
@@ -701,15 +702,25 @@ def _read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
     else:
         start, size, expected = image.offset, image.size, image.sha256
     content = files.read(manifest.fatbin, start, size)
-    from hashlib import sha256
-
-    if sha256(content).hexdigest() != expected:
+    if _sha256(content) != expected:
         raise ImageError(
             f"{manifest.fatbin} beside {files.where} is damaged: {image} does not have the SHA-256 that the "
             f"manifest names. Reinstall the package that holds {manifest.name}."
         )
     # The driver reads PTX up to a NUL, which the image itself does not carry.
     return content + b"\0" if image.kind == "ptx" and image.offset is not None else content
+
+
+def _sha256(content: bytes) -> str:
+    """Return the hexadecimal SHA-256 of `content`."""
+    if len(content) < 1 << 18:
+        # hashlib brings in OpenSSL, which takes longer than all else that loading does; it pays for large images only.
+        for name in ("_sha2", "_sha256"):  # Python's own, in 3.12 and later, and before
+            if name in sys.builtin_module_names or importlib.util.find_spec(name) is not None:
+                return str(importlib.import_module(name).sha256(content).hexdigest())
+    from hashlib import sha256
+
+    return sha256(content).hexdigest()
 
 
 def device_and_driver(device: int | None = None) -> tuple[Version, Version]:

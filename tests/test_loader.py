@@ -4,6 +4,7 @@ that images really load and run is shown in `tests/gpu`."""
 from __future__ import annotations
 
 import enum
+import hashlib
 import importlib
 import pickle
 import subprocess
@@ -275,6 +276,12 @@ def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
     assert list(module) == ["_Z1fi", "_Z1ff"]
     with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):
         module["f"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 1 << 18, 1 << 20])
+def test_the_quick_way_to_a_hash_gives_the_same(size: int) -> None:
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    assert loader._sha256(content) == hashlib.sha256(content).hexdigest()
 
 
 def test_handles_do_not_travel_to_other_processes(site: Path, use: Callable[..., Driver]) -> None:
