@@ -214,6 +214,32 @@ def test_the_settings_reach_the_compiler(make_project, cuda_wheel: Command, tmp_
     )
 
 
+@pytest.mark.parametrize(
+    "options", ['["--maxrregcount=32"]', '["-maxrregcount", "32"]', '["--ptxas-options=-maxrregcount=32"]']
+)
+@pytest.mark.parametrize("lineinfo", ["false", "true"])
+def test_options_for_the_assembler_reach_it_with_and_without_line_information(
+    options: str, lineinfo: str, make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    source = """
+        __global__ void k(float* x) {
+            float sums[32] = {};
+            for (int i = 0; i < 1000; ++i)
+                #pragma unroll
+                for (int j = 0; j < 32; ++j) sums[j] += x[i * 32 + j] * sums[(j + 1) % 32];
+            #pragma unroll
+            for (int j = 0; j < 32; ++j) x[j] = sums[j];
+        }
+        """
+    for given, limited in ((options, True), ("[]", False)):
+        table = f'[tool.cuda-wheel]\narchitectures = "80-real"\nlineinfo = {lineinfo}\noptions = {given}'
+        project = make_project(table, **{"demo/k.cu": source})
+        assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+        ((manifest, _),) = modules(tmp_path / "out")
+        (figures,) = manifest.images[0].resources.values()
+        assert (figures["registers"] <= 32) == limited
+
+
 def test_a_modules_own_settings_go_before_the_projects(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project(
         """

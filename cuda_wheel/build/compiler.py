@@ -99,7 +99,7 @@ def compile_job(job: Job) -> Compiled:
             # The assembler would look for the files and note when they were last changed.
             with tempfile.TemporaryDirectory() as nowhere:
                 os.chdir(nowhere)
-                cubin, figures = assemble(text, job.arch, ("-lineinfo", "-Xptxas=-v"))
+                cubin, figures = assemble(text, job.arch, ("-lineinfo", "-Xptxas=-v", *_for_assembler(job.options)))
                 os.chdir(job.root)
     text = ptx.normalise(text)
     lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
@@ -113,6 +113,18 @@ def compile_job(job: Job) -> Compiled:
         headers=headers,
         log=_without_noise(log, job.include_dirs),
     )
+
+
+def _for_assembler(options: Sequence[str]) -> list[str]:
+    """Return, in nvJitLink's words, those of NVRTC's options that it would hand to the assembler."""
+    names = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
+    words = {**names, **{word: word for word in names.values()}}
+    chosen = []
+    for option, following in zip(options, [*options[1:], ""], strict=True):
+        name, equals, value = option.partition("=")
+        if name in words:  # "--name=value", or the value as the next option
+            chosen.append(f"{words[name]}={value if equals else following}")
+    return chosen
 
 
 LIST_HEADERS = ("-Xcudafe", "-H")

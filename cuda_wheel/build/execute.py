@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol
 
+from cuda_wheel.build import ptx
 from cuda_wheel.build.bundling import Bundle, Bundled, bundle
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.errors import CompileError, ConfigError
@@ -131,8 +132,6 @@ def _bundle_all(
 def _built(
     module: ModulePlan, parts: dict[str, Compiled], request: Bundle, bundled: Bundled, toolchain: Toolchain
 ) -> BuiltModule:
-    from cuda_wheel.build import ptx
-
     images = tuple(
         Image(
             kind="cubin" if target.real else "ptx",
