@@ -454,8 +454,11 @@ def no_image_message(manifest: Manifest, resolution: Resolution, capability: Ver
     images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
     runnable = any(unsupported(image, capability) is None for image in manifest.images)
     if runnable:
-        toolchain = f"cuda-wheel[cu{driver[0]}]"
-        help_ = f"Update the NVIDIA driver, or install the newest nvJitLink that it allows: pip install {toolchain}."
+        help_ = "Update the NVIDIA driver."
+        if driver[0] in (12, 13):  # the toolchains that there are
+            help_ = (
+                f"{help_[:-1]}, or install the newest nvJitLink that it allows: pip install cuda-wheel[cu{driver[0]}]."
+            )
     else:
         arch = f"{capability[0]}{capability[1]}"
         help_ = f'The wheel\'s maker can add "{arch}-real", or a lower "-virtual" target, to architectures.'
@@ -515,6 +518,13 @@ class Module(Mapping[str, Kernel]):
         self.how = how
         self.handle = handle
         self._kernels: dict[str, Kernel] = {}
+        self._by_symbol = {info.symbol: info for info in manifest.kernels}
+        self._by_name: dict[str, list[KernelInfo]] = {}
+        for info in manifest.kernels:
+            self._by_name.setdefault(_squeezed(info.name), []).append(info)
+
+    __eq__ = object.__eq__  # a module is itself, and not what a mapping of the same content is
+    __hash__ = object.__hash__
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a loaded module is this process's own: pickle its name, and load it where it is needed")
@@ -543,15 +553,14 @@ class Module(Mapping[str, Kernel]):
     @property
     def kernels(self) -> tuple[str, ...]:
         """The kernels' names; the symbol stands for a name that several kernels share."""
-        names = [info.name for info in self.manifest.kernels]
-        return tuple(info.symbol if names.count(info.name) > 1 else info.name for info in self.manifest.kernels)
+        return tuple(
+            info.name if len(self._by_name[_squeezed(info.name)]) == 1 else info.symbol
+            for info in self.manifest.kernels
+        )
 
     def _find(self, name: str) -> Kernel:
-        infos = self.manifest.kernels
-        wanted = "".join(name.split())
-        found = [info for info in infos if info.symbol == name] or [
-            info for info in infos if "".join(info.name.split()) == wanted
-        ]
+        by_symbol = self._by_symbol.get(name)
+        found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
         if len(found) == 1:
             driver = _driver()
             handle = _check(driver.cuLibraryGetKernel(self.handle, found[0].symbol.encode()), f"loading {self!r}")
@@ -567,6 +576,11 @@ class Module(Mapping[str, Kernel]):
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
         return f"<Module {self.name}: {kernels}, {self.image}, {self.how}>"
+
+
+def _squeezed(name: str) -> str:
+    """Return a name without white space: "gemm<float,16>" and "gemm<float, 16>" are one."""
+    return "".join(name.split())
 
 
 _modules: dict[tuple[str, str, Version | None], Module] = {}

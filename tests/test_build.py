@@ -183,6 +183,20 @@ def test_one_instantiation_under_two_names_is_refused(make_project, cuda_wheel: 
     assert "instantiate names one kernel twice, as 'k<int>' and as 'k<signed>': leave one out." in result.stdout
 
 
+def test_python_files_in_the_project_are_never_run(make_project, tmp_path: Path) -> None:
+    project = make_project(
+        '[tool.cuda-wheel]\narchitectures = "80"',
+        **{
+            "demo/fill.cu": KERNEL,
+            **dict.fromkeys(("json.py", "resource.py", "cuda/__init__.py"), "raise SystemExit('ran')\n"),
+        },
+    )
+    program = "import sys; sys.path.insert(0, ''); from cuda_wheel.cli import main; import os; os.chdir(sys.argv[1]); sys.exit(main(['build', '.', '-o', sys.argv[2]]))"
+    (tmp_path / "elsewhere").mkdir()
+    result = run(sys.executable, "-c", program, project, tmp_path / "out", cwd=tmp_path / "elsewhere")
+    assert result.returncode == 0, result.stdout
+
+
 def test_the_settings_reach_the_compiler(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     source = """
         #include "value.h"

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, TypeVar
 
@@ -119,9 +120,11 @@ class _Worker:
         self.flavour: tuple[str, ...] | None = None
         self._greeted = False
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `end` closes it
-        # The child gets this process's sys.path: a build front end may have changed it since start.
+        # The child gets this process's sys.path, which a build front end may have changed since start, but for the entry
+        # that means the current folder: it works in the project's, whose files are not for import.
+        path = [*(entry for entry in sys.path if os.path.isabs(entry)), str(Path(__file__).parents[2])]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD.format(path=sys.path, memory=memory)],
+            [sys.executable, "-c", _CHILD.format(path=path, memory=memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
