@@ -120,8 +120,8 @@ class _Worker:
         self.flavour: tuple[str, ...] | None = None
         self._greeted = False
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `end` closes it
-        # The child gets this process's sys.path, which a build front end may have changed since start, but for the entry
-        # that means the current folder: it works in the project's, whose files are not for import.
+        # The child gets this process's sys.path, which a build front end may have changed since start, but for entries
+        # that depend on the current folder: it works in the project's, whose files are not for import.
         path = [*(entry for entry in sys.path if os.path.isabs(entry)), str(Path(__file__).parents[2])]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _CHILD.format(path=path, memory=memory)],
