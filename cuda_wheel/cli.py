@@ -88,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("project", type=Path, help="the folder of pyproject.toml")
     build.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the images go")
     build.set_defaults(run=_build)
+
+    cmake = commands.add_parser("cmake-dir", help="print the folder of CMake's module CudaWheel")
+    cmake.set_defaults(run=_cmake_dir)
     return parser
 
 
@@ -208,7 +211,7 @@ def _print_resolution(found: Found, resolution: Resolution) -> None:
         print(f"  not {rejection.image}: {rejection.reason}")
 
 
-# --- verify, build --------------------------------------------------------------------------------
+# --- verify, build, cmake-dir --------------------------------------------------------------------------------
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -218,6 +221,11 @@ def _verify(options: argparse.Namespace) -> int:
         print(f"{module.manifest.name}: {'; '.join(wrong) or 'as the manifest says'}")
         status |= bool(wrong)
     return status
+
+
+def _cmake_dir(_: argparse.Namespace) -> int:
+    print(Path(__file__).with_name("cmake").as_posix())
+    return 0
 
 
 def _build(options: argparse.Namespace) -> int:

@@ -225,6 +225,26 @@ MODES = {
     "setuptools strict": ("src/demo", SETUPTOOLS, "strict"),
     "setuptools compat": ("src/demo", SETUPTOOLS, "compat"),
 }
+SCIKIT_BUILD = """\
+[build-system]
+requires = ["scikit-build-core", "cuda-wheel[cu12]"]
+build-backend = "scikit_build_core.build"
+[project]
+name = "demo"
+version = "1"
+[tool.scikit-build]
+wheel.platlib = false
+"""
+LISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project(demo LANGUAGES NONE)
+find_package(CudaWheel REQUIRED)
+cuda_wheel_add_module(TARGET k SOURCES {package}/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include DEFINES MORE=1)
+"""
+MODES |= {
+    "scikit-build-core redirect": ("src/demo", SCIKIT_BUILD, ""),
+    "scikit-build-core inplace": ("src/demo", SCIKIT_BUILD + 'editable.mode = "inplace"\n', ""),
+}
 LOAD = """
 import hashlib, importlib, site, sys
 site.addsitedir(sys.argv[1])
@@ -239,7 +259,11 @@ print(hashlib.sha256(fatbin).hexdigest())
 def test_an_editable_install_loads_what_the_source_says_now(mode: str, tmp_path: Path) -> None:
     package, pyproject, setting = MODES[mode]
     project = make(tmp_path / "project", pyproject + TABLE, package)
-    backend = "hatchling.build" if "hatchling" in mode else "setuptools.build_meta"
+    if "scikit" in mode:
+        (project / "CMakeLists.txt").write_text(LISTS.format(package=package))
+    backend = {"hatchling": "hatchling.build", "setuptools": "setuptools.build_meta"}.get(
+        mode.split()[0], "scikit_build_core.build"
+    )
     settings = {"editable_mode": setting} if setting else None
     program = f"import {backend} as backend; backend.build_editable({str(tmp_path / 'dist')!r}, {settings!r})"
     (tmp_path / "dist").mkdir()

@@ -5,14 +5,15 @@ Knows the CUDA compilers and nothing of any build back end; a front end passes t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from cuda_wheel.build.config import Config, read_config
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.build.execute import BuiltModule, Reporter, execute
 from cuda_wheel.build.layout import WheelFile, wheel_files
-from cuda_wheel.build.modules import inputs, select
+from cuda_wheel.build.modules import SourceModule, inputs, one_module, select
 from cuda_wheel.build.outputs import output_files, output_paths, write
 from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.toolchain import find_toolchain
@@ -28,6 +29,7 @@ __all__ = [
     "ToolchainError",
     "WheelFile",
     "build_files",
+    "build_module",
     "inputs",
     "planned_files",
     "read_config",
@@ -43,11 +45,30 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
 
     Raises ConfigError, ToolchainError or CompileError.
     """
-    modules = select(config, root, files)
+    return output_files(config, _build(root, config, select(config, root, files), reporter))
+
+
+def build_module(
+    root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
+) -> tuple[dict[str, bytes], list[str]]:
+    """Return the files of one module, by path, and the absolute paths of all that they were made from.
+
+    `table` is a `[[tool.cuda-wheel.module]]` that names its sources; what it does not say, the project's own
+    `[tool.cuda-wheel]` does, if there is one. Nothing is written. Raises as `build_files`.
+    """
+    config, module = one_module(root, table, environ)
+    (built,) = _build(root, config, [module], reporter)
+    headers = built.headers
+    if headers is None:  # the compiler cannot tell: whatever it might have read
+        folders = [root / module.source, *(root / folder for folder in module.settings.include_dirs)]
+        headers = tuple(str(path) for folder in folders for path in folder.rglob("*") if path.is_file())
+    return output_files(config, [built]), [str(root / module.source), *headers]
+
+
+def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter) -> tuple[BuiltModule, ...]:
     with Workers(config.timeout, config.memory_limit) as workers:
         toolchain = workers.submit(find_toolchain, None).result()
-        plan = make_plan(config, modules, root, toolchain, _installed_gpus)
-        return output_files(config, execute(plan, workers, reporter))
+        return execute(make_plan(config, modules, root, toolchain, _installed_gpus), workers, reporter)
 
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from cuda_wheel.build.config import TABLE, Config, ModuleConfig, Settings
+from cuda_wheel.build.config import TABLE, Config, ModuleConfig, Settings, read_pyproject
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 
-__all__ = ["SourceModule", "inputs", "read_source", "select"]
+__all__ = ["SourceModule", "inputs", "one_module", "read_source", "select"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,20 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         SourceModule(name, module.sources[0], read_source(root, module.sources[0]), module)
         for name, module in sorted(settings.items())
     )
+
+
+def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Config, SourceModule]:
+    """Return the settings and the module of one table that names its own sources, as CMake's function makes it.
+
+    What it does not say, `[tool.cuda-wheel]` of the project in `root` does, if there is one. Raises ConfigError.
+    """
+    project = read_pyproject(root) if (root / "pyproject.toml").is_file() else {}
+    config = Config.from_table(project.get("tool", {}).get("cuda-wheel", {}) | {"module": [table]}, environ)
+    where = f"the module {config.module[0].name}"
+    module = _with_sources(config.module[0], where, root, {})
+    _check_name(module.name, module.sources[0], {"/".join(module.name.split(".")[:-1])})
+    _check_include_dirs(module, root)
+    return config, SourceModule(module.name, module.sources[0], read_source(root, module.sources[0]), module)
 
 
 def inputs(config: Config, root: Path, files: Iterable[WheelFile]) -> list[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from cuda_wheel.build.cache import Cache
 from cuda_wheel.build.config import Architectures, Config, ModuleConfig, Settings, read_config
 from cuda_wheel.build.execute import BuiltModule, execute
-from cuda_wheel.build.modules import SourceModule, read_source
+from cuda_wheel.build.modules import SourceModule, one_module, read_source
 from cuda_wheel.build.plan import Plan, make_plan
 from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
@@ -60,11 +60,19 @@ def compile_on_load(
 def _find(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
     """Return the project, its settings and the module.
 
-    The source lies beside the package's files, or where the module's own table says.
+    The source lies beside the package's files, or where the module's own table or CMake's record says.
     """
-    stem = name.rpartition(".")[2]
+    package, _, stem = name.rpartition(".")
+    record = f"{stem}.cuda-wheel.json"
     for folder in map(Path, folders):
         root = _project_of(folder)
+        # What CMake's function recorded: beside the package, or in the source tree where that is built in place.
+        places = [folder / record] + ([root / "cuda-wheel" / package.replace(".", "/") / record] if root else [])
+        recorded = next((place for place in places if place.is_file()), None)
+        if recorded is not None:
+            request = json.loads(recorded.read_text(encoding="utf-8"))
+            place = Path(request["root"])
+            return place, *one_module(place, request["module"], os.environ)
         if root is None:
             continue
         config = read_config(root, os.environ)
