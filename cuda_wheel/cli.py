@@ -19,6 +19,7 @@ from cuda_wheel import __version__
 from cuda_wheel.inspection import Found, differences, find_modules
 from cuda_wheel.loader import (
     CudaWheelError,
+    DriverError,
     Image,
     Resolution,
     Target,
@@ -103,7 +104,7 @@ def _capability(text: str) -> Version:
 
 def _version(text: str) -> Version:
     try:
-        return parse_version(text)
+        return parse_version(text if "." in text else f"{text}.0")
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 12.2") from None
 
@@ -180,7 +181,10 @@ def _explain(options: argparse.Namespace) -> int:
     capability, driver, linker = options.device, options.driver, options.nvjitlink
     if capability is None or driver is None:
         # Another machine's nvJitLink is nobody's guess; this machine's can be asked.
-        here = device_and_driver()
+        try:
+            here = device_and_driver()
+        except DriverError as error:
+            raise DriverError(f"{error}: give --device and --driver, such as --device sm_86 --driver 12.2") from error
         capability, driver = capability or here[0], driver or here[1]
         linker = linker or nvjitlink_version()
     resolutions = [(module, resolve(module.manifest, capability, driver, linker)) for module in found]

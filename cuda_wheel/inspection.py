@@ -33,7 +33,9 @@ def find_modules(path: str) -> list[Found]:
     """
     found = sorted(_found(path), key=lambda module: module.manifest.name)
     if not found:
-        raise ImageError(f"{path} holds no module: no file in it ends in {MANIFEST_SUFFIX}.")
+        raise ImageError(
+            f"{path} holds no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
+        )
     return found
 
 

@@ -385,7 +385,11 @@ def unsupported(image: Image, capability: Version) -> str | None:
     if target.suffix == "f":
         return None if same_family else f"is for the family of {dotted(target.capability)}, the GPU is {device}"
     if not target.real:
-        return None if capability >= target.capability else f"needs compute capability {dotted(target.capability)}"
+        return (
+            None
+            if capability >= target.capability
+            else f"needs compute capability {dotted(target.capability)} or later"
+        )
     if target.major != capability[0]:
         return f"is machine code for {target.major}.x, the GPU is {device}"
     return None if same_family else f"needs compute capability {dotted(target.capability)}, the GPU is {device}"
@@ -699,8 +703,15 @@ def _package_folders(package: str) -> list[str]:
 
 
 def _not_found(name: str, stem: str, folders: list[str]) -> ImageError:
+    import difflib
+
     looked = ", ".join(os.path.join(folder, stem + MANIFEST_SUFFIX) for folder in folders)
     message = f"{name} has no images here: looked for {looked}."
+    files = [file for folder in folders if os.path.isdir(folder) for file in os.listdir(folder)]
+    there = {file.removesuffix(end) for file in files for end in (MANIFEST_SUFFIX, ".cu") if file.endswith(end)}
+    near = difflib.get_close_matches(stem, there - {stem}, n=3)
+    if near:
+        message += f" Did you mean {', '.join(near)}?"
     if any(os.path.isfile(os.path.join(folder, stem + ".cu")) for folder in folders):
         message += (
             f" {stem}.cu is there, but was not compiled: install the project's wheel, and check that its build runs "
@@ -781,8 +792,8 @@ def _driver() -> Any:
             ) from error
         try:
             result = driver.cuInit(0)
-        except RuntimeError as error:  # cuda.bindings found no driver library
-            raise DriverError(f"no NVIDIA driver is installed here: {str(error).splitlines()[0]}") from error
+        except RuntimeError:  # cuda.bindings found no driver library, and says so at length
+            raise DriverError("no NVIDIA driver is installed here (libcuda was not found)") from None
         if int(result[0]) == int(driver.CUresult.CUDA_ERROR_NO_DEVICE):
             visible = os.environ.get("CUDA_VISIBLE_DEVICES")
             hidden = "" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})"

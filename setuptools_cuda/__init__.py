@@ -32,6 +32,7 @@ def _has_table(pyproject: Path) -> bool:
     else:
         import tomli as tomllib
     try:
-        return "cuda-wheel" in tomllib.loads(content.decode()).get("tool", {})
+        # The second one is misspelt, which its owner wants to be told.
+        return bool({"cuda-wheel", "cuda_wheel"} & set(tomllib.loads(content.decode()).get("tool", {})))
     except ValueError:  # setuptools will say so itself
         return False

@@ -333,6 +333,7 @@ def test_a_wrong_name_expression_is_the_compilers_to_refuse(make_project, cuda_w
     )
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
+    assert "one of fil<3> (instantiate) is no kernel of this file" in result.stdout
     assert 'identifier "fil" is undefined' in result.stdout
 
 
@@ -342,6 +343,14 @@ def test_an_option_that_nvrtc_does_not_know_is_told(make_project, cuda_wheel: Co
     assert result.returncode == 1
     assert "NVRTC refuses an option" in result.stdout
     assert "--no-such-option" in result.stdout
+    assert "\0" not in result.stdout
+
+
+@pytest.mark.parametrize("table", ["[tool.cuda_wheel]", "[cuda-wheel]", "[tool.cuda]"])
+def test_a_misspelt_table_is_told(table: str, make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    result = cuda_wheel("build", make_project(f'{table}\narchitectures = "80"'), "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert f"pyproject.toml has a table {table}, which nobody reads: call it [tool.cuda-wheel]." in result.stdout
 
 
 def test_the_missing_toolchain_is_told_with_the_extra_to_install(

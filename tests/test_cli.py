@@ -250,7 +250,7 @@ def test_build_of_what_is_no_project_is_told(cuda_wheel: Command, tmp_path: Path
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("inspect",), ("explain", "x", "--device", "ampere"), ("explain", "x", "--driver", "12"), ("fly",)],
+    [(), ("inspect",), ("explain", "x", "--device", "ampere"), ("explain", "x", "--driver", "twelve"), ("fly",)],
 )
 def test_wrong_usage_is_status_2(arguments: tuple[str, ...], cuda_wheel: Command) -> None:
     result = cuda_wheel(*arguments)

@@ -236,6 +236,7 @@ def test_a_manifest_of_another_module_is_refused(site: Path, use: Callable[..., 
         ("saxpy_demo.kernels.", "is not a module's dotted name"),
         ("nowhere.kernels.saxpy", "package 'nowhere.kernels' is not installed"),
         ("saxpy_demo.kernels.daxpy", r"daxpy has no images here: looked for .*daxpy\.fatbin\.json\."),
+        ("saxpy_demo.kernels.sxpy", "Did you mean saxpy?"),
         ("json.decoder.x", "'json.decoder' is not an installed package"),
     ],
 )

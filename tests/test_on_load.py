@@ -170,6 +170,12 @@ def test_what_is_installed_for_good_is_never_compiled(project: Path, tmp_path: P
     assert on_load.compile_on_load("demo.kernels.k", [str(installed)], lambda: (8, 0)) is None
 
 
+def test_a_project_of_other_people_is_left_alone(project: Path) -> None:
+    """A wheel may be unpacked somewhere below a project that has nothing to do with it."""
+    (project / "pyproject.toml").write_text('[build-system]\nrequires = ["hatchling"]\n[project]\nname = "other"\n')
+    assert on_load.compile_on_load("demo.kernels.k", [str(project / "demo/kernels")], lambda: (8, 0)) is None
+
+
 def test_what_does_not_compile_says_why_and_is_not_kept(project: Path, cache: Cache) -> None:
     (project / "demo/kernels/k.cu").write_text("wrong\n")
     with pytest.raises(CompileError, match=r"demo/kernels/k\.cu\(1\): error"):

@@ -111,7 +111,7 @@ def test_the_message_lists_every_image_with_its_reason_and_what_would_help() -> 
     assert message.splitlines() == [
         "pkg.k has no image for a GPU of compute capability 8.6 with a driver for CUDA 12.4.",
         "  cubin sm_90: is machine code for 9.x, the GPU is 8.6",
-        "  ptx compute_90 (PTX 8.0): needs compute capability 9.0",
+        "  ptx compute_90 (PTX 8.0): needs compute capability 9.0 or later",
         'The wheel\'s maker can add "86-real", or a lower "-virtual" target, to architectures.',
     ]
 

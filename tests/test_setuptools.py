@@ -215,6 +215,7 @@ def test_an_editable_install_generates_nothing(make) -> None:
     [
         (TABLE, "wrong", "demo/fill.cu does not compile for sm_80"),
         ("[tool.cuda-wheel]\ncolor = 1\n", KERNEL, 'tool.cuda-wheel has no key "color"'),
+        ("[tool.cuda_wheel]\n", KERNEL, "pyproject.toml has a table [tool.cuda_wheel], which nobody reads"),
         ("[tool]\ncuda-wheel = 3\n", KERNEL, "tool.cuda-wheel must be a table"),
     ],
 )

@@ -80,9 +80,13 @@ def compile_job(job: Job) -> Compiled:
         result, headers = _compile(nvrtc, program, options)
         log = nvrtc_output(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode(errors="replace")
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
-            raise ConfigError(f"{job.source}: NVRTC refuses an option: {log.strip()}")
+            reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
+            raise ConfigError(f"{job.source}: NVRTC refuses an option (of std, defines or options): {reason}.")
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(_without_noise(log, job.include_dirs) or result.name)
+            message = _without_noise(log, job.include_dirs) or result.name
+            if "__nv_name_map" in message:  # where NVRTC puts name expressions
+                message = f"one of {', '.join(job.instantiate)} (instantiate) is no kernel of this file:\n{message}"
+            raise CompileError(message)
         names = {
             expression: nvrtc_value(nvrtc.nvrtcGetLoweredName(program, expression.encode())).decode()
             for expression in job.instantiate

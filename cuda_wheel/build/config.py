@@ -18,7 +18,16 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["TABLE", "Architectures", "Config", "ModuleConfig", "Settings", "read_config", "read_pyproject"]
+__all__ = [
+    "TABLE",
+    "Architectures",
+    "Config",
+    "ModuleConfig",
+    "Settings",
+    "is_concerned",
+    "read_config",
+    "read_pyproject",
+]
 
 TABLE = "tool.cuda-wheel"
 T = TypeVar("T")
@@ -224,7 +233,7 @@ class ModuleConfig(Settings):
     link: str = _key(
         _not_yet(_choice("none", "ptx", "lto"), _LINKING),
         "none",
-        "How several sources become one module.",
+        'How several sources become one module. Only "none", one source, is there yet.',
         '"none"',
         {"enum": ["none"]},
     )
@@ -329,7 +338,21 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
 
 def read_config(root: Path, environ: Mapping[str, str]) -> Config:
     """Return the settings of the project in the folder `root`; raises ConfigError."""
-    return Config.from_table(read_pyproject(root).get("tool", {}).get("cuda-wheel", {}), environ)
+    project = read_pyproject(root)
+    tools = project.get("tool", {})
+    misspelt = [f"tool.{name}" for name in ("cuda_wheel", "cudawheel", "cuda") if name in tools]
+    misspelt += [name for name in ("cuda-wheel", "cuda_wheel") if name in project]
+    if misspelt and "cuda-wheel" not in tools:
+        raise ConfigError(f"pyproject.toml has a table [{misspelt[0]}], which nobody reads: call it [{TABLE}].")
+    return Config.from_table(tools.get("cuda-wheel", {}), environ)
+
+
+def is_concerned(project: Mapping[str, Any]) -> bool:
+    """Return whether a pyproject.toml is of a project that is built with cuda-wheel."""
+    requires = project.get("build-system", {}).get("requires", [])
+    return "cuda-wheel" in project.get("tool", {}) or any(
+        isinstance(item, str) and re.match(r"cuda[-_.]wheel\b", item, re.IGNORECASE) for item in requires
+    )
 
 
 def read_pyproject(root: Path) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         settings[name] = ModuleConfig(**defaults, name=name, sources=(source,))
     if not settings:
         raise ConfigError(
-            f"there is nothing to compile: no .cu file is in the packages that go into the wheel of {root.name}. "
-            f"Put them beside the Python modules, or name them in {TABLE}.sources."
+            "there is nothing to compile: no .cu file is in the packages that go into the wheel. Put them beside the "
+            "Python modules; if they are there, see whether .gitignore or the back end leaves them out."
         )
     packages = {str(parent) for file in files for parent in PurePosixPath(file.destination).parents}
     for module in settings.values():

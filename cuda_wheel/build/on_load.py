@@ -14,7 +14,15 @@ from hashlib import sha256
 from pathlib import Path
 
 from cuda_wheel.build.cache import Cache
-from cuda_wheel.build.config import Architectures, Config, ModuleConfig, Settings, read_config
+from cuda_wheel.build.config import (
+    Architectures,
+    Config,
+    ModuleConfig,
+    Settings,
+    is_concerned,
+    read_config,
+    read_pyproject,
+)
 from cuda_wheel.build.execute import BuiltModule, execute
 from cuda_wheel.build.modules import SourceModule, one_module, read_source
 from cuda_wheel.build.plan import Plan, make_plan
@@ -91,11 +99,15 @@ def _find(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule
 
 
 def _project_of(folder: Path) -> Path | None:
-    """Return the project whose source tree `folder` is in. What is installed for good is in nobody's."""
+    """Return the project whose source tree `folder` is in, if it is built with cuda-wheel.
+
+    What is installed for good is in nobody's, even where that lies within a project's folder.
+    """
     place = Path(os.path.realpath(folder))
     if {"site-packages", "dist-packages"} & set(place.parts):
         return None
-    return next((parent for parent in (place, *place.parents) if (parent / "pyproject.toml").is_file()), None)
+    root = next((parent for parent in (place, *place.parents) if (parent / "pyproject.toml").is_file()), None)
+    return root if root is not None and is_concerned(read_pyproject(root)) else None
 
 
 # --- compiling -------------------------------------------------------------------------------------

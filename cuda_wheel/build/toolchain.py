@@ -52,13 +52,16 @@ def find_toolchain(_: None = None) -> Toolchain:
         from cuda.bindings import nvfatbin, nvjitlink, nvrtc
         from cuda.pathfinder import load_nvidia_dynamic_lib, locate_nvidia_header_directory
     except ImportError as error:
-        raise ToolchainError(f"the CUDA toolchain is not installed ({error}). {INSTALL_HINT}") from error
+        raise ToolchainError(f"no CUDA toolchain is installed in this environment ({error}). {INSTALL_HINT}") from error
     try:
         release = nvrtc_value(nvrtc.nvrtcVersion())
         supported = nvrtc_value(nvrtc.nvrtcGetSupportedArchs())
         linker, fatbin = nvjitlink.version(), nvfatbin.version()
     except RuntimeError as error:
-        raise ToolchainError(f"{str(error).strip().splitlines()[0]}. {INSTALL_HINT}") from error
+        reason = str(error).strip().splitlines()[0].partition(":")[0]
+        raise ToolchainError(
+            f"no CUDA toolchain is installed in this environment ({reason}). {INSTALL_HINT}"
+        ) from error
     if linker < release or linker[0] != release[0] or fatbin[0] != release[0]:
         raise ToolchainError(
             f"NVRTC {dotted(release)}, nvJitLink {dotted(linker)} and nvFatbin {dotted(fatbin)} do not fit "
