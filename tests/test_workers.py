@@ -122,7 +122,9 @@ def test_a_wrong_number_of_jobs_is_told(jobs: str, monkeypatch: pytest.MonkeyPat
 
 
 ORPHAN = """
-import time
+import signal, time
+for name in ("SIGTERM", "SIGHUP"):
+    signal.signal(getattr(signal, name), signal.SIG_DFL)  # a caller such as nohup may have had it ignored
 from cuda_wheel.build.workers import Workers
 with Workers(timeout=600, memory=None, count=1) as workers:
     print(workers.submit(eval, "__import__('os').getpid()").result(), flush=True)
@@ -139,7 +141,10 @@ def test_no_worker_outlives_its_build(how: str) -> None:
         worker = int(build.stdout.readline())
         time.sleep(0.2)
         build.send_signal(signal.Signals[how])
-        build.wait(timeout=30)
+        try:
+            build.wait(timeout=30)
+        finally:
+            build.kill()
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and alive(worker):
             time.sleep(0.05)
