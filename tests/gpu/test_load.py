@@ -11,7 +11,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.loader import Manifest, device_and_driver, nvjitlink_version, resolve
-from tests.conftest import installed_extra, run
+from tests.conftest import installed_extra, pip_wheel, run
 
 SAXPY = "saxpy_demo.kernels.saxpy"
 
@@ -178,6 +178,31 @@ def test_explain_asks_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:
         f"GPU of compute capability {capability[0]}.{capability[1]}, driver for CUDA {driver[0]}.{driver[1]}"
         in result.stdout
     )
+
+
+ALONE = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "cuda_wheel":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+from demo._cuda_wheel import load
+module = load("demo.fill")
+assert module["fill"].handle
+print(module)
+"""
+
+
+@pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
+def test_a_vendored_loader_loads_without_cuda_wheel(make_project, install, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\nloader = "vendor"')
+    result = pip_wheel(project, tmp_path / "dist")
+    assert result.returncode == 0, result.stdout
+    install(next((tmp_path / "dist").glob("*.whl")))
+    result = run(sys.executable, "-c", ALONE, cwd=tmp_path)
+    print(result.stdout)
+    assert result.stdout.startswith("<Module demo.fill: 1 kernel, cubin "), result.stdout
 
 
 ANSWER = """
