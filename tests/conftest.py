@@ -25,6 +25,23 @@ GOOD = ["saxpy", "matmul_templates", "reduce_cub", "half_precision", "stencil", 
 KERNEL = "__global__ void fill(int* x, int n)\n{\n    if (threadIdx.x < n)\n        x[threadIdx.x] = 1;\n}\n"
 
 
+def pyproject_head(backend: str, extra: str = "cu12") -> str:
+    """Return the beginning of a pyproject.toml: the project `demo` with the back end "hatchling", "setuptools" or
+    "scikit-build-core"."""
+    module = {"hatchling": "hatchling.build", "setuptools": "setuptools.build_meta"}.get(
+        backend, "scikit_build_core.build"
+    )
+    return f"""\
+[build-system]
+requires = ["{backend}", "cuda-wheel[{extra}]"]
+build-backend = "{module}"
+[project]
+name = "demo"
+version = "1"
+requires-python = ">=3.10"
+"""
+
+
 def installed_extra() -> str | None:
     """Return the extra whose toolchain this environment has: "cu12", "cu13" or None."""
     names = {distribution.metadata["Name"].lower() for distribution in distributions()}
@@ -129,17 +146,7 @@ def make_project(tmp_path: Path, extra: str) -> Callable[..., Path]:
 
     def make(table: str = "", hook: str = "[tool.hatch.build.targets.wheel.hooks.cuda]", **files: str | bytes) -> Path:
         root = tmp_path / "project"
-        head = f"""
-            [build-system]
-            requires = ["hatchling", "cuda-wheel[{extra}]"]
-            build-backend = "hatchling.build"
-            [project]
-            name = "demo"
-            version = "1"
-            requires-python = ">=3.10"
-            [tool.hatch.build.targets.wheel]
-            packages = ["demo"]
-            """
+        head = pyproject_head("hatchling", extra) + '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n'
         for name, content in {"demo/__init__.py": "", **(files or {"demo/fill.cu": KERNEL})}.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)

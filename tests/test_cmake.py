@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import copy_fixture, pip_wheel, run
+from tests.conftest import copy_fixture, pip_wheel, pyproject_head, run
 
 SOURCE = '#include "answer.h"\nextern "C" __global__ void k(int* x) { *x = ANSWER; }\n'
 CALL = "cuda_wheel_add_module(TARGET k SOURCES demo/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include {more})"
@@ -22,19 +22,16 @@ project(demo LANGUAGES NONE)
 find_package(CudaWheel REQUIRED)
 {call}
 """
-PYPROJECT = """\
-[build-system]
-requires = ["scikit-build-core", "cuda-wheel[cu12]"]
-build-backend = "scikit_build_core.build"
-[project]
-name = "demo"
-version = "1"
+PYPROJECT = (
+    pyproject_head("scikit-build-core")
+    + """\
 [tool.scikit-build]
 wheel.platlib = false
 wheel.exclude = ["**.cu"]
 [tool.cuda-wheel]
 architectures = "80"
 """
+)
 
 
 @pytest.fixture

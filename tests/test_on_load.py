@@ -15,29 +15,20 @@ from cuda_wheel import loader
 from cuda_wheel.build import CompileError, ConfigError, on_load
 from cuda_wheel.build.cache import Cache
 from cuda_wheel.loader import Manifest
-from tests.conftest import run
+from tests.conftest import pyproject_head, run
 
 SOURCE = '#include "answer.h"\nextern "C" __global__ void k(int* x) { *x = ANSWER; }\n'
 TABLE = '[tool.cuda-wheel]\narchitectures = "all-major"\ninclude-dirs = ["include"]\n'
-HATCHLING = """\
-[build-system]
-requires = ["hatchling", "cuda-wheel[cu12]"]
-build-backend = "hatchling.build"
-[project]
-name = "demo"
-version = "1"
+HATCHLING = (
+    pyproject_head("hatchling")
+    + """\
 [tool.hatch.build.targets.wheel.hooks.cuda]
 [tool.hatch.build.targets.wheel]
 packages = ["PACKAGE"]
 """
-SETUPTOOLS = """\
-[build-system]
-requires = ["setuptools", "cuda-wheel[cu12]"]
-build-backend = "setuptools.build_meta"
-[project]
-name = "demo"
-version = "1"
-"""
+)
+SETUPTOOLS = pyproject_head("setuptools")
+SCIKIT_BUILD = pyproject_head("scikit-build-core") + "[tool.scikit-build]\nwheel.platlib = false\n"
 
 
 @pytest.fixture(autouse=True)
@@ -231,16 +222,6 @@ MODES = {
     "setuptools strict": ("src/demo", SETUPTOOLS, "strict"),
     "setuptools compat": ("src/demo", SETUPTOOLS, "compat"),
 }
-SCIKIT_BUILD = """\
-[build-system]
-requires = ["scikit-build-core", "cuda-wheel[cu12]"]
-build-backend = "scikit_build_core.build"
-[project]
-name = "demo"
-version = "1"
-[tool.scikit-build]
-wheel.platlib = false
-"""
 LISTS = """\
 cmake_minimum_required(VERSION 3.20)
 project(demo LANGUAGES NONE)

@@ -13,16 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import KERNEL, copy_fixture, pip_wheel, run
+from tests.conftest import KERNEL, copy_fixture, pip_wheel, pyproject_head, run
 
-HEAD = """\
-[build-system]
-requires = ["setuptools", "cuda-wheel[cu12]"]
-build-backend = "setuptools.build_meta"
-[project]
-name = "demo"
-version = "1"
-"""
+HEAD = pyproject_head("setuptools")
 TABLE = '[tool.cuda-wheel]\narchitectures = "80"\n'
 
 
