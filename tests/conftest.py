@@ -15,9 +15,14 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
+
+# Machines are shared and slow at times; CI should fail for what changed, and not for the luck of a draw.
+settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("tests")
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
