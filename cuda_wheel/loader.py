@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Resolution",
     "Target",
     "UnknownKernelError",
+    "assemble",
     "device_and_driver",
     "device_count",
     "dotted",
@@ -620,7 +621,11 @@ def load(name: str, *, device: int | None = None) -> Module:
         if module is None:
             code = _read_image(files, manifest, image)
             if how == "link":
-                code = _assemble(code, image, capability, name)
+                arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
+                try:
+                    code, _ = assemble(code, arch)
+                except ImageError as error:
+                    raise ImageError(f"nvJitLink cannot assemble {name}, {image}: {error}") from error
             result = _driver().cuLibraryLoadData(code, [], [], 0, [], [], 0)
             handle = _check(result, f"loading {name}, {image}")
             module = _modules[key] = Module(manifest, image, how, int(handle))
@@ -824,22 +829,32 @@ def nvjitlink_version() -> Version | None:
     return version
 
 
-def _assemble(ptx: bytes, image: Image, capability: Version, name: str) -> bytes:
-    """Return the cubin that nvJitLink makes of the PTX `image` for a GPU of compute capability `capability`."""
+def assemble(ptx: bytes, arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
+    """Return the cubin for `sm_<arch>` that nvJitLink makes of PTX, and its log.
+
+    Raises ImageError with the assembler's own words.
+    """
     from cuda.bindings import nvjitlink
 
-    options = [f"-arch=sm_{capability[0]}{capability[1]}{image.target.suffix}"]
-    handle = nvjitlink.create(len(options), options)
+    arguments = [f"-arch=sm_{arch}", *options]
+    handle = nvjitlink.create(len(arguments), arguments)
     try:
         nvjitlink.add_data(handle, nvjitlink.InputType.PTX, ptx, len(ptx), "module.ptx")
         nvjitlink.complete(handle)
         cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
         nvjitlink.get_linked_cubin(handle, cubin)
+        log = bytearray(nvjitlink.get_info_log_size(handle))
+        if log:
+            nvjitlink.get_info_log(handle, log)
     except nvjitlink.nvJitLinkError as error:
         log = bytearray(nvjitlink.get_error_log_size(handle))
-        nvjitlink.get_error_log(handle, log)
-        text = log.rstrip(b"\0").decode(errors="replace")
-        raise ImageError(f"nvJitLink cannot assemble {name}, {image}: {text or error}") from error
+        if log:
+            nvjitlink.get_error_log(handle, log)
+        raise ImageError(_text(log) or str(error)) from error
     finally:
         nvjitlink.destroy(handle)
-    return bytes(cubin)
+    return bytes(cubin), _text(log)
+
+
+def _text(log: bytearray) -> str:
+    return log.rstrip(b"\0\n ").decode(errors="replace")

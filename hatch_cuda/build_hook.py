@@ -40,7 +40,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
             raise
 
     def _build(self, build_data: dict[str, Any]) -> None:
-        from cuda_wheel.build import ConfigError, build_files, read_config, write
+        from cuda_wheel.build import DEVICE_SOURCES, ConfigError, build_files, read_config, write
         from cuda_wheel.progress import ProgressReporter
         from hatch_cuda.layout import wheel_files
 
@@ -62,9 +62,9 @@ class CudaBuildHook(BuildHookInterface[Any]):
         for path in write(outputs, folder):
             build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
         if config.exclude_sources:
-            self._leave_out(".cu", ".cuh")
+            self._leave_out(DEVICE_SOURCES)
 
-    def _leave_out(self, *suffixes: str) -> None:
+    def _leave_out(self, suffixes: tuple[str, ...]) -> None:
         """Keep files out of the wheel, however they came to be selected: by package, as artifact, or forced."""
         builder = self.build_config.builder
         selected = builder.recurse_included_files

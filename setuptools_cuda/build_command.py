@@ -12,10 +12,10 @@ from typing import ClassVar
 from setuptools import Command, Distribution
 from setuptools.errors import ExecError
 
-from cuda_wheel.build import build_files, inputs, planned_files, read_config, write
+from cuda_wheel.build import DEVICE_SOURCES, build_files, inputs, planned_files, read_config, write
 from cuda_wheel.loader import MANIFEST_SUFFIX, CudaWheelError
 from cuda_wheel.progress import ProgressReporter
-from setuptools_cuda.layout import DEVICE_SOURCES, files_of
+from setuptools_cuda.layout import files_of
 
 __all__ = ["BuildCuda", "add_to"]
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from setuptools import Distribution
 from setuptools.errors import BaseError
 
-from cuda_wheel.build import ConfigError, WheelFile
+from cuda_wheel.build import DEVICE_SOURCES, ConfigError, WheelFile
 
 __all__ = ["files_of", "wheel_files"]
-
-DEVICE_SOURCES = (".cu", ".cuh")
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:

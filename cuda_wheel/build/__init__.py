@@ -6,14 +6,14 @@ Knows the CUDA compilers and nothing of any build back end; a front end passes t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from cuda_wheel.build.config import Config, read_config
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.build.execute import BuiltModule, Reporter, execute
-from cuda_wheel.build.layout import WheelFile, wheel_files
-from cuda_wheel.build.modules import SourceModule, inputs, one_module, select
+from cuda_wheel.build.layout import DEVICE_SOURCES, WheelFile, wheel_files
+from cuda_wheel.build.modules import SourceModule, files_below, inputs, one_module, select
 from cuda_wheel.build.outputs import output_files, output_paths, write
 from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.toolchain import find_toolchain
@@ -21,6 +21,7 @@ from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import DriverError, Version, device_and_driver, device_count
 
 __all__ = [
+    "DEVICE_SOURCES",
     "BuiltModule",
     "CompileError",
     "Config",
@@ -60,8 +61,8 @@ def build_module(
     (built,) = _build(root, config, [module], reporter)
     headers = built.headers
     if headers is None:  # the compiler cannot tell: whatever it might have read
-        folders = [root / module.source, *(root / folder for folder in module.settings.include_dirs)]
-        headers = tuple(str(path) for folder in folders for path in folder.rglob("*") if path.is_file())
+        folders = [str(PurePosixPath(module.source).parent), *module.settings.include_dirs]
+        headers = tuple(str(root / path) for path in files_below(root, folders))
     return output_files(config, [built]), [str(root / module.source), *headers]
 
 

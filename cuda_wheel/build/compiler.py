@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
-from cuda_wheel.loader import Version
+from cuda_wheel.loader import ImageError, Version
 
 __all__ = ["Compiled", "Job", "assemble", "compile_job", "nvrtc_output", "nvrtc_value"]
 
@@ -172,27 +173,10 @@ def _machine_code(text: str, arch: str) -> bytes:
 
 def assemble(text: str, arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """Return the cubin that nvJitLink makes of PTX, and its log; raises CompileError with the assembler's words."""
-    from cuda.bindings import nvjitlink
-
-    arguments = [f"-arch=sm_{arch}", *options]
-    content = text.encode()
-    handle = nvjitlink.create(len(arguments), arguments)
     try:
-        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, content, len(content), "module.ptx")
-        nvjitlink.complete(handle)
-        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
-        nvjitlink.get_linked_cubin(handle, cubin)
-        log = bytearray(nvjitlink.get_info_log_size(handle))
-        if log:
-            nvjitlink.get_info_log(handle, log)
-    except nvjitlink.nvJitLinkError as error:
-        log = bytearray(nvjitlink.get_error_log_size(handle))
-        if log:
-            nvjitlink.get_error_log(handle, log)
-        raise CompileError(_text(log) or str(error)) from error
-    finally:
-        nvjitlink.destroy(handle)
-    return bytes(cubin), _text(log)
+        return loader.assemble(text.encode(), arch, options)
+    except ImageError as error:
+        raise CompileError(str(error)) from error
 
 
 _FUNCTION = re.compile(r"Function properties for (\S+)")
@@ -257,7 +241,3 @@ def nvrtc_output(size: Any, get: Any, program: Any) -> bytes:
     buffer = bytearray(nvrtc_value(size(program)))  # never bytes: Python shares short ones, and NVRTC writes into them
     nvrtc_value(get(program, buffer))
     return bytes(buffer)
-
-
-def _text(log: bytearray) -> str:
-    return log.rstrip(b"\0\n ").decode(errors="replace")

@@ -296,6 +296,11 @@ class Config(Settings):
         _modules, (), "Modules of their own, one table each.", "[]", {"type": "array", "items": {"type": "object"}}
     )
 
+    def for_module(self, name: str = "") -> ModuleConfig:
+        """Return the settings of a module that has no table of its own."""
+        shared = {item.name: getattr(self, item.name) for item in fields(Settings)}
+        return ModuleConfig(**shared, name=name)
+
     @classmethod
     def from_table(cls, table: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
         """Return the settings of a `[tool.cuda-wheel]` table; raises ConfigError naming the key that is wrong.
@@ -305,11 +310,10 @@ class Config(Settings):
         if not isinstance(table, Mapping):
             raise ConfigError(f"{TABLE} must be a table: write [{TABLE}].")
         config = replace(cls(), **_parsed(cls, table, TABLE))
-        shared = {item.name: getattr(config, item.name) for item in fields(Settings)}
         modules = []
         for index, own in enumerate(config.module):
             where = f"{TABLE}.module[{index}]"
-            module = replace(ModuleConfig(**shared), **_parsed(ModuleConfig, own, where))  # type: ignore[arg-type]
+            module = replace(config.for_module(), **_parsed(ModuleConfig, own, where))  # type: ignore[arg-type]
             if not module.name:
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
             modules.append(module)

@@ -10,7 +10,10 @@ from pathlib import Path
 from cuda_wheel.build.config import read_pyproject
 from cuda_wheel.build.errors import ConfigError
 
-__all__ = ["GROUP", "WheelFile", "wheel_files"]
+__all__ = ["DEVICE_SOURCES", "GROUP", "WheelFile", "wheel_files"]
+
+DEVICE_SOURCES = (".cu", ".cuh")
+"""How the files are called that `exclude-sources` keeps out of the wheel."""
 
 GROUP = "cuda_wheel.layout"
 """Entry points that map the name of a build back end to a function as `wheel_files`."""

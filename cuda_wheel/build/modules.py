@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from cuda_wheel.build.config import TABLE, Config, ModuleConfig, Settings, read_pyproject
+from cuda_wheel.build.config import TABLE, Config, ModuleConfig, read_pyproject
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 
-__all__ = ["SourceModule", "inputs", "one_module", "read_source", "select"]
+__all__ = ["SourceModule", "files_below", "inputs", "one_module", "read_source", "select"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,6 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         settings[table.name] = _with_sources(table, where, root, named)
         claimed.update(settings[table.name].sources)
 
-    defaults = {item.name: getattr(config, item.name) for item in fields(Settings)}
     for source in _selected(config, root, named):
         if source in claimed:
             continue
@@ -56,7 +55,7 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         if name in settings:
             other = settings[name].sources[0]
             raise ConfigError(f"{source} and {other} would both become the module {name}: rename one of them.")
-        settings[name] = ModuleConfig(**defaults, name=name, sources=(source,))
+        settings[name] = replace(config.for_module(name), sources=(source,))
     if not settings:
         raise ConfigError(
             "there is nothing to compile: no .cu file is in the packages that go into the wheel. Put them beside the "
@@ -94,10 +93,13 @@ def inputs(config: Config, root: Path, files: Iterable[WheelFile]) -> list[str]:
     """
     modules = select(config, root, files)
     folders = {folder for module in modules for folder in module.settings.include_dirs}
-    headers = {
-        path.relative_to(root).as_posix() for folder in folders for path in (root / folder).rglob("*") if path.is_file()
-    }
-    return sorted(headers | {module.source for module in modules})
+    return sorted({module.source for module in modules} | set(files_below(root, folders)))
+
+
+def files_below(root: Path, folders: Iterable[str]) -> list[str]:
+    """Return the files in folders of the project and all that these hold, project-relative with "/"."""
+    paths = (path for folder in folders for path in (root / folder).rglob("*") if path.is_file())
+    return sorted({path.relative_to(root).as_posix() for path in paths})
 
 
 def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[str, str]) -> ModuleConfig:

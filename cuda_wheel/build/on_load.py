@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,8 +17,6 @@ from cuda_wheel.build.cache import Cache
 from cuda_wheel.build.config import (
     Architectures,
     Config,
-    ModuleConfig,
-    Settings,
     is_concerned,
     read_config,
     read_pyproject,
@@ -92,8 +90,7 @@ def _find(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule
             source = Path(os.path.realpath(beside)).relative_to(root).as_posix()
         else:
             continue
-        shared = {item.name: getattr(config, item.name) for item in fields(Settings)}
-        settings = own or ModuleConfig(**shared, name=name)
+        settings = own or config.for_module(name)
         return root, config, SourceModule(name, source, read_source(root, source), replace(settings, sources=(source,)))
     return None
 

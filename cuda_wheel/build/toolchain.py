@@ -38,7 +38,6 @@ class Toolchain:
     """Absolute folders of the toolkit's and CCCL's headers, in search order."""
     libraries: tuple[str, ...]
     """Absolute paths of the compilers themselves."""
-    found_via: dict[str, str]
 
     @property
     def name(self) -> str:
@@ -75,7 +74,6 @@ def find_toolchain(_: None = None) -> Toolchain:
         )
     compiler = load_nvidia_dynamic_lib("nvrtc")
     include_dirs: list[str] = []
-    found_via: dict[str, str] = {}
     for name, header in HEADERS.items():
         if any(Path(folder, header).is_file() for folder in include_dirs):
             continue
@@ -88,11 +86,10 @@ def find_toolchain(_: None = None) -> Toolchain:
                 f"{located.abs_path}, which may be of another release. {INSTALL_HINT}"
             )
         include_dirs.append(located.abs_path)
-        found_via[name] = located.found_via
     _check_header_release(include_dirs, release)
     exact = ptx.compiler_release(_compile_ptx(nvrtc, f"compute_{supported[-1]}")) or dotted(release)
     libraries = tuple(str(load_nvidia_dynamic_lib(name).abs_path) for name in ("nvrtc", "nvJitLink", "nvfatbin"))
-    return Toolchain(exact, dotted(linker), dotted(fatbin), tuple(supported), tuple(include_dirs), libraries, found_via)
+    return Toolchain(exact, dotted(linker), dotted(fatbin), tuple(supported), tuple(include_dirs), libraries)
 
 
 def _check_header_release(include_dirs: Sequence[str], release: Version) -> None:
