@@ -233,13 +233,16 @@ def _cmake_dir(_: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from cuda_wheel.build import build_files, read_config, wheel_files, write
+    from cuda_wheel.build.config import read_config
+    from cuda_wheel.build.layout import wheel_layout
+    from cuda_wheel.build.outputs import write
+    from cuda_wheel.build.project import build_files
     from cuda_wheel.progress import ProgressReporter
 
     root = options.project.resolve()
-    config = read_config(root, os.environ)
-    files = wheel_files(root)
+    layout = wheel_layout(root)
+    config = read_config(root, os.environ, layout.modules)
     with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
-        outputs = build_files(root, config, files, reporter)
+        outputs = build_files(root, config, layout.files, reporter)
     write(outputs, options.output)
     return 0

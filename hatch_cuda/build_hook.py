@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+if TYPE_CHECKING:
+    from cuda_wheel.build.config import Config
 
 __all__ = ["CudaBuildHook"]
 
@@ -19,19 +23,21 @@ HATCHLING_KEYS = {"dependencies", "require-runtime-dependencies", "require-runti
 class CudaBuildHook(BuildHookInterface[Any]):
     """Puts each module's fatbin and manifest into a standard wheel, and takes its sources out.
 
-    An sdist is left as it is, and an editable install gets nothing: its modules compile when they are loaded.
+    Where it is switched on for sdists too, it sees that they hold all that a wheel is built from. An editable install
+    gets nothing: its modules compile when they are loaded.
     """
 
     PLUGIN_NAME = "cuda"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if self.target_name != "wheel" or version == "editable":
+        steps = {"sdist": self._complete, "wheel": self._build}
+        if version == "editable" or self.target_name not in steps:
             return
         from cuda_wheel.loader import CudaWheelError
 
         try:
-            self._build(build_data)
+            steps[self.target_name](build_data)
         except CudaWheelError as error:
             self._clean_up()
             self.app.abort(f"cuda-wheel: {error}")
@@ -39,10 +45,9 @@ class CudaBuildHook(BuildHookInterface[Any]):
             self._clean_up()
             raise
 
-    def _build(self, build_data: dict[str, Any]) -> None:
-        from cuda_wheel.build import DEVICE_SOURCES, ConfigError, build_files, read_config, write
-        from cuda_wheel.progress import ProgressReporter
-        from hatch_cuda.layout import wheel_files
+    def _read_config(self) -> Config:
+        from cuda_wheel.build.config import read_config
+        from cuda_wheel.build.errors import ConfigError
 
         misplaced = sorted(set(self.config) - HATCHLING_KEYS)
         if misplaced:
@@ -50,11 +55,28 @@ class CudaBuildHook(BuildHookInterface[Any]):
                 "the table of the hook cuda takes no options of its own: "
                 f"move {', '.join(misplaced)} to [tool.cuda-wheel]."
             )
+        return read_config(Path(self.root), os.environ)
+
+    def _complete(self, build_data: dict[str, Any]) -> None:
+        from cuda_wheel.build.sdist import sdist_files
+        from hatch_cuda.layout import wheel_files
+
         root = Path(self.root)
-        config = read_config(root, os.environ)
-        files = wheel_files(root)
+        for path in sdist_files(self._read_config(), root, wheel_files(root), self.app.display_warning):
+            # Even where .gitignore, whose syntax this is, names it.
+            build_data["artifacts"].append("/" + re.sub(r"([*?!#\\\[\] ])", r"\\\1", path))
+
+    def _build(self, build_data: dict[str, Any]) -> None:
+        from cuda_wheel.build.layout import DEVICE_SOURCES
+        from cuda_wheel.build.outputs import write
+        from cuda_wheel.build.project import build_files
+        from cuda_wheel.progress import ProgressReporter
+        from hatch_cuda.layout import wheel_files
+
+        root = Path(self.root)
+        config = self._read_config()
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
-            outputs = build_files(root, config, files, reporter)
+            outputs = build_files(root, config, wheel_files(root), reporter)
         # Outside the project, so that the source tree stays as it is, and file by file: hatchling takes a folder that
         # merges with a package for a second copy of its files.
         self._folder = tempfile.TemporaryDirectory(prefix="cuda-wheel-")

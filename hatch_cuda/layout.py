@@ -6,9 +6,10 @@ from pathlib import Path
 
 from hatchling.builders.wheel import WheelBuilder
 
-from cuda_wheel.build import ConfigError, WheelFile
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.layout import Layout, WheelFile
 
-__all__ = ["wheel_files"]
+__all__ = ["wheel_files", "wheel_layout"]
 
 
 def wheel_files(root: Path) -> list[WheelFile]:
@@ -18,3 +19,8 @@ def wheel_files(root: Path) -> list[WheelFile]:
     except (ValueError, TypeError, OSError) as error:
         raise ConfigError(f"hatchling cannot tell the files of {root.name}: {error}") from error
     return [WheelFile(Path(file.path), file.distribution_path.replace("\\", "/")) for file in included]
+
+
+def wheel_layout(root: Path) -> Layout:
+    """Return the layout of the project in `root`."""
+    return Layout(wheel_files(root))

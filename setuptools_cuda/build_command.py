@@ -12,7 +12,11 @@ from typing import ClassVar
 from setuptools import Command, Distribution
 from setuptools.errors import ExecError
 
-from cuda_wheel.build import DEVICE_SOURCES, build_files, inputs, planned_files, read_config, write
+from cuda_wheel.build.config import read_config
+from cuda_wheel.build.layout import DEVICE_SOURCES
+from cuda_wheel.build.outputs import write
+from cuda_wheel.build.project import build_files, planned_files
+from cuda_wheel.build.sdist import sdist_files
 from cuda_wheel.loader import MANIFEST_SUFFIX, CudaWheelError
 from cuda_wheel.progress import ProgressReporter
 from setuptools_cuda.layout import files_of
@@ -83,7 +87,7 @@ class BuildCuda(Command):
         files = files_of(self.distribution)
         device = (file.source for file in files if file.source.suffix in DEVICE_SOURCES)
         with _errors_in_words():
-            named = inputs(read_config(root, os.environ), root, files)
+            named = sdist_files(read_config(root, os.environ), root, files, log.warning)
         return sorted({*named, *(path.relative_to(root).as_posix() for path in device if path.is_relative_to(root))})
 
     def get_outputs(self) -> list[str]:

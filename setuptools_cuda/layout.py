@@ -8,9 +8,10 @@ from pathlib import Path
 from setuptools import Distribution
 from setuptools.errors import BaseError
 
-from cuda_wheel.build import DEVICE_SOURCES, ConfigError, WheelFile
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.layout import DEVICE_SOURCES, Layout, WheelFile
 
-__all__ = ["files_of", "wheel_files"]
+__all__ = ["files_of", "wheel_layout"]
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
@@ -31,15 +32,15 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
     return [WheelFile(source, destination) for destination, source in files.items()]
 
 
-def wheel_files(root: Path) -> list[WheelFile]:
-    """Return the same for the project in `root`, by its pyproject.toml and setup.cfg. No setup.py is run."""
+def wheel_layout(root: Path) -> Layout:
+    """Return the layout of the project in `root`, by its pyproject.toml and setup.cfg. No setup.py is run."""
     before = Path.cwd()
     os.chdir(root)
     try:
         distribution = Distribution()
         distribution.parse_config_files()
         distribution.set_defaults()  # type: ignore[attr-defined]
-        return files_of(distribution)
+        return Layout(files_of(distribution))
     except (BaseError, ValueError, OSError) as error:
         raise ConfigError(f"setuptools cannot tell the packages of {root.name}: {error}") from error
     finally:

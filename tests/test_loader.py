@@ -294,7 +294,7 @@ def test_handles_do_not_travel_to_other_processes(site: Path, use: Callable[...,
 
 
 def test_every_error_is_a_cuda_wheel_error() -> None:
-    from cuda_wheel.build import CompileError, ConfigError, ToolchainError
+    from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 
     for error in (
         cuda_wheel.DriverError, cuda_wheel.ImageError, cuda_wheel.NoImageError, cuda_wheel.UnknownKernelError,

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel import loader
-from cuda_wheel.build import CompileError, ConfigError, on_load
+from cuda_wheel.build import on_load
 from cuda_wheel.build.cache import Cache
+from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.loader import Manifest
-from tests.conftest import pyproject_head, run
-
-SOURCE = '#include "answer.h"\nextern "C" __global__ void k(int* x) { *x = ANSWER; }\n'
-TABLE = '[tool.cuda-wheel]\narchitectures = "all-major"\ninclude-dirs = ["include"]\n'
-HATCHLING = (
-    pyproject_head("hatchling")
-    + """\
-[tool.hatch.build.targets.wheel.hooks.cuda]
-[tool.hatch.build.targets.wheel]
-packages = ["PACKAGE"]
-"""
-)
-SETUPTOOLS = pyproject_head("setuptools")
-SCIKIT_BUILD = pyproject_head("scikit-build-core") + "[tool.scikit-build]\nwheel.platlib = false\n"
+from tests.conftest import run
+from tests.editable import HATCHLING, MODES, SOURCE, TABLE, install_editable, make_tree
 
 
 @pytest.fixture(autouse=True)
@@ -39,22 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    return make(tmp_path / "project", HATCHLING + TABLE)
-
-
-def make(root: Path, pyproject: str, package: str = "demo") -> Path:
-    files = {
-        "pyproject.toml": pyproject.replace("PACKAGE", package),
-        f"{package}/__init__.py": "",
-        f"{package}/kernels/__init__.py": "",
-        f"{package}/kernels/k.cu": SOURCE,
-        "include/answer.h": "#define ANSWER 41\n",
-        "include/other.h": "// nobody includes this\n",
-    }
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
-    return root
+    return make_tree(tmp_path / "project", HATCHLING + TABLE)
 
 
 def compiled(
@@ -71,7 +43,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def forbid(*arguments: object, **options: object) -> None:
         raise AssertionError("a compiler was started")
 
-    return lambda: monkeypatch.setattr(on_load, "Workers", forbid)
+    return lambda: monkeypatch.setattr("cuda_wheel.build.workers.Workers", forbid)
 
 
 def test_a_module_compiles_for_the_gpu_at_hand(project: Path) -> None:
@@ -171,7 +143,33 @@ def test_what_does_not_compile_says_why_and_is_not_kept(project: Path, cache: Ca
     (project / "demo/kernels/k.cu").write_text("wrong\n")
     with pytest.raises(CompileError, match=r"demo/kernels/k\.cu\(1\): error"):
         compiled(project)
-    assert not list(cache.folder.rglob("*"))
+    assert len([path for path in cache.folder.rglob("*") if path.is_file()]) == 1  # the toolchain
+
+
+def test_a_header_that_goes_before_another_one_counts(project: Path) -> None:
+    _, before = compiled(project)
+    (project / "demo/kernels/answer.h").write_text("#define ANSWER 43\n")
+    assert compiled(project)[1] != before
+
+
+def test_what_was_compiled_before_is_found_again_after_an_edit_is_undone(project: Path, no_compiler) -> None:
+    before = compiled(project)
+    (project / "demo/kernels/k.cu").write_text(SOURCE + "// edited\n")
+    compiled(project)
+    (project / "demo/kernels/k.cu").write_text(SOURCE)
+    no_compiler()
+    assert compiled(project) == before
+
+
+def test_another_toolchain_is_another_request(project: Path, tmp_path: Path, monkeypatch, no_compiler) -> None:
+    site = tmp_path / "site-packages"
+    (site / "nvidia").mkdir(parents=True)
+    monkeypatch.syspath_prepend(site)
+    compiled(project)
+    (site / "something-1.dist-info").mkdir()  # as every installation does
+    no_compiler()
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled(project)
 
 
 def test_wrong_settings_are_told(project: Path) -> None:
@@ -182,17 +180,32 @@ def test_wrong_settings_are_told(project: Path) -> None:
 
 def test_a_damaged_entry_counts_as_absent(project: Path, cache: Cache) -> None:
     first = compiled(project)
-    (entry,) = (path for path in cache.folder.rglob("*") if path.is_file())
-    entry.write_bytes(entry.read_bytes()[:-1])
-    assert compiled(project) == first
-    entry.write_bytes(b"")
-    assert compiled(project) == first
+    entries = [path for path in cache.folder.rglob("*") if path.is_file()]
+    assert len(entries) == 3  # the toolchain, what was read, what came of it
+    for entry in entries:
+        for damaged in (entry.read_bytes()[:-1], b""):
+            entry.write_bytes(damaged)
+            assert compiled(project) == first
 
 
 def test_a_cache_that_cannot_be_written_costs_time_alone(project: Path, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "a file").write_text("")
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "a file/cache"))
-    assert compiled(project)[0].kernels
+    with pytest.warns(RuntimeWarning, match="cannot keep what it compiled in .* CUDA_WHEEL_CACHE_DIR names another"):
+        assert compiled(project)[0].kernels
+
+
+def test_a_source_that_leads_out_of_the_project_is_refused(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "far.cu").write_text(SOURCE)
+    (project / "demo/kernels/far.cu").symlink_to(tmp_path / "far.cu")
+    with pytest.raises(ConfigError, match=r"far\.cu lies outside the project"):
+        compiled(project, name="demo.kernels.far")
+
+
+def test_a_folder_of_headers_that_is_not_there_is_told(project: Path) -> None:
+    (project / "pyproject.toml").write_text(HATCHLING.replace("PACKAGE", "demo") + TABLE.replace("include", "nowhere"))
+    with pytest.raises(ConfigError):
+        compiled(project)
 
 
 def test_the_cache_is_bounded(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,29 +225,8 @@ def test_the_cache_is_the_users_own(cache: Cache) -> None:
 
 # --- the editable modes of the back ends -----------------------------------------------------------
 
-MODES = {
-    "hatchling": ("demo", HATCHLING, ""),
-    "hatchling src": ("src/demo", HATCHLING, ""),
-    "hatchling dev-mode-dirs": ("lib/demo", HATCHLING + '[tool.hatch.build]\ndev-mode-dirs = ["lib"]\n', ""),
-    "hatchling dev-mode-exact": ("src/demo", HATCHLING + "[tool.hatch.build]\ndev-mode-exact = true\n", ""),
-    "setuptools flat": ("demo", SETUPTOOLS + '[tool.setuptools]\npackages = ["demo", "demo.kernels"]\n', ""),
-    "setuptools src": ("src/demo", SETUPTOOLS, ""),
-    "setuptools strict": ("src/demo", SETUPTOOLS, "strict"),
-    "setuptools compat": ("src/demo", SETUPTOOLS, "compat"),
-}
-LISTS = """\
-cmake_minimum_required(VERSION 3.20)
-project(demo LANGUAGES NONE)
-find_package(CudaWheel REQUIRED)
-cuda_wheel_add_module(TARGET k SOURCES {package}/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include DEFINES MORE=1)
-"""
-MODES |= {
-    "scikit-build-core redirect": ("src/demo", SCIKIT_BUILD, ""),
-    "scikit-build-core inplace": ("src/demo", SCIKIT_BUILD + 'editable.mode = "inplace"\n', ""),
-}
 LOAD = """
-import hashlib, importlib, site, sys
-site.addsitedir(sys.argv[1])
+import hashlib, importlib
 package = importlib.import_module("demo.kernels")
 from cuda_wheel.build.on_load import compile_on_load
 manifest, fatbin = compile_on_load("demo.kernels.k", list(package.__path__), lambda: (8, 0))
@@ -244,35 +236,21 @@ print(hashlib.sha256(fatbin).hexdigest())
 
 @pytest.mark.parametrize("mode", MODES)
 def test_an_editable_install_loads_what_the_source_says_now(mode: str, tmp_path: Path) -> None:
-    package, pyproject, setting = MODES[mode]
-    project = make(tmp_path / "project", pyproject + TABLE, package)
-    if "scikit" in mode:
-        (project / "CMakeLists.txt").write_text(LISTS.format(package=package))
-    backend = {"hatchling": "hatchling.build", "setuptools": "setuptools.build_meta"}.get(
-        mode.split()[0], "scikit_build_core.build"
-    )
-    settings = {"editable_mode": setting} if setting else None
-    program = f"import {backend} as backend; backend.build_editable({str(tmp_path / 'dist')!r}, {settings!r})"
-    (tmp_path / "dist").mkdir()
-    result = run(sys.executable, "-c", program, cwd=project)
-    assert result.returncode == 0, result.stdout
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path / "site")
+    kernels, python = install_editable(mode, tmp_path)
 
     def loaded() -> str:
-        command = [sys.executable, "-c", LOAD, str(tmp_path / "site")]
-        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr
+        result = run(python, "-c", LOAD, cwd=tmp_path)
+        assert result.returncode == 0, result.stdout
         return result.stdout
 
     before = loaded()
     assert loaded() == before
-    (project / "include/answer.h").write_text("#define ANSWER 42\n")
+    (tmp_path / "project/include/answer.h").write_text("#define ANSWER 42\n")
     after = loaded()
     assert after != before
-    (project / package / "kernels/k.cu").write_text(SOURCE.replace("ANSWER;", "ANSWER + 1;"))
+    (kernels / "k.cu").write_text(SOURCE.replace("ANSWER;", "ANSWER + 1;"))
     assert loaded() not in (before, after)
+    assert not list(tmp_path.rglob("*.fatbin*"))
 
 
 def test_load_compiles_and_hands_back_kernels(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,8 +19,8 @@ LIMIT = 2 << 30
 class Cache:
     """Entries in one folder, safe under concurrent use and kills: each is written under another name, then renamed.
 
-    An entry that is damaged counts as absent. A folder that cannot be written to makes every `put` do nothing: what
-    was compiled is there all the same.
+    An entry that is damaged counts as absent. A folder that cannot be written to makes every `put` a warning: what was
+    compiled is there all the same.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -54,8 +55,13 @@ class Cache:
             finally:
                 temporary.unlink(missing_ok=True)
             self._shrink()
-        except OSError:
-            return
+        except OSError as error:
+            warnings.warn(
+                f"cuda-wheel cannot keep what it compiled in {self.folder} ({error.strerror or error}), and will "
+                "compile it again next time. CUDA_WHEEL_CACHE_DIR names another folder.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / key[2:]

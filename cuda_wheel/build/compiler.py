@@ -18,7 +18,7 @@ from cuda_wheel.build import lowering, ptx
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.loader import ImageError, Version
 
-__all__ = ["Compiled", "Job", "assemble", "compile_job", "nvrtc_output", "nvrtc_value"]
+__all__ = ["Compiled", "Job", "assemble", "compile_job", "load_compiler", "nvrtc_output", "nvrtc_value"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,14 @@ class Compiled:
 
 
 # --- compiling ------------------------------------------------------------------------------------
+
+
+def load_compiler(_: None) -> None:
+    """Load what every module needs, NVRTC and nvFatbin, into this process, so that the first job need not."""
+    from cuda.bindings import nvfatbin, nvrtc
+
+    nvrtc.nvrtcVersion()
+    nvfatbin.version()
 
 
 def compile_job(job: Job) -> Compiled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -340,15 +340,19 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
     return parsed
 
 
-def read_config(root: Path, environ: Mapping[str, str]) -> Config:
-    """Return the settings of the project in the folder `root`; raises ConfigError."""
+def read_config(root: Path, environ: Mapping[str, str], modules: Sequence[Mapping[str, Any]] = ()) -> Config:
+    """Return the settings of the project in the folder `root`, with `modules`, if any, for its module tables.
+
+    Raises ConfigError.
+    """
     project = read_pyproject(root)
     tools = project.get("tool", {})
     misspelt = [f"tool.{name}" for name in ("cuda_wheel", "cudawheel", "cuda") if name in tools]
     misspelt += [name for name in ("cuda-wheel", "cuda_wheel") if name in project]
     if misspelt and "cuda-wheel" not in tools:
         raise ConfigError(f"pyproject.toml has a table [{misspelt[0]}], which nobody reads: call it [{TABLE}].")
-    return Config.from_table(tools.get("cuda-wheel", {}), environ)
+    table = tools.get("cuda-wheel", {})
+    return Config.from_table(table | {"module": list(modules)} if modules else table, environ)
 
 
 def is_concerned(project: Mapping[str, Any]) -> bool:

@@ -20,11 +20,23 @@ from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Image, KernelInfo, Manifest
 
-__all__ = ["BuiltModule", "Reporter", "execute"]
+__all__ = ["BuiltModule", "Reporter", "Silent", "execute"]
 
 
 class Reporter(Protocol):
     """Who is told how a build goes: the front end."""
+
+    def begin(self, plan: Plan) -> None: ...
+
+    def compiled(self, module: str, arch: str) -> None: ...
+
+    def warning(self, text: str) -> None: ...
+
+    def built(self, module: BuiltModule) -> None: ...
+
+
+class Silent:
+    """The reporter that tells nobody; errors are raised all the same."""
 
     def begin(self, plan: Plan) -> None: ...
 

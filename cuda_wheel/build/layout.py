@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from cuda_wheel.build.config import read_pyproject
 from cuda_wheel.build.errors import ConfigError
 
-__all__ = ["DEVICE_SOURCES", "GROUP", "WheelFile", "wheel_files"]
+__all__ = ["DEVICE_SOURCES", "GROUP", "Layout", "WheelFile", "wheel_layout"]
 
 DEVICE_SOURCES = (".cu", ".cuh")
 """How the files are called that `exclude-sources` keeps out of the wheel."""
 
 GROUP = "cuda_wheel.layout"
-"""Entry points that map the name of a build back end to a function as `wheel_files`."""
+"""Entry points that map the name of a build back end to a function as `wheel_layout`."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,28 @@ class WheelFile:
     destination: str
 
 
-def wheel_files(root: Path) -> list[WheelFile]:
-    """Return the files of the wheel of the project in `root`, as its build back end lays them out.
+@dataclass(frozen=True)
+class Layout:
+    """A project as its build back end sees it: the files of its wheel, and module tables from elsewhere than
+    pyproject.toml, in whose place they stand."""
+
+    files: Sequence[WheelFile]
+    modules: Sequence[Mapping[str, Any]] = ()
+
+
+def wheel_layout(root: Path) -> Layout:
+    """Return the layout of the project in `root`.
 
     Raises ConfigError where that back end is not supported or not installed.
     """
+    from importlib.metadata import entry_points  # 20 ms, which compiling on load need not pay
+
     backend = read_pyproject(root).get("build-system", {}).get("build-backend", "setuptools.build_meta")
     found = list(entry_points(group=GROUP))
     for entry in found:
         if entry.name == backend:
             try:
-                function: Callable[[Path], list[WheelFile]] = entry.load()
+                function: Callable[[Path], Layout] = entry.load()
             except ImportError as error:
                 raise ConfigError(
                     f"{root / 'pyproject.toml'} names the build back end {backend}, which must be installed "

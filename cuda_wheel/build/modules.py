@@ -12,7 +12,7 @@ from cuda_wheel.build.config import TABLE, Config, ModuleConfig, read_pyproject
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 
-__all__ = ["SourceModule", "files_below", "inputs", "one_module", "read_source", "select"]
+__all__ = ["SourceModule", "files_below", "one_module", "select", "source_module"]
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,7 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
     packages = {str(parent) for file in files for parent in PurePosixPath(file.destination).parents}
     for module in settings.values():
         _check_name(module.name, module.sources[0], packages)
-        _check_include_dirs(module, root)
-    return tuple(
-        SourceModule(name, module.sources[0], read_source(root, module.sources[0]), module)
-        for name, module in sorted(settings.items())
-    )
+    return tuple(_source_module(root, module) for _, module in sorted(settings.items()))
 
 
 def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Config, SourceModule]:
@@ -78,22 +74,20 @@ def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str])
     """
     project = read_pyproject(root) if (root / "pyproject.toml").is_file() else {}
     config = Config.from_table(project.get("tool", {}).get("cuda-wheel", {}) | {"module": [table]}, environ)
-    where = f"the module {config.module[0].name}"
-    module = _with_sources(config.module[0], where, root, {})
-    _check_name(module.name, module.sources[0], {"/".join(module.name.split(".")[:-1])})
-    _check_include_dirs(module, root)
-    return config, SourceModule(module.name, module.sources[0], read_source(root, module.sources[0]), module)
+    return config, source_module(root, config.module[0])
 
 
-def inputs(config: Config, root: Path, files: Iterable[WheelFile]) -> list[str]:
-    """Return all that a build of the project reads, project-relative with "/", for its sdist: the sources of every
-    module and whatever lies in the folders of headers.
+def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
+    """Return the module that settings with a source describe; raises ConfigError."""
+    settings = _with_sources(settings, f"the module {settings.name}", root, {})
+    _check_name(settings.name, settings.sources[0], {"/".join(settings.name.split(".")[:-1])})
+    return _source_module(root, settings)
 
-    Raises ConfigError as `select` does.
-    """
-    modules = select(config, root, files)
-    folders = {folder for module in modules for folder in module.settings.include_dirs}
-    return sorted({module.source for module in modules} | set(files_below(root, folders)))
+
+def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
+    _check_include_dirs(settings, root)
+    source = settings.sources[0]
+    return SourceModule(settings.name, source, _read_source(root, source), settings)
 
 
 def files_below(root: Path, folders: Iterable[str]) -> list[str]:
@@ -192,7 +186,7 @@ def _check_include_dirs(module: ModuleConfig, root: Path) -> None:
             raise ConfigError(f"{where}: there is no folder {folder} in {root.name}.")
 
 
-def read_source(root: Path, source: str) -> bytes:
+def _read_source(root: Path, source: str) -> bytes:
     """Return a source's bytes, without the byte-order mark that NVRTC refuses; raises ConfigError if it is no text."""
     try:
         content = (root / source).read_bytes()

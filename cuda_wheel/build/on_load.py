@@ -9,28 +9,22 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import astuple
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cuda_wheel.build.cache import Cache
-from cuda_wheel.build.config import (
-    Architectures,
-    Config,
-    is_concerned,
-    read_config,
-    read_pyproject,
-)
-from cuda_wheel.build.execute import BuiltModule, execute
-from cuda_wheel.build.modules import SourceModule, one_module, read_source
-from cuda_wheel.build.plan import Plan, make_plan
-from cuda_wheel.build.toolchain import Toolchain, find_toolchain
-from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Image, Manifest, Target, Version, unsupported
+from cuda_wheel.build.source_tree import find_source
+from cuda_wheel.loader import Manifest, Version
+
+if TYPE_CHECKING:
+    from cuda_wheel.build.toolchain import Toolchain
+    from cuda_wheel.build.workers import Workers
 
 __all__ = ["compile_on_load"]
 
-FORMAT = "1"
+FORMAT = "2"
 """Part of every key: entries of another layout are other entries."""
 
 
@@ -43,151 +37,122 @@ def compile_on_load(
     the module.
     Raises ConfigError, ToolchainError or CompileError.
     """
-    found = _find(name, folders)
+    found = find_source(name, folders)
     if found is None:
         return None
     root, config, module = found
-    capability = ask_capability()
     cache = Cache()
-    environment = (sys.prefix, *sys.path)  # another one may hold another toolchain
-    request = _key(FORMAT, str(root), repr((config, module)), repr(capability), *environment)
-    kept = _recall(cache, request)
-    if kept is None:
-        built, read = _compile(root, config, module, capability)
-        kept = built.manifest.to_json().encode(), built.fatbin
-        if read is not None:
-            _remember(cache, request, read, kept)
-    return kept
+    environment = _environment()
+    request = _key(str(root), repr((config, module)), environment)
+    before = _looks_before(cache, request)
+    now = _looks(before or (), root)
+    if before is not None and before == now:
+        kept = _recall(cache, _result_key(request, ask_capability(), now))
+        if kept is not None:
+            return kept
+    # Not before it is clear that something has to be compiled: this takes longer than all of the above.
+    from cuda_wheel.build.workers import Workers
 
-
-# --- which source, with which settings -------------------------------------------------------------
-
-
-def _find(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
-    """Return the project, its settings and the module.
-
-    The source lies beside the package's files, or where the module's own table or CMake's record says.
-    """
-    package, _, stem = name.rpartition(".")
-    record = f"{stem}.cuda-wheel.json"
-    for folder in map(Path, folders):
-        root = _project_of(folder)
-        # What CMake's function recorded: beside the package, or in the source tree where that is built in place.
-        places = [folder / record] + ([root / "cuda-wheel" / package.replace(".", "/") / record] if root else [])
-        recorded = next((place for place in places if place.is_file()), None)
-        if recorded is not None:
-            request = json.loads(recorded.read_text(encoding="utf-8"))
-            place = Path(request["root"])
-            return place, *one_module(place, request["module"], os.environ)
-        if root is None:
-            continue
-        config = read_config(root, os.environ)
-        own = next((module for module in config.module if module.name == name), None)
-        beside = folder / f"{stem}.cu"
-        if own is not None and own.sources:
-            source = own.sources[0]
-        elif beside.is_file():
-            source = Path(os.path.realpath(beside)).relative_to(root).as_posix()
-        else:
-            continue
-        settings = own or config.for_module(name)
-        return root, config, SourceModule(name, source, read_source(root, source), replace(settings, sources=(source,)))
-    return None
-
-
-def _project_of(folder: Path) -> Path | None:
-    """Return the project whose source tree `folder` is in, if it is built with cuda-wheel.
-
-    What is installed for good is in nobody's, even where that lies within a project's folder.
-    """
-    place = Path(os.path.realpath(folder))
-    if {"site-packages", "dist-packages"} & set(place.parts):
-        return None
-    root = next((parent for parent in (place, *place.parents) if (parent / "pyproject.toml").is_file()), None)
-    return root if root is not None and is_concerned(read_pyproject(root)) else None
-
-
-# --- compiling -------------------------------------------------------------------------------------
-
-
-def _compile(
-    root: Path, config: Config, module: SourceModule, capability: Version
-) -> tuple[BuiltModule, list[str] | None]:
-    """Return the module and the files that it depends on; None for these where the compiler cannot tell."""
     with Workers(config.timeout, config.memory_limit, count=1) as workers:
-        toolchain = workers.submit(find_toolchain, None).result()
-        plan = _plan(config, module, root, toolchain, capability)
-        (built,) = execute(plan, workers, _Silent())
-    return built, None if built.headers is None else [*built.headers, *toolchain.libraries]
+        ask_toolchain = _start(cache, environment, workers)
+        capability = ask_capability()  # it may start the driver, and the compiler starts meanwhile
+        from cuda_wheel.build.one_gpu import compile_for_gpu
+
+        built, read = compile_for_gpu(root, config, module, ask_toolchain(), capability, workers)
+    manifest = built.manifest.to_json().encode()
+    if read is not None:
+        now = _looks(read, root)
+        cache.put(request, json.dumps(now).encode())
+        cache.put(_result_key(request, capability, now), len(manifest).to_bytes(8, "big") + manifest + built.fatbin)
+    return manifest, built.fatbin
 
 
-def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version) -> Plan:
-    """Return the plan for one GPU: of the targets that the module names the most specific that suits it, else the GPU's
-    own, else, where the compiler is older than the GPU, the newest PTX."""
-    written = make_plan(config, [module], root, toolchain, lambda: [capability]).modules[0].targets
-    specific = [target for target in written if target.real and target.suffix and _suits(target, capability)]
-    own = Target(*capability, "", True)
-    if specific:
-        chosen = str(max(specific, key=lambda target: (target.capability, target.suffix == "a")))
-    elif own.major * 10 + own.minor in toolchain.supported:
-        chosen = str(own)
-    else:
-        number = max(n for n in toolchain.supported if (n // 10, n % 10) <= capability)
-        chosen = f"{number}"
-    settings = replace(module.settings, architectures=Architectures((chosen,), f"the GPU of this machine ({chosen})"))
-    return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability])
+def _start(cache: Cache, environment: str, workers: Workers) -> Callable[[], Toolchain]:
+    """Start a worker and return a function that gives the toolchain: the one found by an earlier process, if it looks
+    the same, for a search costs more than a small kernel's compilation."""
+    from cuda_wheel.build.compiler import load_compiler
+    from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 
+    key = _key("toolchain", environment)
+    kept = cache.get(key)
+    if kept is not None:
+        record = json.loads(kept)
+        fields: Any = (tuple(value) if isinstance(value, list) else value for value in record["found"])
+        toolchain = Toolchain(*fields)
+        if record["looks"] == _looks(toolchain.libraries, None):
+            workers.submit(load_compiler, None)
+            return lambda: toolchain
+    future = workers.submit(find_toolchain, None)
 
-def _suits(target: Target, capability: Version) -> bool:
-    return unsupported(Image("cubin", target, None, None, 0, 0, "", {}), capability) is None
+    def found() -> Toolchain:
+        toolchain = future.result()
+        record = {"found": astuple(toolchain), "looks": _looks(toolchain.libraries, None)}
+        cache.put(key, json.dumps(record).encode())
+        return toolchain
 
-
-class _Silent:
-    """A build's reporter that tells nobody: warnings belong to builds, and errors are raised."""
-
-    def begin(self, plan: Plan) -> None: ...
-
-    def compiled(self, module: str, arch: str) -> None: ...
-
-    def warning(self, text: str) -> None: ...
-
-    def built(self, module: BuiltModule) -> None: ...
+    return found
 
 
 # --- remembering -----------------------------------------------------------------------------------
 
 
 def _key(*parts: str) -> str:
-    return sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
+    return sha256("\0".join((FORMAT, *parts)).encode(errors="surrogateescape")).hexdigest()
 
 
-def _remember(cache: Cache, request: str, read: Iterable[str], kept: tuple[bytes, bytes]) -> None:
-    """Keep a result under its request, together with what was read and how that looked."""
-    record = {"read": {path: _look(path) for path in read}, "manifest": len(kept[0])}
-    head = json.dumps(record, sort_keys=True).encode()
-    cache.put(request, head + b"\n" + kept[0] + kept[1])
+def _result_key(request: str, capability: Version, looks: dict[str, str | None]) -> str:
+    return _key(request, repr(capability), json.dumps(looks))
 
 
-def _recall(cache: Cache, request: str) -> tuple[bytes, bytes] | None:
-    """Return the result of the same request, where everything that it read still looks the same."""
+def _environment() -> str:
+    """Return what tells one set of installed compilers from another: installing any changes its folder."""
+    holders = [
+        entry for entry in sys.path if any(os.path.isdir(os.path.join(entry, top)) for top in ("cuda", "nvidia"))
+    ]
+    return repr((sys.prefix, [(entry, _status(entry)) for entry in holders]))
+
+
+def _looks_before(cache: Cache, request: str) -> dict[str, str | None] | None:
+    """Return the files that the latest compilation of the same request read, and how they looked then."""
     entry = cache.get(request)
     if entry is None:
         return None
-    head, _, body = entry.partition(b"\n")
-    record = json.loads(head)
-    if any(_look(path) != look for path, look in record["read"].items()):
+    looks: dict[str, str | None] = json.loads(entry)
+    return looks
+
+
+def _recall(cache: Cache, key: str) -> tuple[bytes, bytes] | None:
+    entry = cache.get(key)
+    if entry is None:
         return None
-    manifest, fatbin = body[: record["manifest"]], body[record["manifest"] :]
+    size = 8 + int.from_bytes(entry[:8], "big")
+    manifest, fatbin = entry[8:size], entry[size:]
     Manifest.from_json(manifest, "the cache")
     return manifest, fatbin
 
 
-def _look(path: str) -> str | None:
-    """Return what tells a file's content: its hash; for a library, which is large and never edited, size and time."""
+def _looks(paths: Iterable[str], root: Path | None) -> dict[str, str | None]:
+    """Return what tells each file's content: the hash of a file in `root`, which people edit; of others, size and time.
+
+    None for a file that is not there.
+    """
+    inside = None if root is None else f"{root}{os.sep}"
+    return {
+        path: _hash(path) if inside is not None and path.startswith(inside) else _status(path)
+        for path in sorted(set(paths))
+    }
+
+
+def _hash(path: str) -> str | None:
     try:
-        if path.endswith((".so", ".dll")) or ".so." in path:
-            status = os.stat(path)
-            return f"{status.st_size} {status.st_mtime_ns}"
         return sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
         return None
+
+
+def _status(path: str) -> str | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return f"{status.st_size} {status.st_mtime_ns}"

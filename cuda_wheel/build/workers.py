@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import os
 import pickle
-import queue
 import signal
-import site
 import subprocess
 import sys
 import tempfile
@@ -22,18 +20,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.build.errors import CompileError, ConfigError
+from cuda_wheel.build.worker_process import GREETING
 
 __all__ = ["Workers", "available_cores"]
 
 T = TypeVar("T")
 
-GREETING = b"cuda-wheel worker\n"
-"""What a worker says first. Whatever stands before it, somebody's start-up files have printed."""
-
-_CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.build.workers import serve; serve({memory!r})"
+_CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.build.worker_process import serve; serve({memory!r})"
 
 
 def available_cores() -> int:
@@ -187,86 +183,3 @@ class _Worker:
             self._process.wait()
         self._process.stdout.close()
         self._stderr.close()
-
-
-# --- the child's end ------------------------------------------------------------------------------
-
-
-def serve(memory: int | None) -> None:
-    """Answer calls from standard input on standard output until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
-    _search_sys_path()
-    _hide_folder()
-    if memory is not None:
-        _limit(memory)
-    calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]] = queue.SimpleQueue()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a compiler prints must not get among the answers
-    answers.write(GREETING)
-    answers.flush()
-    threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), calls), daemon=True).start()
-    while True:
-        function, argument = calls.get()
-        try:
-            answer = True, function(argument)
-        except MemoryError:
-            answer = False, CompileError(f"the compiler needed more than memory-limit ({memory} bytes)")
-        except Exception as error:
-            answer = False, _picklable(error)
-        pickle.dump(answer, answers)
-        answers.flush()
-
-
-def _listen(stream: IO[bytes], calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]]) -> None:
-    """Pass on what the parent asks. When it ends, however it does, this process ends too, in the midst of a compile."""
-    while True:
-        try:
-            calls.put(pickle.load(stream))
-        except EOFError:
-            os._exit(0)
-        except Exception as error:
-            calls.put((_raise, _picklable(error)))
-
-
-def _raise(error: Exception) -> None:
-    raise error
-
-
-def _limit(memory: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
-
-
-def _hide_folder() -> None:
-    """Have NVRTC name the folder that it works in by a name that is the same in every build.
-
-    It writes that name into debug information, and believes PWD as long as it leads to the folder.
-    """
-    os.environ.pop("PWD", None)
-    if os.path.isdir("/proc/self/cwd"):
-        os.environ["PWD"] = "/proc/self/cwd"
-
-
-def _search_sys_path() -> None:
-    """Let cuda.pathfinder find what is on `sys.path` only.
-
-    It looks in `site.getsitepackages()`, where pip's isolated builds (an overlay put on `sys.path`) and PYTHONPATH
-    do not show; it would fall back to whatever toolkit the system has. This process is ours, so we may say so.
-    """
-    known = site.getsitepackages()
-    extra = [entry for entry in sys.path if entry not in known and os.path.isdir(os.path.join(entry, "nvidia"))]
-    if extra:
-        site.getsitepackages = lambda prefixes=None: [*extra, *known]
-
-
-def _picklable(error: Exception) -> Exception:
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return ToolchainError(f"{type(error).__name__}: {error}")
-    return error

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from cuda_wheel.build import build_module, write
+from cuda_wheel.build.outputs import write
+from cuda_wheel.build.project import build_module
 from cuda_wheel.loader import CudaWheelError
 from cuda_wheel.progress import ProgressReporter
 

@@ -12,6 +12,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.loader import Manifest, device_and_driver, nvjitlink_version, resolve
 from tests.conftest import installed_extra, pip_wheel, run
+from tests.editable import MODES, install_editable
 
 SAXPY = "saxpy_demo.kernels.saxpy"
 
@@ -206,8 +207,6 @@ def test_a_vendored_loader_loads_without_cuda_wheel(make_project, install, tmp_p
 
 
 ANSWER = """
-import sys
-sys.path.insert(0, sys.argv[1])
 import numpy as np
 from cuda.core import Device, Kernel, LaunchConfig, LegacyPinnedMemoryResource, launch
 import cuda_wheel
@@ -215,21 +214,24 @@ device = Device()
 device.set_current()
 stream = device.create_stream()
 buffer = LegacyPinnedMemoryResource().allocate(4)
-module = cuda_wheel.load("demo.answer")
-launch(stream, LaunchConfig(grid=1, block=1), Kernel.from_handle(module["answer"].handle), buffer)
+module = cuda_wheel.load("demo.kernels.k")
+launch(stream, LaunchConfig(grid=1, block=1), Kernel.from_handle(module["k"].handle), buffer)
 stream.sync()
 print(module.how, np.from_dlpack(buffer).view(np.int32)[0])
 """
 
 
 @pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
-def test_a_source_tree_runs_what_it_says_now(make_project, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_an_editable_install_runs_what_the_source_says_now(mode: str, tmp_path: Path) -> None:
     pytest.importorskip("cuda.core")
-    source = '#include "answer.h"\nextern "C" __global__ void answer(int* x) { *x = ANSWER; }\n'
-    project = make_project("[tool.cuda-wheel]", **{"demo/answer.cu": source, "demo/answer.h": "#define ANSWER 41\n"})
+    pytest.importorskip(
+        {"hatchling": "hatchling", "setuptools": "setuptools"}.get(mode.split()[0], "scikit_build_core")
+    )
+    _, python = install_editable(mode, tmp_path)
     for answer in (41, 41, 42):
-        (project / "demo/answer.h").write_text(f"#define ANSWER {answer}\n")
-        result = run(sys.executable, "-c", ANSWER, project, CUDA_WHEEL_CACHE_DIR=str(tmp_path / "cache"))
+        (tmp_path / "project/include/answer.h").write_text(f"#define ANSWER {answer}\n")
+        result = run(python, "-c", ANSWER, cwd=tmp_path, CUDA_WHEEL_CACHE_DIR=str(tmp_path / "cache"))
         assert result.stdout == f"native {answer}\n", result.stdout
 
 

@@ -1,0 +1,63 @@
+"""Compile one module for one GPU, as it is needed when a module is loaded from a source tree."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from cuda_wheel.build.config import Architectures, Config
+from cuda_wheel.build.execute import BuiltModule, Silent, execute
+from cuda_wheel.build.modules import SourceModule
+from cuda_wheel.build.plan import Plan, make_plan
+from cuda_wheel.build.toolchain import Toolchain
+from cuda_wheel.build.workers import Workers
+from cuda_wheel.loader import Image, Target, Version, unsupported
+
+__all__ = ["compile_for_gpu"]
+
+
+def compile_for_gpu(
+    root: Path, config: Config, module: SourceModule, toolchain: Toolchain, capability: Version, workers: Workers
+) -> tuple[BuiltModule, list[str] | None]:
+    """Return the module, compiled for a compute capability, and the absolute paths that decide how it comes out.
+
+    None for these where the compiler cannot tell. Raises ConfigError or CompileError.
+    """
+    plan = _plan(config, module, root, toolchain, capability)
+    (built,) = execute(plan, workers, Silent())
+    if built.headers is None:
+        return built, None
+    folders = [os.path.join(root, folder) for folder in plan.modules[0].jobs[0].include_dirs]
+    return built, [*built.headers, *_passed_over(built.headers, folders), *toolchain.libraries]
+
+
+def _passed_over(headers: tuple[str, ...], folders: list[str]) -> list[str]:
+    """Return the paths where each header would have been found first, had there been a file."""
+    passed = []
+    for header in headers:
+        place = next((index for index, folder in enumerate(folders) if header.startswith(folder + os.sep)), 0)
+        below = os.path.relpath(header, folders[place])
+        passed += [os.path.join(folder, below) for folder in folders[:place]]
+    return passed
+
+
+def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version) -> Plan:
+    """Return the plan for one GPU: of the targets that the module names the most specific that suits it, else the GPU's
+    own, else, where the compiler is older than the GPU, the newest PTX."""
+    written = make_plan(config, [module], root, toolchain, lambda: [capability]).modules[0].targets
+    specific = [target for target in written if target.real and target.suffix and _suits(target, capability)]
+    own = Target(*capability, "", True)
+    if specific:
+        chosen = str(max(specific, key=lambda target: (target.capability, target.suffix == "a")))
+    elif own.major * 10 + own.minor in toolchain.supported:
+        chosen = str(own)
+    else:
+        number = max(n for n in toolchain.supported if (n // 10, n % 10) <= capability)
+        chosen = f"{number}"
+    settings = replace(module.settings, architectures=Architectures((chosen,), f"the GPU of this machine ({chosen})"))
+    return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability])
+
+
+def _suits(target: Target, capability: Version) -> bool:
+    return unsupported(Image("cubin", target, None, None, 0, 0, "", {}), capability) is None

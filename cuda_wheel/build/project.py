@@ -1,0 +1,80 @@
+"""Build the images of a project: what every front end calls, with the files that its wheel holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from cuda_wheel.build.config import Config
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.execute import BuiltModule, Reporter, execute
+from cuda_wheel.build.includes import is_toolkits
+from cuda_wheel.build.layout import WheelFile
+from cuda_wheel.build.modules import SourceModule, files_below, one_module, select
+from cuda_wheel.build.outputs import output_files, output_paths
+from cuda_wheel.build.plan import make_plan
+from cuda_wheel.build.sdist import is_inside, outside_error
+from cuda_wheel.build.toolchain import INCLUDE, find_toolchain
+from cuda_wheel.build.workers import Workers
+from cuda_wheel.loader import DriverError, Version, device_and_driver, device_count
+
+__all__ = ["build_files", "build_module", "planned_files"]
+
+
+def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter) -> dict[str, bytes]:
+    """Return what a build adds to the wheel of the project in `root`, which has `files`: contents by path.
+
+    Nothing is written.
+
+    Raises ConfigError, ToolchainError or CompileError.
+    """
+    return output_files(config, _build(root, config, select(config, root, files), reporter))
+
+
+def build_module(
+    root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
+) -> tuple[dict[str, bytes], list[str]]:
+    """Return the files of one module, by path, and the absolute paths of all that they were made from.
+
+    `table` is a `[[tool.cuda-wheel.module]]` that names its sources; what it does not say, the project's own
+    `[tool.cuda-wheel]` does, if there is one. Nothing is written. Raises as `build_files`.
+    """
+    config, module = one_module(root, table, environ)
+    (built,) = _build(root, config, [module], reporter)
+    headers = built.headers
+    if headers is None:  # the compiler cannot tell: whatever it might have read
+        folders = [str(PurePosixPath(module.source).parent), *module.settings.include_dirs]
+        headers = tuple(str(root / path) for path in files_below(root, folders))
+    return output_files(config, [built]), [str(root / module.source), *headers]
+
+
+def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter) -> tuple[BuiltModule, ...]:
+    with Workers(config.timeout, config.memory_limit) as workers:
+        toolchain = workers.submit(find_toolchain, None).result()
+        built = execute(make_plan(config, modules, root, toolchain, _installed_gpus), workers, reporter)
+    for module in built:
+        _check_headers(module, root, (str(INCLUDE), *toolchain.include_dirs))
+    return built
+
+
+def _check_headers(module: BuiltModule, root: Path, toolchains: tuple[str, ...]) -> None:
+    (source,) = module.manifest.sources
+    for path in module.headers or ():
+        if not is_inside(path, root) and not path.startswith(toolchains) and not is_toolkits(path):
+            raise outside_error(source, path)
+
+
+def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
+    """Return the paths of what `build_files` would return, without building; raises ConfigError."""
+    return output_paths(config, [module.name for module in select(config, root, files)])
+
+
+def _installed_gpus() -> list[Version]:
+    try:
+        return [device_and_driver(device)[0] for device in range(device_count())]
+    except DriverError as error:
+        raise ConfigError(
+            f'architectures = "native" asks the GPUs of this machine, and there is none to ask: {error}. '
+            "Name the targets instead."
+        ) from error

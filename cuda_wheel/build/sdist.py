@@ -1,0 +1,54 @@
+"""Say which files an sdist must hold so that a wheel can be built from it, and that they all lie in the project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from cuda_wheel.build.config import Config
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.includes import is_toolkits, reachable
+from cuda_wheel.build.layout import WheelFile
+from cuda_wheel.build.modules import files_below, select
+
+__all__ = ["is_inside", "outside_error", "sdist_files"]
+
+
+def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Callable[[str], None]) -> list[str]:
+    """Return all that a build of the project reads, project-relative with "/": the sources of every module, the
+    headers that they include, and whatever lies in the folders of headers. No compiler is asked.
+
+    Raises ConfigError as `select` does, and where a header lies outside the project. `warn` is told where that is one
+    of the toolkit's, or one that the compiler may never ask for.
+    """
+    modules = select(config, root, files)
+    found = {module.source for module in modules}
+    for module in modules:
+        found.update(files_below(root, module.settings.include_dirs))
+        for header in reachable(root, module.source, module.settings.include_dirs):
+            if is_inside(header.path, root):
+                found.add(os.path.relpath(header.path, root).replace(os.sep, "/"))
+            elif is_toolkits(header.path):
+                warn(
+                    f"{header.asked} includes {header.path}, the CUDA toolkit's, by its place on this machine: "
+                    "include it by its name alone, so that every toolchain's own is found."
+                )
+            elif header.conditional:
+                warn(f"{header.asked} may include {header.path}, which lies outside the project: no sdist has it.")
+            else:
+                raise outside_error(header.asked, header.path)
+    return sorted(found)
+
+
+def is_inside(path: str, root: Path) -> bool:
+    """Return whether a file lies in the project, wherever links lead to."""
+    return os.path.realpath(path).startswith(os.path.realpath(root) + os.sep)
+
+
+def outside_error(asked: str, path: str) -> ConfigError:
+    """Return the error for a header outside the project; `asked` says who includes it."""
+    return ConfigError(
+        f"{asked} includes {path}, which lies outside the project, so that no sdist would have it: copy it into the "
+        "project."
+    )

@@ -1,0 +1,50 @@
+"""What a CMake project puts into its wheel: the modules that its calls of `cuda_wheel_add_module` recorded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from cuda_wheel.build.config import read_pyproject
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.layout import Layout, WheelFile
+
+__all__ = ["wheel_layout"]
+
+
+def wheel_layout(root: Path) -> Layout:
+    """Return the layout of the scikit-build-core project in `root`. CMake configures it, in a folder of its own."""
+    settings = read_pyproject(root).get("tool", {}).get("scikit-build", {}).get("cmake", {})
+    options = [*settings.get("args", [])]
+    options += [f"-D{name}={_value(value)}" for name, value in settings.get("define", {}).items()]
+    options += [f"-DCMAKE_MODULE_PATH={Path(__file__).parent.as_posix()}", f"-DPython_EXECUTABLE={sys.executable}"]
+    ninja = _find("ninja")
+    options += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else []
+    cmake = _find("cmake")
+    if cmake is None:
+        raise ConfigError("cmake is not installed, which has to tell what goes into the wheel: pip install cmake")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [cmake, "-S", str(root / settings.get("source-dir", ".")), "-B", folder, *options]
+        result = subprocess.run(command, text=True, capture_output=True, check=False)
+        if result.returncode != 0:
+            raise ConfigError(f"CMake cannot configure {root.name}:\n{result.stderr.strip()}")
+        records = [json.loads(path.read_text(encoding="utf-8")) for path in Path(folder).rglob("*.cuda-wheel.json")]
+    modules = [record["module"] for record in records]
+    if not modules:
+        raise ConfigError(f"{root.name} has no CUDA module: its CMakeLists.txt calls cuda_wheel_add_module nowhere.")
+    files = [WheelFile(root / module["sources"][0], module["name"].replace(".", "/") + ".cu") for module in modules]
+    return Layout(files, modules)
+
+
+def _value(value: object) -> str:
+    return str(value).upper() if isinstance(value, bool) else str(value)
+
+
+def _find(name: str) -> str | None:
+    # Beside this interpreter first: its environment need not be the active one.
+    return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
