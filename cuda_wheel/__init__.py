@@ -5,9 +5,10 @@ Importing this package imports nothing else; the first use of a name brings in t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than this package's
 if TYPE_CHECKING:
+    from typing import Any
+
     from cuda_wheel.loader import (
         CudaWheelError,
         DriverError,

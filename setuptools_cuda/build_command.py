@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
+from weakref import WeakSet
 
 from setuptools import Command, Distribution
+from setuptools.command.build import build
 from setuptools.errors import ExecError
 
 from cuda_wheel.build.config import read_config
@@ -17,7 +19,7 @@ from cuda_wheel.build.layout import DEVICE_SOURCES
 from cuda_wheel.build.outputs import write
 from cuda_wheel.build.project import build_files, planned_files
 from cuda_wheel.build.sdist import sdist_files
-from cuda_wheel.loader import MANIFEST_SUFFIX, CudaWheelError
+from cuda_wheel.loader import CudaWheelError
 from cuda_wheel.progress import ProgressReporter
 from setuptools_cuda.layout import files_of
 
@@ -25,15 +27,34 @@ __all__ = ["BuildCuda", "add_to"]
 
 log = logging.getLogger(__name__)
 
+RECORD = "cuda-wheel-outputs.txt"
+"""The file in the build folder that lists what the latest build wrote, so that the next one can take it away."""
+
+
+_concerned: WeakSet[Distribution] = WeakSet()
+"""The distributions that are built with cuda-wheel."""
+
 
 def add_to(distribution: Distribution) -> None:
     """Make `build_cuda` known, and the last step of `build`, whatever class the project has for that."""
-    base = distribution.get_command_class("build")
-    if any(name == BuildCuda.command_name for name, _ in base.sub_commands):
-        return
-    steps = [*base.sub_commands, (BuildCuda.command_name, None)]
-    distribution.cmdclass["build"] = type("build", (base,), {"sub_commands": steps})
+    _concerned.add(distribution)
     distribution.cmdclass[BuildCuda.command_name] = BuildCuda
+    step = (BuildCuda.command_name, _is_needed)
+    # setuptools' own class, from which the project's own inherits its steps if it comes to be known later, by
+    # [tool.setuptools.cmdclass]; and the one that is known now, if that has steps of its own.
+    for base in (build, distribution.get_command_class("build")):
+        if all(name != BuildCuda.command_name for name, _ in base.sub_commands):
+            if base is build:
+                build.sub_commands.append(step)
+            else:
+                distribution.cmdclass["build"] = type("build", (base,), {"sub_commands": [*base.sub_commands, step]})
+
+
+def _is_needed(command: Command) -> bool:
+    if command.distribution not in _concerned:
+        return False
+    command.distribution.cmdclass[BuildCuda.command_name] = BuildCuda  # that table replaces all that was there
+    return True
 
 
 @contextmanager
@@ -58,33 +79,55 @@ class BuildCuda(Command):
     def initialize_options(self) -> None:
         self.editable_mode = False
         self.build_lib: str | None = None
+        self.build_base: str | None = None
 
     def finalize_options(self) -> None:
         self.set_undefined_options("build_py", ("build_lib", "build_lib"))
+        self.set_undefined_options("build", ("build_base", "build_base"))
 
     def run(self) -> None:
         if not self.editable_mode:
             with _errors_in_words():
-                self._build(Path.cwd(), Path(str(self.build_lib)))
+                outputs = {} if self._is_left_to_cmake() else self._build(Path.cwd())
+                self._replace_outputs(outputs)
 
-    def _build(self, root: Path, folder: Path) -> None:
+    def _is_left_to_cmake(self) -> bool:
+        """Return whether CMake compiles all of the project's kernels, and reads the table for itself.
+
+        As with scikit-build-core's plugin: there is no `.cu` file in any package, nor a table for one elsewhere.
+        """
+        return (
+            Path("CMakeLists.txt").is_file()
+            and not any(file.source.suffix == ".cu" for file in files_of(self.distribution))
+            and not read_config(Path.cwd(), os.environ).module
+        )
+
+    def _build(self, root: Path) -> dict[str, bytes]:
         config = read_config(root, os.environ)
         with ProgressReporter(log.info, log.warning) as reporter:
             outputs = build_files(root, config, files_of(self.distribution), reporter)
-        # An earlier build, in the same folder, may have left images of kernels that are gone.
-        for manifest in folder.rglob("*" + MANIFEST_SUFFIX):
-            manifest.unlink()
-            manifest.with_suffix("").unlink(missing_ok=True)
         if config.exclude_sources:
-            for path in folder.rglob("*"):
+            for path in Path(str(self.build_lib)).rglob("*"):
                 if path.suffix in DEVICE_SOURCES:
                     path.unlink()
-        write(outputs, folder)
+        return outputs
+
+    def _replace_outputs(self, outputs: Mapping[str, bytes]) -> None:
+        """Write files, and take away those of an earlier build: it may have left images of kernels that are gone."""
+        record = Path(str(self.build_base), RECORD)
+        if record.is_file():
+            for path in record.read_text(encoding="utf-8").splitlines():
+                Path(path).unlink(missing_ok=True)
+        paths = [str(Path(str(self.build_lib), name)) for name in outputs]
+        write({record.name: "\n".join(paths).encode()}, record.parent)
+        write(outputs, Path(str(self.build_lib)))
 
     def get_source_files(self) -> list[str]:
         """Return the CUDA sources and headers, relative to the project, so that the sdist has them."""
         root = Path.cwd()
         files = files_of(self.distribution)
+        if self._is_left_to_cmake():
+            return []
         device = (file.source for file in files if file.source.suffix in DEVICE_SOURCES)
         with _errors_in_words():
             named = sdist_files(read_config(root, os.environ), root, files, log.warning)
@@ -92,7 +135,7 @@ class BuildCuda(Command):
 
     def get_outputs(self) -> list[str]:
         """Return the files that `run` writes."""
-        if self.editable_mode:
+        if self.editable_mode or self._is_left_to_cmake():
             return []
         root = Path.cwd()
         with _errors_in_words():

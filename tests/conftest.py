@@ -27,19 +27,31 @@ settings.load_profile("tests")
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 GOOD = ["saxpy", "matmul_templates", "reduce_cub", "half_precision", "stencil", "cooperative"]
+BACKENDS = {
+    "hatchling": "hatchling.build",
+    "setuptools": "setuptools.build_meta",
+    "scikit-build-core": "scikit_build_core.build",
+}
+SCIKIT_BUILD = """\
+[tool.scikit-build]
+wheel.platlib = false
+wheel.exclude = ["**.cu", "**.cuh"]
+"""
+LISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project(demo LANGUAGES NONE)
+find_package(CudaWheel REQUIRED)
+{call}
+"""
 KERNEL = "__global__ void fill(int* x, int n)\n{\n    if (threadIdx.x < n)\n        x[threadIdx.x] = 1;\n}\n"
 
 
 def pyproject_head(backend: str, extra: str = "cu12") -> str:
-    """Return the beginning of a pyproject.toml: the project `demo` with the back end "hatchling", "setuptools" or
-    "scikit-build-core"."""
-    module = {"hatchling": "hatchling.build", "setuptools": "setuptools.build_meta"}.get(
-        backend, "scikit_build_core.build"
-    )
+    """Return the beginning of a pyproject.toml: the project `demo` with one of BACKENDS."""
     return f"""\
 [build-system]
 requires = ["{backend}", "cuda-wheel[{extra}]"]
-build-backend = "{module}"
+build-backend = "{BACKENDS[backend]}"
 [project]
 name = "demo"
 version = "1"
@@ -74,12 +86,43 @@ def toolchain(workers: Workers, extra: str) -> Toolchain:
     return workers.submit(find_toolchain, None).result()
 
 
-def copy_fixture(name: str, destination: Path, extra: str) -> Path:
-    """Copy a fixture to `destination`, for the toolchain `extra`."""
+def copy_fixture(name: str, destination: Path, extra: str, backend: str = "hatchling") -> Path:
+    """Copy a fixture to `destination`, for the toolchain `extra`, with the same settings for one of BACKENDS."""
     shutil.copytree(FIXTURES / name, destination, ignore=shutil.ignore_patterns("__pycache__", "dist"))
     pyproject = destination / "pyproject.toml"
-    pyproject.write_text(pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]"))
+    text = pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]")
+    if backend != "hatchling":
+        text = text.replace('"hatchling"', f'"{backend}"').replace(BACKENDS["hatchling"], BACKENDS[backend])
+        head, _, settings = text.partition("[tool.hatch.build.targets.wheel]")
+        settings = "[tool.cuda-wheel]\n" + settings.partition("hooks.cuda]")[2].replace("[tool.cuda-wheel]\n", "")
+        if backend == "scikit-build-core":
+            settings, _, module = settings.partition("[[tool.cuda-wheel.module]]")
+            _write_lists(destination, module)
+            head += SCIKIT_BUILD
+        text = head + settings
+    pyproject.write_text(text)
     return destination
+
+
+def _write_lists(project: Path, module: str) -> None:
+    """Write the CMakeLists.txt of a fixture that has one kernel, which the table `module` is about."""
+    (source,) = (path.relative_to(project) for path in project.glob("src/**/*.cu"))
+    instantiate = re.search(r"instantiate = \[(.*)\]", module)
+    more = "INSTANTIATE " + instantiate[1].replace('", "', '" "') if instantiate else ""
+    destination = source.parent.relative_to("src").as_posix()
+    call = f"TARGET {source.stem} SOURCES {source.as_posix()} DESTINATION {destination} {more}"
+    (project / "CMakeLists.txt").write_text(LISTS.format(call=f"cuda_wheel_add_module({call})"))
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    """Return the files of a wheel, by name."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def images(wheel: Path) -> dict[str, bytes]:
+    """Return the fatbins and manifests of a wheel, by name."""
+    return {name: content for name, content in contents(wheel).items() if name.endswith((".fatbin", ".fatbin.json"))}
 
 
 def run(*command: object, cwd: Path | None = None, **environ: str) -> subprocess.CompletedProcess[str]:

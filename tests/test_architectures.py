@@ -74,7 +74,18 @@ def test_the_installed_compiler_compiles_for_all_that_it_names(workers, toolchai
 
     for target in settle(["all"], toolchain.supported, lambda: (), "here", toolchain.name):
         job = Job(
-            ".", "k.cu", b"__global__ void k() {}", target.arch, target.real, not target.real, (), (), (), False, "auto"
+            toolchain.libraries[0],
+            ".",
+            "k.cu",
+            b"__global__ void k() {}",
+            target.arch,
+            target.real,
+            not target.real,
+            (),
+            (),
+            (),
+            False,
+            "auto",
         )
         compiled = workers.submit(compile_job, job).result()
         assert compiled.cubin if target.real else compiled.ptx, target

@@ -385,7 +385,18 @@ def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, 
     from cuda_wheel.build.compiler import Job, compile_job
 
     job = Job(
-        ".", "pkg/k.cu", b"__global__ void k()\n{\n    int x = y;\n}\n", "80", True, True, (), (), (), False, "auto"
+        toolchain.libraries[0],
+        ".",
+        "pkg/k.cu",
+        b"__global__ void k()\n{\n    int x = y;\n}\n",
+        "80",
+        True,
+        True,
+        (),
+        (),
+        (),
+        False,
+        "auto",
     )
     with pytest.raises(CompileError) as caught:
         workers.submit(compile_job, job).result()

@@ -12,22 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import copy_fixture, pip_wheel, pyproject_head, run
+from tests.conftest import LISTS, SCIKIT_BUILD, pip_wheel, pyproject_head, run
 
 SOURCE = '#include "answer.h"\nextern "C" __global__ void k(int* x) { *x = ANSWER; }\n'
 CALL = "cuda_wheel_add_module(TARGET k SOURCES demo/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include {more})"
-LISTS = """\
-cmake_minimum_required(VERSION 3.20)
-project(demo LANGUAGES NONE)
-find_package(CudaWheel REQUIRED)
-{call}
-"""
 PYPROJECT = (
     pyproject_head("scikit-build-core")
+    + SCIKIT_BUILD
     + """\
-[tool.scikit-build]
-wheel.platlib = false
-wheel.exclude = ["**.cu"]
 [tool.cuda-wheel]
 architectures = "80"
 """
@@ -75,29 +67,6 @@ def built(root: Path) -> dict:
 
 def targets(root: Path) -> list[str]:
     return [image["target"] for image in built(root)["images"]]
-
-
-@pytest.mark.parametrize("fixture", ["stencil", "matmul_templates"])
-def test_the_images_are_those_of_hatchling(fixture: str, fixture_wheel, tmp_path: Path, extra: str) -> None:
-    project = copy_fixture(fixture, tmp_path / "project", extra)
-    package = next((project / "src").iterdir()).name
-    (source,) = (project / "src").rglob("*.cu")
-    table = (project / "pyproject.toml").read_text().partition("hooks.cuda]")[2].partition("[[")[0]
-    (project / "pyproject.toml").write_text(
-        PYPROJECT.partition("[tool.cuda-wheel]")[0].replace('"demo"', f'"{package}"') + (table or "[tool.cuda-wheel]\n")
-    )
-    instantiate = 'INSTANTIATE "matmul<float, 16>" "matmul<double, 8>"' if fixture == "matmul_templates" else ""
-    place = f"{package}/kernels"
-    call = f"cuda_wheel_add_module(TARGET {source.stem} SOURCES src/{place}/{source.name} DESTINATION {place} {instantiate})"
-    (project / "CMakeLists.txt").write_text(LISTS.format(call=call))
-    result = pip_wheel(project, tmp_path / "dist")
-    assert result.returncode == 0, result.stdout
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    assert wheel.name.endswith("-py3-none-any.whl")
-    with zipfile.ZipFile(wheel) as ours, zipfile.ZipFile(fixture_wheel(fixture)) as theirs:
-        images = [name for name in theirs.namelist() if ".fatbin" in name]
-        for name in images:
-            assert ours.read(name) == theirs.read(name)
 
 
 @pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
@@ -151,6 +120,40 @@ def test_every_argument_reaches_the_compiler(make) -> None:
     assert result.returncode == 0, result.stdout
     assert [kernel["name"] for kernel in built(root)["kernels"]] == ["t<int, 3>"]
     assert "--use_fast_math" in built(root)["options"]
+
+
+def test_the_table_says_what_the_call_does_not(make) -> None:
+    own = '[[tool.cuda-wheel.module]]\nname = "demo.kernels.k"\ninstantiate = ["t<3>"]\ndefines = { A = 1, B = 2 }\n'
+    root = make("DEFINES B=3", pyproject=PYPROJECT + "std = 'c++20'\n" + own)
+    source = "#if __cplusplus < 202002L || !defined(B) || B != 3\n#error no\n#endif\n"
+    (root / "demo/kernels/k.cu").write_text(source + "template <int N> __global__ void t(int* x) { *x = N; }\n")
+    assert configure(root).returncode == 0
+    result = build(root)
+    assert result.returncode == 0, result.stdout
+    assert [kernel["name"] for kernel in built(root)["kernels"]] == ["t<3>"]
+
+
+def test_the_command_builds_what_cmake_names(make, cuda_wheel, tmp_path: Path) -> None:
+    result = cuda_wheel("build", make('DEFINES "TEXT=\\"a b\\""'), "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    assert "demo.kernels.k: 1 kernel, cubin sm_80, ptx compute_80" in result.stdout
+    assert sorted(path.name for path in (tmp_path / "out/demo/kernels").iterdir()) == ["k.fatbin", "k.fatbin.json"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("", "a project has no CUDA module: its CMakeLists.txt calls cuda_wheel_add_module nowhere"),
+        ("wrong()", "CMake cannot configure a project"),
+    ],
+)
+def test_the_command_says_why_it_cannot_tell_the_modules(
+    call: str, message: str, make, cuda_wheel, tmp_path: Path
+) -> None:
+    result = cuda_wheel("build", make(call=call), "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert message in result.stdout
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,16 @@
-"""hatchling, by the front ends that people use: what is in the wheel, what is not, and how failures look."""
+"""hatchling: what is in the wheel, what is not, and how failures look in the front ends that people use."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel import __version__, loader
-from tests.conftest import KERNEL, copy_fixture, pip_wheel, run
-
-
-def contents(wheel: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(wheel) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+from tests.conftest import KERNEL, contents, copy_fixture, pip_wheel, run
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -136,45 +130,6 @@ except DriverError as error:
 """
     result = run(sys.executable, "-c", program, cwd=site, CUDA_VISIBLE_DEVICES="")
     assert result.stdout.startswith("DriverError: "), result.stdout
-
-
-# --- the front ends, each with an isolated environment of its own --------------------------------------
-
-
-@pytest.fixture(scope="module")
-def wheels(
-    tmp_path_factory: pytest.TempPathFactory, extra: str, find_links: dict[str, str], bare_python: Path
-) -> dict[str, Path]:
-    """Return the wheel of one fixture by each front end, each in another folder.
-
-    They start from an environment without a compiler: what an isolated build lacks must not be found there.
-    """
-    wheels = {}
-    for name, command in {
-        "pip": [bare_python, "-m", "pip", "wheel", "--no-deps", "-w", "dist", "."],
-        "build": [bare_python, "-m", "build"],  # the wheel from the sdist
-        "uv": [bare_python, "-m", "uv", "build"],  # likewise
-    }.items():
-        project = copy_fixture("stencil", tmp_path_factory.mktemp(name) / f"{name} project", extra)
-        result = run(*command, cwd=project, **find_links)
-        assert result.returncode == 0, result.stdout
-        (wheels[name],) = (project / "dist").glob("*.whl")
-    return wheels
-
-
-@pytest.mark.parametrize("front_end", ["pip", "build", "uv"])
-def test_a_wheel_of_an_isolated_build_is_the_same_wheel(front_end: str, wheels: dict[str, Path], fixture_wheel) -> None:
-    expected = hashlib.sha256(fixture_wheel("stencil").read_bytes()).hexdigest()
-    assert hashlib.sha256(wheels[front_end].read_bytes()).hexdigest() == expected
-
-
-def test_the_sdist_holds_the_sources_and_the_headers(wheels: dict[str, Path]) -> None:
-    (sdist,) = wheels["build"].parent.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        names = archive.getnames()
-    assert "stencil_demo-1.0/src/stencil_demo/kernels/stencil.cu" in names
-    assert "stencil_demo-1.0/include/radius.h" in names
-    assert not [name for name in names if ".fatbin" in name]
 
 
 def test_an_sdist_needs_no_compiler(bare_python: Path, tmp_path: Path, extra: str) -> None:

@@ -14,7 +14,20 @@ CASES = sorted((Path(__file__).parent / "headers").glob("*.cu"))
 
 
 def compiled(text: bytes, workers: Workers, toolchain: Toolchain, include_dirs: tuple[str, ...], std: str = "c++17"):
-    job = Job(".", "k.cu", text, "80", True, True, (f"--std={std}",), include_dirs, (), False, "as-compiled")
+    job = Job(
+        toolchain.libraries[0],
+        ".",
+        "k.cu",
+        text,
+        "80",
+        True,
+        True,
+        (f"--std={std}",),
+        include_dirs,
+        (),
+        False,
+        "as-compiled",
+    )
     return workers.submit(compile_job, job).result()
 
 

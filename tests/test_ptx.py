@@ -123,46 +123,63 @@ NEEDS = {
 }
 
 
-def compiled(workers: Workers, text: str, arch: str, ptx_version: str = "auto") -> Compiled:
-    job = Job(".", "k.cu", text.encode(), arch, False, True, ("--std=c++17",), (), (), False, ptx_version)
+def compiled(workers: Workers, toolchain: Toolchain, text: str, arch: str, ptx_version: str = "auto") -> Compiled:
+    job = Job(
+        toolchain.libraries[0],
+        ".",
+        "k.cu",
+        text.encode(),
+        arch,
+        False,
+        True,
+        ("--std=c++17",),
+        (),
+        (),
+        False,
+        ptx_version,
+    )
     return workers.submit(compile_job, job).result()
 
 
 @pytest.mark.parametrize(
     ("arch", "expected"), [("75", (6, 3)), ("80", (7, 0)), ("90", (7, 8)), ("90a", (8, 0)), ("120", (8, 7))]
 )
-def test_plain_code_is_lowered_to_what_its_target_needs(workers: Workers, arch: str, expected: tuple[int, int]) -> None:
-    result = compiled(workers, PLAIN, arch)
+def test_plain_code_is_lowered_to_what_its_target_needs(
+    workers: Workers, arch: str, expected: tuple[int, int], toolchain: Toolchain
+) -> None:
+    result = compiled(workers, toolchain, PLAIN, arch)
     assert ptx.version(result.ptx.decode()) == expected
     assert result.ptx_version_compiled > expected
 
 
 @pytest.mark.parametrize("instruction", NEEDS)
-def test_an_instruction_keeps_the_version_that_it_needs(workers: Workers, instruction: str) -> None:
+def test_an_instruction_keeps_the_version_that_it_needs(
+    workers: Workers, instruction: str, toolchain: Toolchain
+) -> None:
     arch, text, needed = NEEDS[instruction]
-    assert ptx.version(compiled(workers, text, arch).ptx.decode()) == needed
+    assert ptx.version(compiled(workers, toolchain, text, arch).ptx.decode()) == needed
 
 
 def test_the_compilers_own_version_stays_where_asked_for(workers: Workers, toolchain: Toolchain) -> None:
-    result = compiled(workers, PLAIN, "80", "as-compiled")
+    result = compiled(workers, toolchain, PLAIN, "80", "as-compiled")
     assert ptx.version(result.ptx.decode()) == result.ptx_version_compiled
 
 
-def test_an_explicit_version_is_taken_where_it_is_proven(workers: Workers) -> None:
-    assert ptx.version(compiled(workers, PLAIN, "80", "8.0").ptx.decode()) == (8, 0)
+def test_an_explicit_version_is_taken_where_it_is_proven(workers: Workers, toolchain: Toolchain) -> None:
+    assert ptx.version(compiled(workers, toolchain, PLAIN, "80", "8.0").ptx.decode()) == (8, 0)
 
 
-def test_an_explicit_version_that_cannot_be_proven_quotes_the_assembler(workers: Workers) -> None:
+def test_an_explicit_version_that_cannot_be_proven_quotes_the_assembler(workers: Workers, toolchain: Toolchain) -> None:
     arch, text, _ = NEEDS["elect"]
     with pytest.raises(
         ConfigError, match=r"ptx-version 7\.8 does not suit k\.cu for compute_90.*requires PTX ISA \.version 8\.0"
     ):
-        compiled(workers, text, arch, "7.8")
+        compiled(workers, toolchain, text, arch, "7.8")
 
 
 @pytest.mark.parametrize("release", ["12.0", "12.2", "12.4", "12.8"])
 def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
-    workers: Workers, ptxas: Callable[[str, Path, str], str], tmp_path: Path, release: str
+    workers: Workers, ptxas: Callable[[str, Path, str], str], tmp_path: Path, release: str, toolchain: Toolchain
 ) -> None:
     reads = PTX_ISA_OF_CUDA[tuple(map(int, release.split(".")))]
     cases = {name: (arch, text) for name, (arch, text, _) in NEEDS.items()} | {
@@ -170,7 +187,7 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
         "plain 120": ("120", PLAIN),
     }
     for name, (arch, text) in cases.items():
-        content = compiled(workers, text, arch).ptx
+        content = compiled(workers, toolchain, text, arch).ptx
         path = tmp_path / "k.ptx"
         path.write_bytes(content)
         complaints = ptxas(release, path, arch)
@@ -180,8 +197,8 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
 # --- bundling -------------------------------------------------------------------------------------
 
 
-def test_every_image_lies_in_the_fatbin_as_it_is(workers: Workers) -> None:
-    images = tuple(("ptx", arch, compiled(workers, PLAIN, arch).ptx) for arch in ("80", "90a", "120"))
+def test_every_image_lies_in_the_fatbin_as_it_is(workers: Workers, toolchain: Toolchain) -> None:
+    images = tuple(("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx) for arch in ("80", "90a", "120"))
     bundled = workers.submit(bundle, Bundle("k", images, "none")).result()
     for (_, _, content), offset in zip(images, bundled.offsets, strict=True):
         assert bundled.fatbin[offset : offset + len(content)] == content

@@ -193,6 +193,19 @@ def test_the_ptx_isa_grows_with_the_release_and_is_never_guessed_upwards() -> No
 def test_the_table_knows_the_ptx_isa_of_the_installed_compiler(workers, toolchain) -> None:
     from cuda_wheel.build.compiler import Job, compile_job
 
-    job = Job(".", "k.cu", b"__global__ void k() {}", "90", False, True, (), (), (), False, "as-compiled")
+    job = Job(
+        toolchain.libraries[0],
+        ".",
+        "k.cu",
+        b"__global__ void k() {}",
+        "90",
+        False,
+        True,
+        (),
+        (),
+        (),
+        False,
+        "as-compiled",
+    )
     compiled = workers.submit(compile_job, job).result()
     assert compiled.ptx_version_compiled == PTX_ISA_OF_CUDA[parse_version(toolchain.nvrtc)]

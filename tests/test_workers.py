@@ -13,6 +13,7 @@ import pytest
 
 from cuda_wheel.build.compiler import Job, compile_job
 from cuda_wheel.build.errors import CompileError, ConfigError
+from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers, available_cores
 from tests.conftest import run
 
@@ -44,17 +45,30 @@ def test_a_call_that_wants_too_much_memory_is_ended() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_a_template_that_explodes_ends_in_words() -> None:
+def test_a_template_that_explodes_ends_in_words(toolchain: Toolchain) -> None:
     bomb = b"""
         template <int N, int M> struct T { static constexpr int v = T<N - 1, M>::v + T<N - 1, M + (1 << (N % 24))>::v; };
         template <int M> struct T<0, M> { static constexpr int v = M; };
         __global__ void k(int* x) { *x = T<24, 0>::v; }
         """
-    job = Job(".", "bomb.cu", bomb, "80", True, False, (), (), (), False, "auto")
+    job = Job(toolchain.libraries[0], ".", "bomb.cu", bomb, "80", True, False, (), (), (), False, "auto")
     with Workers(timeout=20, memory=2 << 30, count=1) as workers:
         with pytest.raises(CompileError):
             workers.submit(compile_job, job).result()
-        good = Job(".", "good.cu", b"__global__ void k() {}", "80", True, False, (), (), (), False, "auto")
+        good = Job(
+            toolchain.libraries[0],
+            ".",
+            "good.cu",
+            b"__global__ void k() {}",
+            "80",
+            True,
+            False,
+            (),
+            (),
+            (),
+            False,
+            "auto",
+        )
         assert workers.submit(compile_job, good).result().cubin
 
 
@@ -68,11 +82,11 @@ def _pid(_: None) -> int:
     return os.getpid()
 
 
-def test_images_do_not_depend_on_the_company_they_are_compiled_in() -> None:
+def test_images_do_not_depend_on_the_company_they_are_compiled_in(toolchain: Toolchain) -> None:
     """One module's options made a later one of the same process wrong in some NVRTC releases."""
     text = b"__global__ void k(float* x, int n) { for (int i = 0; i < n; ++i) x[i] = x[i] * 2 + 1; }"
-    plain = Job(".", "k.cu", text, "120", True, True, (), (), (), False, "auto")
-    debug = Job(".", "k.cu", text, "120", True, False, ("-G",), (), (), False, "auto")
+    plain = Job(toolchain.libraries[0], ".", "k.cu", text, "120", True, True, (), (), (), False, "auto")
+    debug = Job(toolchain.libraries[0], ".", "k.cu", text, "120", True, False, ("-G",), (), (), False, "auto")
     with Workers(timeout=60, memory=None, count=1) as workers:
         alone = workers.submit(compile_job, plain, plain.options).result()
     with Workers(timeout=60, memory=None, count=1) as workers:

@@ -6,15 +6,19 @@ from dataclasses import dataclass
 
 from cuda_wheel.build.errors import ToolchainError
 
-__all__ = ["Bundle", "Bundled", "bundle"]
+__all__ = ["Bundle", "Bundled", "Content", "bundle"]
+
+
+Content = tuple[str, str, bytes]
+"""An image's kind, architecture and bytes."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Images to pack into one fatbin: (kind, architecture, content)."""
+    """Images to pack into one fatbin."""
 
     name: str
-    images: tuple[tuple[str, str, bytes], ...]
+    images: tuple[Content, ...]
     compress: str
 
 

@@ -8,23 +8,28 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
-from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.build.errors import CompileError, ConfigError
+from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.loader import ImageError, Version
 
-__all__ = ["Compiled", "Job", "assemble", "compile_job", "load_compiler", "nvrtc_output", "nvrtc_value"]
+if TYPE_CHECKING:
+    from cuda_wheel.build.nvrtc import Answer, Request
+
+__all__ = ["Compiled", "Job", "assemble", "compile_job", "nvrtc_request", "read_answer"]
 
 
 @dataclass(frozen=True)
 class Job:
     """One translation unit for one architecture: gives a cubin, PTX or both from one pass of the front end."""
 
+    library: str
+    """Path of NVRTC. Where that lies decides nothing."""
     root: str
     """Folder that relative include paths start from: the project's. No image depends on it."""
     source: str
@@ -60,51 +65,11 @@ class Compiled:
 # --- compiling ------------------------------------------------------------------------------------
 
 
-def load_compiler(_: None) -> None:
-    """Load what every module needs, NVRTC and nvFatbin, into this process, so that the first job need not."""
-    from cuda.bindings import nvfatbin, nvrtc
-
-    nvrtc.nvrtcVersion()
-    nvfatbin.version()
-
-
 def compile_job(job: Job) -> Compiled:
     """Return the images of one job; raises CompileError with the compiler's log, or ConfigError for its options."""
-    from cuda.bindings import nvrtc
-
-    os.chdir(job.root)
-    # A real target gives PTX as well, byte for byte what the virtual one would give. With line information the cubin
-    # is made from that PTX instead, because NVRTC would write absolute paths into it.
-    direct = job.cubin and not job.lineinfo
-    options = [f"--gpu-architecture={'sm' if direct else 'compute'}_{job.arch}", *job.options]
-    options += [f"--include-path={folder}" for folder in job.include_dirs]
-    # What has no linkage gets a symbol of its own, which would hold the number of this process.
-    options += [f"--frandom-seed={job.source}"]
-    options += ["--ptxas-options=-v"] if direct else []
-    options += ["-lineinfo"] if job.lineinfo else []
-    program = nvrtc_value(nvrtc.nvrtcCreateProgram(job.text, job.source.encode(), 0, [], []))
-    try:
-        for expression in job.instantiate:
-            nvrtc_value(nvrtc.nvrtcAddNameExpression(program, expression.encode()))
-        result, headers = _compile(nvrtc, program, options)
-        log = nvrtc_output(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode(errors="replace")
-        if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
-            reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
-            raise ConfigError(f"{job.source}: NVRTC refuses an option (of std, defines or options): {reason}.")
-        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            message = _without_noise(log, job.include_dirs) or result.name
-            if "__nv_name_map" in message:  # where NVRTC puts name expressions
-                message = f"one of {', '.join(job.instantiate)} (instantiate) is no kernel of this file:\n{message}"
-            raise CompileError(message)
-        names = {
-            expression: nvrtc_value(nvrtc.nvrtcGetLoweredName(program, expression.encode())).decode()
-            for expression in job.instantiate
-        }
-        text = nvrtc_output(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).decode()
-        cubin = nvrtc_output(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program) if direct else None
-    finally:
-        nvrtc.nvrtcDestroyProgram(program)
-    figures = log
+    compiled = read_answer(job, compile_text(nvrtc_request(job)))
+    cubin, resources = compiled.cubin, compiled.resources
+    text = (compiled.ptx or b"").decode()
     if job.lineinfo:
         roots = {folder: "cuda/" for folder in job.include_dirs if os.path.isabs(folder)}
         text = ptx.relocate_files(text, roots | {os.getcwd(): "", os.environ.get("PWD", job.root): ""})
@@ -112,18 +77,60 @@ def compile_job(job: Job) -> Compiled:
             # The assembler would look for the files and note when they were last changed.
             with tempfile.TemporaryDirectory() as nowhere:
                 os.chdir(nowhere)
-                cubin, figures = assemble(text, job.arch, ("-lineinfo", "-Xptxas=-v", *_for_assembler(job.options)))
+                options = ("-lineinfo", "-Xptxas=-v", *_for_assembler(job.options))
+                cubin, figures = assemble(text, job.arch, options)
+                resources = _resources(figures)
                 os.chdir(job.root)
     text = ptx.normalise(text)
     lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
+    return replace(compiled, cubin=cubin, ptx=None if lowered is None else lowered.encode(), resources=resources)
+
+
+def _is_direct(job: Job) -> bool:
+    # A real target gives PTX as well, byte for byte what the virtual one would give. With line information the cubin
+    # is made from that PTX instead, because NVRTC would write absolute paths into it.
+    return job.cubin and not job.lineinfo
+
+
+def nvrtc_request(job: Job) -> Request:
+    """Return the compilation that a job begins with."""
+    direct = _is_direct(job)
+    options = [f"--gpu-architecture={'sm' if direct else 'compute'}_{job.arch}", *job.options]
+    options += [f"--include-path={folder}" for folder in job.include_dirs]
+    # What has no linkage gets a symbol of its own, which would hold the number of this process.
+    options += [f"--frandom-seed={job.source}"]
+    options += ["--ptxas-options=-v"] if direct else []
+    options += ["-lineinfo"] if job.lineinfo else []
+    return {
+        "library": job.library,
+        "folder": job.root,
+        "text": job.text,
+        "name": job.source,
+        "options": options,
+        "expressions": list(job.instantiate),
+    }
+
+
+def read_answer(job: Job, answer: Answer) -> Compiled:
+    """Return what a compilation gave, with its PTX as it was compiled; raises CompileError or ConfigError."""
+    log = answer["log"]
+    if answer["error"] == INVALID_OPTION:
+        reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
+        raise ConfigError(f"{job.source}: NVRTC refuses an option (of std, defines or options): {reason}.")
+    if answer["error"]:
+        message = _without_noise(log, job.include_dirs) or answer["error"]
+        if "__nv_name_map" in message:  # where NVRTC puts name expressions
+            message = f"one of {', '.join(job.instantiate)} (instantiate) is no kernel of this file:\n{message}"
+        raise CompileError(message)
+    text = answer["ptx"].decode()
     return Compiled(
-        cubin=cubin,
-        ptx=None if lowered is None else lowered.encode(),
+        cubin=answer["cubin"] if _is_direct(job) else None,
+        ptx=answer["ptx"],
         ptx_version_compiled=ptx.version(text),
-        kernels=ptx.kernels(text),
-        resources=_resources(figures),
-        names=names,
-        headers=headers,
+        kernels=ptx.kernels(ptx.normalise(text)),
+        resources=_resources(log),
+        names=dict(zip(job.instantiate, answer["symbols"], strict=True)),
+        headers=None if answer["headers"] is None else tuple(answer["headers"]),
         log=_without_noise(log, job.include_dirs),
     )
 
@@ -138,40 +145,6 @@ def _for_assembler(options: Sequence[str]) -> list[str]:
         if name in words:  # "--name=value", or the value as the next option
             chosen.append(f"{words[name]}={value if equals else following}")
     return chosen
-
-
-LIST_HEADERS = ("-Xcudafe", "-H")
-"""An option of NVRTC's front end that no manual names: it prints the tree of includes on standard error."""
-
-
-def _compile(nvrtc: Any, program: Any, options: Sequence[str]) -> tuple[Any, tuple[str, ...] | None]:
-    """Return the compiler's result and the headers that it read; None where it does not know how to list them."""
-    with _standard_error() as printed:
-        result = _result(nvrtc, program, [*options, *LIST_HEADERS])
-    if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:  # that one, or one of the project's
-        return _result(nvrtc, program, options), None
-    paths = {line.strip() for line in printed.decode(errors="surrogateescape").splitlines()}
-    return result, tuple(sorted(os.path.abspath(path) for path in paths if os.path.isfile(path)))
-
-
-def _result(nvrtc: Any, program: Any, options: Sequence[str]) -> Any:
-    return nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])[0]
-
-
-@contextmanager
-def _standard_error() -> Iterator[bytearray]:
-    """Catch what is written to this process's standard error, below Python; it is there once the block has ended."""
-    printed = bytearray()
-    with tempfile.TemporaryFile() as file:
-        before = os.dup(2)
-        os.dup2(file.fileno(), 2)
-        try:
-            yield printed
-        finally:
-            os.dup2(before, 2)
-            os.close(before)
-            file.seek(0)
-            printed += file.read()
 
 
 def _machine_code(text: str, arch: str) -> bytes:
@@ -234,18 +207,3 @@ def _without_noise(log: str, include_dirs: Sequence[str]) -> str:
         if not quiet and not line.startswith(_NOISE):
             kept.append(line)
     return "\n".join(kept).strip("\n")
-
-
-# --- small things ---------------------------------------------------------------------------------
-
-
-def nvrtc_value(result: tuple[Any, ...]) -> Any:
-    if int(result[0]) != 0:
-        raise ToolchainError(f"NVRTC answered {result[0].name}")
-    return result[1] if len(result) == 2 else result[1:]
-
-
-def nvrtc_output(size: Any, get: Any, program: Any) -> bytes:
-    buffer = bytearray(nvrtc_value(size(program)))  # never bytes: Python shares short ones, and NVRTC writes into them
-    nvrtc_value(get(program, buffer))
-    return bytes(buffer)

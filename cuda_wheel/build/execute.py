@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol
 
 from cuda_wheel.build import ptx
-from cuda_wheel.build.bundling import Bundle, Bundled, bundle
+from cuda_wheel.build.bundling import Bundle, Bundled, Content, bundle
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.names import cpp_name
@@ -20,7 +20,7 @@ from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Image, KernelInfo, Manifest
 
-__all__ = ["BuiltModule", "Reporter", "Silent", "execute"]
+__all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure"]
 
 
 class Reporter(Protocol):
@@ -77,7 +77,7 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModu
         try:
             result = compiled[name, job.arch] = future.result()
         except CompileError as error:
-            failures[name] = f"{job.source} does not compile for {_form(job)} with {plan.toolchain.name}:\n{error}"
+            failures[name] = failure(job, plan.toolchain, error)
             for other, (its, _) in futures.items():
                 if its is module:
                     other.cancel()
@@ -86,6 +86,11 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModu
     if failures:
         raise CompileError("\n\n".join(failures[name] for name in sorted(failures)))
     return _bundle_all(plan, compiled, workers, reporter)
+
+
+def failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
+    """Return what to tell of a job that failed."""
+    return f"{job.source} does not compile for {_form(job)} with {toolchain.name}:\n{error}"
 
 
 _CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
@@ -118,11 +123,6 @@ def _bundle_all(
     requests = []
     for module in plan.modules:
         parts = {job.arch: compiled[module.module.name, job.arch] for job in module.jobs}
-        if not any(part.kernels for part in parts.values()):
-            raise CompileError(
-                f"{module.module.source} holds no kernel: it compiles to an empty image. A template is compiled only "
-                "where it is named in the module's instantiate; a file of helpers can be left out by sources."
-            )
         contents = tuple(
             (
                 "cubin" if target.real else "ptx",
@@ -135,15 +135,28 @@ def _bundle_all(
         requests.append((module, parts, request, workers.submit(bundle, request)))
     built = []
     for module, parts, request, future in requests:
-        done = _built(module, parts, request, future.result(), plan.toolchain)
+        done = describe(module, parts, request.images, future.result(), plan.toolchain)
         reporter.built(done)
         built.append(done)
     return tuple(built)
 
 
-def _built(
-    module: ModulePlan, parts: dict[str, Compiled], request: Bundle, bundled: Bundled, toolchain: Toolchain
+def describe(
+    module: ModulePlan,
+    parts: Mapping[str, Compiled],
+    contents: Sequence[Content],
+    bundled: Bundled,
+    toolchain: Toolchain,
 ) -> BuiltModule:
+    """Return a module of its jobs' results by architecture, its images' contents and the fatbin that holds them.
+
+    Raises CompileError where there is no kernel in it, ConfigError where a kernel has two names.
+    """
+    if not any(part.kernels for part in parts.values()):
+        raise CompileError(
+            f"{module.module.source} holds no kernel: it compiles to an empty image. A template is compiled only "
+            "where it is named in the module's instantiate; a file of helpers can be left out by sources."
+        )
     images = tuple(
         Image(
             kind="cubin" if target.real else "ptx",
@@ -155,7 +168,7 @@ def _built(
             sha256=sha256(content).hexdigest(),
             resources=parts[target.arch].resources if target.real else {},
         )
-        for target, (_, _, content), offset in zip(module.targets, request.images, bundled.offsets, strict=True)
+        for target, (_, _, content), offset in zip(module.targets, contents, bundled.offsets, strict=True)
     )
     source = module.module
     manifest = Manifest(

@@ -44,6 +44,7 @@ def wheel_layout(root: Path) -> Layout:
     from importlib.metadata import entry_points  # 20 ms, which compiling on load need not pay
 
     backend = read_pyproject(root).get("build-system", {}).get("build-backend", "setuptools.build_meta")
+    backend = backend.partition(":")[0]  # setuptools.build_meta:__legacy__
     found = list(entry_points(group=GROUP))
     for entry in found:
         if entry.name == backend:

@@ -70,10 +70,14 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
 def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Config, SourceModule]:
     """Return the settings and the module of one table that names its own sources, as CMake's function makes it.
 
-    What it does not say, `[tool.cuda-wheel]` of the project in `root` does, if there is one. Raises ConfigError.
+    What it does not say, the table of that name and `[tool.cuda-wheel]` of the project in `root` do, if there are any.
+    Raises ConfigError.
     """
     project = read_pyproject(root) if (root / "pyproject.toml").is_file() else {}
-    config = Config.from_table(project.get("tool", {}).get("cuda-wheel", {}) | {"module": [table]}, environ)
+    shared = project.get("tool", {}).get("cuda-wheel", {})
+    Config.from_table(shared)  # now the project's own words, where somebody can correct them
+    own: Mapping[str, Any] = next((m for m in shared.get("module", ()) if m["name"] == table["name"]), {})
+    config = Config.from_table({**shared, "module": [{**own, **table}]}, environ)
     return config, source_module(root, config.module[0])
 
 

@@ -70,7 +70,7 @@ def compile_on_load(
 def _start(cache: Cache, environment: str, workers: Workers) -> Callable[[], Toolchain]:
     """Start a worker and return a function that gives the toolchain: the one found by an earlier process, if it looks
     the same, for a search costs more than a small kernel's compilation."""
-    from cuda_wheel.build.compiler import load_compiler
+    from cuda_wheel.build.nvrtc import load
     from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 
     key = _key("toolchain", environment)
@@ -80,7 +80,7 @@ def _start(cache: Cache, environment: str, workers: Workers) -> Callable[[], Too
         fields: Any = (tuple(value) if isinstance(value, list) else value for value in record["found"])
         toolchain = Toolchain(*fields)
         if record["looks"] == _looks(toolchain.libraries, None):
-            workers.submit(load_compiler, None)
+            workers.submit(load, toolchain.libraries[0])
             return lambda: toolchain
     future = workers.submit(find_toolchain, None)
 

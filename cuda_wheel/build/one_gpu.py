@@ -6,13 +6,17 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from cuda_wheel.build.bundling import Bundled
+from cuda_wheel.build.compiler import Job, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
-from cuda_wheel.build.execute import BuiltModule, Silent, execute
+from cuda_wheel.build.errors import CompileError, ConfigError
+from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure
 from cuda_wheel.build.modules import SourceModule
-from cuda_wheel.build.plan import Plan, make_plan
+from cuda_wheel.build.nvrtc import compile_text
+from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Image, Target, Version, unsupported
+from cuda_wheel.loader import Image, Target, Version, dotted, unsupported
 
 __all__ = ["compile_for_gpu"]
 
@@ -25,11 +29,26 @@ def compile_for_gpu(
     None for these where the compiler cannot tell. Raises ConfigError or CompileError.
     """
     plan = _plan(config, module, root, toolchain, capability)
-    (built,) = execute(plan, workers, Silent())
+    job = plan.modules[0].jobs[0]
+    if job.cubin and not job.ptx and not job.lineinfo:
+        built = _compile_cubin(plan.modules[0], job, toolchain, workers)
+    else:
+        (built,) = execute(plan, workers, Silent())
     if built.headers is None:
         return built, None
-    folders = [os.path.join(root, folder) for folder in plan.modules[0].jobs[0].include_dirs]
+    folders = [os.path.join(root, folder) for folder in job.include_dirs]
     return built, [*built.headers, *_passed_over(built.headers, folders), *toolchain.libraries]
+
+
+def _compile_cubin(module: ModulePlan, job: Job, toolchain: Toolchain, workers: Workers) -> BuiltModule:
+    """Return the module of one cubin. It needs no fatbin around it, and of the compilers no other than NVRTC."""
+    answer = workers.submit(compile_text, nvrtc_request(job)).result()
+    try:
+        part = read_answer(job, answer)
+    except CompileError as error:
+        raise CompileError(failure(job, toolchain, error)) from None
+    cubin = part.cubin or b""
+    return describe(module, {job.arch: part}, [("cubin", job.arch, cubin)], Bundled(cubin, (0,)), toolchain)
 
 
 def _passed_over(headers: tuple[str, ...], folders: list[str]) -> list[str]:
@@ -53,8 +72,13 @@ def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain
     elif own.major * 10 + own.minor in toolchain.supported:
         chosen = str(own)
     else:
-        number = max(n for n in toolchain.supported if (n // 10, n % 10) <= capability)
-        chosen = f"{number}"
+        older = [number for number in toolchain.supported if (number // 10, number % 10) <= capability]
+        if not older:
+            raise ConfigError(
+                f"{toolchain.name} cannot compile for this machine's GPU, of compute capability {dotted(capability)}: "
+                "install the older toolchain, cuda-wheel[cu12]."
+            )
+        chosen = str(max(older))
     settings = replace(module.settings, architectures=Architectures((chosen,), f"the GPU of this machine ({chosen})"))
     return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability])
 

@@ -67,6 +67,7 @@ def _module_plan(
     own = dict.fromkeys([str(PurePosixPath(module.source).parent), *settings.include_dirs])
     jobs = tuple(
         Job(
+            library=toolchain.libraries[0],
             root=str(root),
             source=module.source,
             text=module.text,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from cuda_wheel.build import ptx
-from cuda_wheel.build.compiler import nvrtc_output, nvrtc_value
+from cuda_wheel.build import nvrtc, ptx
 from cuda_wheel.build.errors import ToolchainError
 from cuda_wheel.loader import Version, dotted, parse_version
 
@@ -37,7 +36,7 @@ class Toolchain:
     include_dirs: tuple[str, ...]
     """Absolute folders of the toolkit's and CCCL's headers, in search order."""
     libraries: tuple[str, ...]
-    """Absolute paths of the compilers themselves."""
+    """Absolute paths of NVRTC, nvJitLink and nvFatbin."""
 
     @property
     def name(self) -> str:
@@ -48,19 +47,20 @@ def find_toolchain(_: None = None) -> Toolchain:
     """Return the compilers and headers of this environment; raises ToolchainError where one is missing."""
     try:
         import cuda.bindings
-        from cuda.bindings import nvfatbin, nvjitlink, nvrtc
+        from cuda.bindings import nvfatbin, nvjitlink
         from cuda.pathfinder import load_nvidia_dynamic_lib, locate_nvidia_header_directory
     except ImportError as error:
         raise ToolchainError(f"no CUDA toolchain is installed in this environment ({error}). {INSTALL_HINT}") from error
     try:
-        release = nvrtc_value(nvrtc.nvrtcVersion())
-        supported = nvrtc_value(nvrtc.nvrtcGetSupportedArchs())
+        compiler = load_nvidia_dynamic_lib("nvrtc")
         linker, fatbin = nvjitlink.version(), nvfatbin.version()
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[0].partition(":")[0]
         raise ToolchainError(
             f"no CUDA toolchain is installed in this environment ({reason}). {INSTALL_HINT}"
         ) from error
+    library = str(compiler.abs_path)
+    release = nvrtc.version(library)
     if linker < release or linker[0] != release[0] or fatbin[0] != release[0]:
         raise ToolchainError(
             f"NVRTC {dotted(release)}, nvJitLink {dotted(linker)} and nvFatbin {dotted(fatbin)} do not fit "
@@ -72,7 +72,6 @@ def find_toolchain(_: None = None) -> Toolchain:
             f"cuda-bindings is {cuda.bindings.__version__}, but the NVRTC that it finds is {dotted(release)}: this "
             "environment holds two toolchains. Ask for one cuda-wheel extra only."
         )
-    compiler = load_nvidia_dynamic_lib("nvrtc")
     include_dirs: list[str] = []
     for name, header in HEADERS.items():
         if any(Path(folder, header).is_file() for folder in include_dirs):
@@ -87,9 +86,22 @@ def find_toolchain(_: None = None) -> Toolchain:
             )
         include_dirs.append(located.abs_path)
     _check_header_release(include_dirs, release)
-    exact = ptx.compiler_release(_compile_ptx(nvrtc, f"compute_{supported[-1]}")) or dotted(release)
-    libraries = tuple(str(load_nvidia_dynamic_lib(name).abs_path) for name in ("nvrtc", "nvJitLink", "nvfatbin"))
-    return Toolchain(exact, dotted(linker), dotted(fatbin), tuple(supported), tuple(include_dirs), libraries)
+    supported = tuple(nvrtc.supported(library))
+    libraries = (library, *(str(load_nvidia_dynamic_lib(name).abs_path) for name in ("nvJitLink", "nvfatbin")))
+    exact = _exact_release(library, supported[-1]) or dotted(release)
+    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, tuple(include_dirs), libraries)
+
+
+def _exact_release(library: str, arch: int) -> str | None:
+    nothing: nvrtc.Request = {
+        "library": library,
+        "folder": os.getcwd(),
+        "text": b"",
+        "name": "version.cu",
+        "options": [f"--gpu-architecture=compute_{arch}"],
+        "expressions": [],
+    }
+    return ptx.compiler_release(nvrtc.compile_text(nothing)["ptx"].decode())
 
 
 def _check_header_release(include_dirs: Sequence[str], release: Version) -> None:
@@ -103,9 +115,3 @@ def _check_header_release(include_dirs: Sequence[str], release: Version) -> None
                     f"NVRTC is {dotted(release)}, but the headers found first ({header}) are CUDA {dotted(found)}'s. "
                     f"{INSTALL_HINT}"
                 )
-
-
-def _compile_ptx(nvrtc: Any, arch: str) -> str:
-    program = nvrtc_value(nvrtc.nvrtcCreateProgram(b"", b"version.cu", 0, [], []))
-    nvrtc_value(nvrtc.nvrtcCompileProgram(program, 1, [f"--gpu-architecture={arch}".encode()]))
-    return nvrtc_output(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).decode()

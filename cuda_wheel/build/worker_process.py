@@ -9,10 +9,11 @@ import signal
 import site
 import sys
 import threading
-from collections.abc import Callable
-from typing import IO, Any
 
-from cuda_wheel.build.errors import CompileError, ToolchainError
+TYPE_CHECKING = False  # what a worker does not import makes it ready sooner
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO, Any
 
 __all__ = ["GREETING", "serve"]
 
@@ -38,6 +39,8 @@ def serve(memory: int | None) -> None:
         try:
             answer = True, function(argument)
         except MemoryError:
+            from cuda_wheel.build.errors import CompileError
+
             answer = False, CompileError(f"the compiler needed more than memory-limit ({memory} bytes)")
         except Exception as error:
             answer = False, _picklable(error)
@@ -96,5 +99,7 @@ def _picklable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
+        from cuda_wheel.build.errors import ToolchainError
+
         return ToolchainError(f"{type(error).__name__}: {error}")
     return error
