@@ -11,14 +11,18 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
 
 __all__ = [
+    "Cache",
     "CudaWheelError",
     "DriverError",
     "Image",
     "ImageError",
+    "Jit",
+    "JitOptions",
     "Kernel",
     "KernelInfo",
     "Manifest",
@@ -30,14 +34,16 @@ __all__ = [
     "Target",
     "UnknownKernelError",
     "assemble",
+    "cache_folder",
     "device_and_driver",
     "device_count",
     "dotted",
     "load",
     "nvjitlink_version",
     "parse_version",
-    "ptx_isa_of_cuda",
     "resolve",
+    "resources_of",
+    "unlinkable",
 ]
 
 FORMAT = 1
@@ -138,6 +144,8 @@ class Image(NamedTuple):
     """The PTX ISA version that the text declares; None for a cubin."""
     ptx_version_compiled: Version | None
     """The PTX ISA version that the compiler stamped, before lowering; None for a cubin."""
+    driver: Version
+    """The first CUDA release whose driver reads the image."""
     offset: int | None
     """Where the image starts in the fatbin; None in a compressed fatbin, where it cannot be cut out."""
     size: int
@@ -233,6 +241,7 @@ def image_to_json(image: Image) -> dict[str, Any]:
         "target": str(image.target),
         "ptx_version": image.ptx_version and dotted(image.ptx_version),
         "ptx_version_compiled": image.ptx_version_compiled and dotted(image.ptx_version_compiled),
+        "driver": dotted(image.driver),
         "offset": image.offset,
         "size": image.size,
         "sha256": image.sha256,
@@ -271,6 +280,7 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
             target=target,
             ptx_version=version(item["ptx_version"]),
             ptx_version_compiled=version(item["ptx_version_compiled"]),
+            driver=parse_version(text(item["driver"])),
             offset=offset,
             size=count(item["size"]),
             sha256=text(item["sha256"]),
@@ -320,16 +330,6 @@ def dotted(version: Version) -> str:
 
 # --- the rules ------------------------------------------------------------------------------------
 
-PTX_ISA_OF_CUDA: dict[Version, Version] = {
-    (10, 0): (6, 3), (10, 1): (6, 4), (10, 2): (6, 5),
-    (11, 0): (7, 0), (11, 1): (7, 1), (11, 2): (7, 2), (11, 3): (7, 3), (11, 4): (7, 4),
-    (11, 5): (7, 5), (11, 6): (7, 6), (11, 7): (7, 7), (11, 8): (7, 8),
-    (12, 0): (8, 0), (12, 1): (8, 1), (12, 2): (8, 2), (12, 3): (8, 3), (12, 4): (8, 4),
-    (12, 5): (8, 5), (12, 6): (8, 5), (12, 7): (8, 6), (12, 8): (8, 7), (12, 9): (8, 8),
-    (13, 0): (9, 0), (13, 1): (9, 1), (13, 2): (9, 2), (13, 3): (9, 3), (13, 4): (9, 4), (13, 5): (9, 5),
-}  # fmt: skip
-"""The newest PTX ISA version that each CUDA release reads. Source: PTX ISA, "Release Notes"."""
-
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 """Integrated GPUs. Cubins are not compatible between them and others, nor among their own minor versions.
 Source: CUDA C++ Programming Guide, "Binary Compatibility", note on Tegra."""
@@ -359,22 +359,14 @@ class Resolution(NamedTuple):
     rejected: tuple[Rejection, ...]
 
 
-def ptx_isa_of_cuda(cuda: Version) -> Version:
-    """Return the newest PTX ISA version that a driver or nvJitLink of CUDA release `cuda` reads.
-
-    For a release newer than the table, the newest version known: too low is safe, too high is not.
-    """
-    known = [release for release in PTX_ISA_OF_CUDA if release <= cuda]
-    return PTX_ISA_OF_CUDA[max(known)] if known else (0, 0)
-
-
-def unsupported(image: Image, capability: Version) -> str | None:
-    """Return why a GPU of compute capability `capability` cannot run `image`, whatever the driver; else None.
+def unsupported(target: Target, capability: Version) -> str | None:
+    """Return why a GPU of compute capability `capability` cannot run what is for `target`, whatever the driver; else
+    None.
 
     Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
     architecture-specific and family-specific features under "Compute Capabilities".
     """
-    target, device = image.target, dotted(capability)
+    device = dotted(capability)
     same_family = target.major == capability[0] and capability[1] >= target.minor
     if target.suffix == "a":
         return (
@@ -406,7 +398,7 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
     candidates: list[tuple[tuple[int, Version, int], Image, How]] = []
     rejected = []
     for image in manifest.images:
-        how, reason = _way(image, manifest.cuda, capability, driver, nvjitlink)
+        how, reason = _way(image, capability, driver, nvjitlink)
         if how is None:
             rejected.append(Rejection(image, reason))
         else:
@@ -423,41 +415,42 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
     return Resolution(best, how, tuple(rejected))
 
 
-def _way(
-    image: Image, cuda: Version, capability: Version, driver: Version, nvjitlink: Version | None
-) -> tuple[How | None, str]:
-    reason = unsupported(image, capability)
+def _way(image: Image, capability: Version, driver: Version, nvjitlink: Version | None) -> tuple[How | None, str]:
+    reason = unsupported(image.target, capability)
     if reason:
         return None, reason
     if driver < OLDEST_DRIVER:
         return None, f"needs a driver for CUDA {dotted(OLDEST_DRIVER)} or later, the driver is for {dotted(driver)}"
+    if driver >= image.driver:
+        return ("native" if image.target.real else "jit"), ""
     if image.ptx_version is None:
-        # Source: CUDA Compatibility, "Minor Version Compatibility": machine code of any release of a major
-        # version runs on any driver of that major version or a later one.
-        if driver[0] >= cuda[0]:
-            return "native", ""
-        return None, f"needs a driver for CUDA {cuda[0]}.0 or later, the driver is for {dotted(driver)}"
-    if image.ptx_version <= ptx_isa_of_cuda(driver):
-        return "jit", ""
-    needs = f"PTX {dotted(image.ptx_version)} needs a driver for CUDA {_first_cuda_reading(image.ptx_version)}"
+        return None, f"needs a driver for CUDA {dotted(image.driver)} or later, the driver is for {dotted(driver)}"
+    needs = f"PTX {dotted(image.ptx_version)} needs a driver for CUDA {dotted(image.driver)} or later"
     if nvjitlink is None:
         return None, f"{needs} (this one is for {dotted(driver)}), or nvJitLink"
-    if image.ptx_version > ptx_isa_of_cuda(nvjitlink):
+    if nvjitlink < image.driver:
         return None, f"{needs} (this one is for {dotted(driver)}), and nvJitLink {dotted(nvjitlink)} is too old too"
     if nvjitlink[0] > driver[0]:
         return None, f"{needs}, and what nvJitLink {dotted(nvjitlink)} makes needs one for CUDA {nvjitlink[0]}.0"
     return "link", ""
 
 
-def _first_cuda_reading(ptx_version: Version) -> str:
-    known = [cuda for cuda, isa in PTX_ISA_OF_CUDA.items() if isa >= ptx_version]
-    return f"{dotted(min(known))} or later" if known else f"later than {dotted(max(PTX_ISA_OF_CUDA))}"
+def unlinkable(compiler: Version, nvjitlink: Version) -> str | None:
+    """Return why nvJitLink cannot link LTO-IR that a compiler of CUDA release `compiler` made; None where it can.
+
+    Source: nvJitLink, "Compatibility": the same major version, and no older than what made the LTO-IR.
+    """
+    if nvjitlink[0] != compiler[0]:
+        return f"is LTO-IR of CUDA {dotted(compiler)}, and nvJitLink {dotted(nvjitlink)} is of another major version"
+    if nvjitlink < compiler:
+        return f"is LTO-IR of CUDA {dotted(compiler)}, and nvJitLink {dotted(nvjitlink)} is older"
+    return None
 
 
 def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
     """Return the text of NoImageError: the device, the driver, every image with its reason, and what would help."""
     images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
-    runnable = any(unsupported(image, capability) is None for image in manifest.images)
+    runnable = any(unsupported(image.target, capability) is None for image in manifest.images)
     if runnable:
         help_ = "Update the NVIDIA driver."
         if driver[0] in (12, 13):  # the toolchains that there are
@@ -474,6 +467,26 @@ def no_image_message(manifest: Manifest, resolution: Resolution, capability: Ver
 
 
 # --- loading --------------------------------------------------------------------------------------
+
+
+class JitOptions(NamedTuple):
+    """How to compile PTX on the user's machine, by the driver or nvJitLink."""
+
+    verbose: bool = True
+    """Whether the log tells of each kernel's resources. (CU_JIT_LOG_VERBOSE)"""
+    optimization_level: int | None = None
+    """0 to 4; None is the compiler's own choice, the highest. (CU_JIT_OPTIMIZATION_LEVEL)"""
+    max_registers: int | None = None
+    """The most registers that a thread may use; None for no limit. (CU_JIT_MAX_REGISTERS)"""
+    lineinfo: bool = False
+    """Whether the code carries line numbers, where the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
+
+    def check(self) -> None:
+        """Raise ValueError where an option has a value that no compiler takes."""
+        if self.optimization_level not in (None, 0, 1, 2, 3, 4):
+            raise ValueError(f"optimization_level must be 0 to 4, not {self.optimization_level!r}")
+        if self.max_registers is not None and not 16 <= self.max_registers <= 255:
+            raise ValueError(f"max_registers must be 16 to 255, not {self.max_registers!r}")
 
 
 class Kernel:
@@ -513,15 +526,16 @@ class Kernel:
 class Module(Mapping[str, Kernel]):
     """A loaded module: a mapping from kernel names to kernels. `load` makes it.
 
-    `image` and `how` say which image was chosen and how it got onto the GPU; `handle` is the address of the
-    CUlibrary.
+    `image` and `how` say which image was chosen and how it got onto the GPU; `jit` what compiled it here, or None for
+    machine code; `handle` is the address of the CUlibrary.
     """
 
-    def __init__(self, manifest: Manifest, image: Image, how: How, handle: int) -> None:
+    def __init__(self, manifest: Manifest, image: Image, how: How, handle: int, jit: "Jit | None" = None) -> None:
         self.manifest = manifest
         self.image = image
         self.how = how
         self.handle = handle
+        self.jit = jit
         self._kernels: dict[str, Kernel] = {}
         self._by_symbol = {info.symbol: info for info in manifest.kernels}
         self._by_name: dict[str, list[KernelInfo]] = {}
@@ -545,7 +559,7 @@ class Module(Mapping[str, Kernel]):
         cannot compile the module.
         """
         kernel = self._kernels.get(name)
-        if kernel is None:
+        if kernel is None or _forked:
             kernel = self._kernels[name] = self._find(name)
         return kernel
 
@@ -567,9 +581,10 @@ class Module(Mapping[str, Kernel]):
         by_symbol = self._by_symbol.get(name)
         found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
         if len(found) == 1:
-            driver = _driver()
-            handle = _check(driver.cuLibraryGetKernel(self.handle, found[0].symbol.encode()), f"loading {self!r}")
-            return Kernel(self, found[0], int(handle))
+            symbol = found[0].symbol.encode()
+            return Kernel(
+                self, found[0], _check(_driver().cuLibraryGetKernel(self.handle, symbol), f"loading {self!r}")
+            )
         if found:
             symbols = ", ".join(info.symbol for info in found)
             raise UnknownKernelError(f"{self.name} has several kernels {name!r}; ask by symbol: {symbols}")
@@ -588,20 +603,25 @@ def _squeezed(name: str) -> str:
     return "".join(name.split())
 
 
-_modules: dict[tuple[str, str, Version | None], Module] = {}
-"""What is loaded, by name, SHA-256 of the image and, where nvJitLink assembled it for one GPU, compute capability."""
+_modules: dict[tuple[Any, ...], Module] = {}
+"""What is loaded, by all that decides it: name, SHA-256 of the image and, where it was compiled here, the options and
+what GPU nvJitLink made it for."""
 
 _lock = threading.Lock()
+_locks: dict[tuple[Any, ...], threading.Lock] = {}
+"""One for each entry, so that compiling one module keeps nobody from another."""
 
 
-def load(name: str, *, device: int | None = None) -> Module:
+def load(name: str, *, device: int | None = None, jit: JitOptions = JitOptions()) -> Module:  # noqa: B008 - immutable
     """Return the module of the dotted name `name`, loaded for a GPU of this machine.
 
     The GPU is number `device`, else the current context's, else number 0. A module loads once per process and
-    image, however often this is called; no context is made, entered or left.
+    image, however often this is called; no context is made, entered or left. `jit` matters where no machine code
+    suits the GPU, so that PTX is compiled here.
 
     Raises ImageError where the module is not installed or damaged, NoImageError where no image suits the GPU
-    and driver, DriverError where there is no usable driver.
+    and driver, DriverError where there is no usable driver or it cannot compile the PTX; its message holds the
+    compiler's log.
     """
     files = _find(name, device)
     manifest = Manifest.from_json(files.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), files.where)
@@ -612,24 +632,236 @@ def load(name: str, *, device: int | None = None) -> Module:
     if resolution.image is None:
         # Only now look for nvJitLink: nearly nobody needs it, and finding it is not free.
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
-    if resolution.image is None or resolution.how is None:
-        raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
     image, how = resolution.image, resolution.how
-    key = name, image.sha256, capability if how == "link" else None
+    if image is None or how is None:
+        raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
+    key = name, image.sha256, None if how == "native" else jit, capability if how == "link" else None
     with _lock:
+        lock = _locks.setdefault(key, threading.Lock())
+    with lock:
         module = _modules.get(key)
         if module is None:
             code = _read_image(files, manifest, image)
-            if how == "link":
-                arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
-                try:
-                    code, _ = assemble(code, arch)
-                except ImageError as error:
-                    raise ImageError(f"nvJitLink cannot assemble {name}, {image}: {error}") from error
-            result = _driver().cuLibraryLoadData(code, [], [], 0, [], [], 0)
-            handle = _check(result, f"loading {name}, {image}")
-            module = _modules[key] = Module(manifest, image, how, int(handle))
+            if how == "native":
+                module = Module(manifest, image, how, _library(code, f"loading {name}, {image}"))
+            elif how == "jit":
+                module = _jit(manifest, image, code, jit)
+            else:
+                module = _link(manifest, image, code, jit, capability, driver_version)
+            _modules[key] = module
     return module
+
+
+def _library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:
+    """Return the handle of a loaded library; `options` are those of CUjit_option, without their prefix."""
+    driver = _driver()
+    keys = [getattr(driver.CUjit_option, f"CU_JIT_{option}") for option in options]
+    result = driver.cuLibraryLoadData(code, keys, list(options.values()), len(keys), [], [], 0)
+    return int(_check(result, doing))
+
+
+# --- compiling PTX ---------------------------------------------------------------------------------
+
+
+class Jit:
+    """How a module was compiled on this machine: with which `options`, in how many `seconds` (wall time), and what the
+    compiler said (`log`; empty where its result came out of the driver's cache)."""
+
+    def __init__(self, options: JitOptions, seconds: float, log: str) -> None:
+        self.options = options
+        self.seconds = seconds
+        self.log = log
+        self._resources = resources_of(log)
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """Registers per thread, by kernel symbol: of the kernels that the log tells of, and so of none unless it is
+        verbose."""
+        return {symbol: figures["registers"] for symbol, figures in self._resources.items()}
+
+    @property
+    def spills(self) -> dict[str, int]:
+        """Bytes of spill stores and loads, likewise."""
+        return {
+            symbol: figures.get("spill_stores", 0) + figures.get("spill_loads", 0)
+            for symbol, figures in self._resources.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"<Jit: {self.seconds:.3f} s>"
+
+
+def resources_of(log: str) -> dict[str, dict[str, int]]:
+    """Return what `ptxas -v` says of each kernel: registers, and bytes of static shared memory, stack and spills."""
+    import re
+
+    resources: dict[str, dict[str, int]] = {}
+    symbol, frame = "", {}
+    for line in log.splitlines():
+        if match := re.search(r"Function properties for (\S+)", line):
+            symbol = match[1]
+        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            frame = dict(zip(("local", "spill_stores", "spill_loads"), map(int, match.groups()), strict=True))
+        elif match := re.match(r"ptxas info\s*: Used (\d+) registers(.*)", line):
+            shared = re.search(r"(\d+) bytes smem", match[2])
+            resources[symbol] = {"registers": int(match[1]), "shared": int(shared[1]) if shared else 0, **frame}
+    return resources
+
+
+def _jit(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
+    """Return the module of PTX that the driver compiles."""
+    options.check()
+    # The driver writes its words into these as long as the library is being loaded.
+    info, errors = bytearray(1 << 16), bytearray(1 << 16)
+    chosen = {
+        "INFO_LOG_BUFFER": info,
+        "INFO_LOG_BUFFER_SIZE_BYTES": len(info),
+        "ERROR_LOG_BUFFER": errors,
+        "ERROR_LOG_BUFFER_SIZE_BYTES": len(errors),
+        "LOG_VERBOSE": int(options.verbose),
+        "GENERATE_LINE_INFO": int(options.lineinfo),
+    }
+    if options.optimization_level is not None:
+        chosen["OPTIMIZATION_LEVEL"] = options.optimization_level
+    if options.max_registers is not None:
+        chosen["MAX_REGISTERS"] = options.max_registers
+    doing = f"compiling {manifest.name}, {image}"
+    started = time.perf_counter()
+    try:
+        handle = _library(code, doing, chosen)
+        for kernel in manifest.kernels[:1]:  # a failure shows here, and not while the library is loaded
+            result = _driver().cuLibraryGetKernel(handle, kernel.symbol.encode())
+            if int(result[0]) != 0:
+                _driver().cuLibraryUnload(handle)
+            _check(result, doing)
+    except DriverError as error:
+        raise DriverError(f"{error}\n{_text(errors)}".rstrip()) from None
+    seconds = time.perf_counter() - started
+    log = "\n".join(filter(None, (_text(errors), _text(info))))
+    return Module(manifest, image, "jit", handle, Jit(options, seconds, log))
+
+
+def _link(
+    manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
+) -> Module:
+    """Return the module of PTX that the driver cannot read: nvJitLink compiles it, and the result is kept."""
+    options.check()
+    arguments = ["-Xptxas=-v"] if options.verbose else []
+    arguments += ["-lineinfo"] if options.lineinfo else []
+    arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]
+    arguments += [] if options.max_registers is None else [f"-maxrregcount={options.max_registers}"]
+    arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
+    identity = ["cubin", image.sha256, arch, *arguments, repr((nvjitlink_version(), driver, FORMAT))]
+    key = _sha256("\0".join(identity).encode())
+    cache = Cache()
+    started = time.perf_counter()
+    kept = cache.get(key)
+    if kept is None:
+        try:
+            cubin, log = assemble(code, arch, arguments)
+        except ImageError as error:
+            raise ImageError(f"nvJitLink cannot compile {manifest.name}, {image}: {error}") from error
+        cache.put(key, log.encode() + b"\0" + cubin)
+    else:
+        words, _, cubin = kept.partition(b"\0")
+        log = words.decode()
+    jit = Jit(options, time.perf_counter() - started, log)
+    return Module(manifest, image, "link", _library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
+
+
+def cache_folder() -> str:
+    """Return where results are kept: CUDA_WHEEL_CACHE_DIR, else the user's folder for caches, by the platform's
+    convention."""
+    named = os.environ.get("CUDA_WHEEL_CACHE_DIR")
+    if named:
+        return named
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
+        return os.path.join(base, "cuda-wheel", "Cache")
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Caches/cuda-wheel")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cuda-wheel")
+
+
+class Cache:
+    """What was compiled, kept for this user: entries in one folder, by key.
+
+    Safe under concurrent use and kills: each entry is written under another name, then renamed. Each carries its own
+    SHA-256; one that is damaged, or another user's, counts as absent. A folder that cannot be written to makes every
+    `put` a warning: what was compiled is there all the same.
+    """
+
+    LIMIT = 2 << 30
+    """Bytes that all entries may take; those that were used longest ago go first."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder or cache_folder()
+
+    def get(self, key: str) -> bytes | None:
+        """Return the content of the entry `key` (hexadecimal); None where there is none that is whole."""
+        try:
+            with open(self._path(key), "rb") as file:
+                if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+                    return None
+                digest, content = file.read(64), file.read()
+            if _sha256(content).encode() != digest:
+                return None
+            os.utime(self._path(key))  # it was used now
+        except OSError:
+            return None
+        return content
+
+    def put(self, key: str, content: bytes) -> None:
+        """Keep `content` as the entry `key`."""
+        path = self._path(key)
+        temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.part"
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            try:
+                with open(temporary, "wb") as file:
+                    file.write(_sha256(content).encode() + content)
+                os.replace(temporary, path)
+            finally:
+                if os.path.exists(temporary):
+                    os.unlink(temporary)
+            self._shrink()
+        except OSError as error:
+            import warnings
+
+            warnings.warn(
+                f"cuda-wheel cannot keep what it compiled in {self.folder} ({error.strerror or error}), and will "
+                "compile it again next time. CUDA_WHEEL_CACHE_DIR names another folder.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def entries(self) -> list[tuple[float, int, str]]:
+        """Return every entry's time of last use (seconds since the epoch), size in bytes, and path; oldest first."""
+        found = []
+        for folder, _, files in os.walk(self.folder):
+            for file in files:
+                path = os.path.join(folder, file)
+                try:
+                    status = os.stat(path)
+                except OSError:  # another process removed it
+                    continue
+                found.append((status.st_mtime, status.st_size, path))
+        return sorted(found)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder, key[:2], key[2:])
+
+    def _shrink(self) -> None:
+        entries = self.entries()
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in entries:
+            if total <= self.LIMIT:
+                break
+            os.unlink(path)
+            total -= size
+
+
+# --- a module's files -----------------------------------------------------------------------------
 
 
 class _Files:
@@ -783,11 +1015,29 @@ def device_count() -> int:
 
 
 _bindings: Any = None
+_forked = False
+"""Whether this process was forked from one that had initialised CUDA here."""
+
+FORKED = (
+    "this process was forked from one that had initialised CUDA, which does not work in both: start processes by "
+    "'spawn' or 'forkserver' (multiprocessing.set_start_method), or load modules in the child alone"
+)
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = _forked or _bindings is not None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 def _driver() -> Any:
     """Return `cuda.bindings.driver`, initialised."""
     global _bindings
+    if _forked:
+        raise DriverError(FORKED)
     if _bindings is None:
         try:
             from cuda.bindings import driver
@@ -799,6 +1049,8 @@ def _driver() -> Any:
             result = driver.cuInit(0)
         except RuntimeError:  # cuda.bindings found no driver library, and says so at length
             raise DriverError("no NVIDIA driver is installed here (libcuda was not found)") from None
+        if int(result[0]) == int(driver.CUresult.CUDA_ERROR_NOT_INITIALIZED):
+            raise DriverError(FORKED)
         if int(result[0]) == int(driver.CUresult.CUDA_ERROR_NO_DEVICE):
             visible = os.environ.get("CUDA_VISIBLE_DEVICES")
             hidden = "" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})"

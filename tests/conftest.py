@@ -17,8 +17,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from cuda_wheel import loader
 from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
+from tests.driver import Driver, Result
 
 # Machines are shared and slow at times; CI should fail for what changed, and not for the luck of a draw.
 settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ)
@@ -209,6 +211,26 @@ def make_project(tmp_path: Path, extra: str) -> Callable[..., Path]:
 def cuda_wheel(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Return a function that runs the `cuda-wheel` command in a neutral folder."""
     return lambda *arguments, **environ: run(sys.executable, "-m", "cuda_wheel", *arguments, cwd=tmp_path, **environ)
+
+
+# --- a stand-in driver ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Driver]:
+    """Return a function that makes a stand-in driver the one in use, with nothing loaded."""
+
+    def use(*capabilities: tuple[int, int], version: int = 13000, **faults: Result) -> Driver:
+        import cuda.bindings
+
+        driver = Driver(*capabilities, version=version, **faults)
+        monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)  # type: ignore[arg-type]
+        monkeypatch.setattr(cuda.bindings, "driver", driver, raising=False)
+        monkeypatch.setattr(loader, "_bindings", None)
+        monkeypatch.setattr(loader, "_modules", {})
+        return driver
+
+    return use
 
 
 # --- independent readers: NVIDIA's own tools, of other releases, from their wheels -------------------

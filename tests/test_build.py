@@ -14,7 +14,8 @@ import pytest
 from cuda_wheel.build.errors import CompileError, ToolchainError
 from cuda_wheel.build.names import cpp_name
 from cuda_wheel.build.toolchain import find_toolchain
-from cuda_wheel.loader import PTX_ISA_OF_CUDA, Manifest
+from cuda_wheel.loader import Manifest, dotted
+from cuda_wheel.releases import RELEASES
 from tests.conftest import GOOD, KERNEL, copy_fixture, listed_cubins, run
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -60,7 +61,7 @@ def test_every_cubin_holds_the_kernels_of_the_manifest(fixture: str, unpacked, c
 def test_an_older_assembler_accepts_the_ptx_that_claims_to_suit_it(
     fixture: str, release: str, unpacked, ptxas, tmp_path: Path
 ) -> None:
-    reads = PTX_ISA_OF_CUDA[tuple(map(int, release.split(".")))]
+    reads = next(known.ptx_isa for known in RELEASES if dotted(known.cuda) == release)
     for manifest, fatbin in modules(unpacked(fixture)):
         for image in manifest.images:
             if image.kind == "ptx":

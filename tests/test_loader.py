@@ -3,7 +3,6 @@ that images really load and run is shown in `tests/gpu`."""
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import importlib
 import pickle
@@ -12,56 +11,15 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 import cuda_wheel
 from cuda_wheel import loader
 from tests.conftest import KERNEL, run
+from tests.driver import Driver, Result
 
 SAXPY = "saxpy_demo.kernels.saxpy"
-
-
-class Result(enum.IntEnum):
-    CUDA_SUCCESS = 0
-    CUDA_ERROR_NO_DEVICE = 100
-    CUDA_ERROR_INVALID_DEVICE = 101
-    CUDA_ERROR_INVALID_CONTEXT = 201
-    CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
-    CUDA_ERROR_OUT_OF_MEMORY = 2
-
-
-class Driver:
-    """Answers like `cuda.bindings.driver` on a machine with one GPU; `faults` maps a call's name to what it answers."""
-
-    CUresult = Result
-    CUdevice_attribute = SimpleNamespace(
-        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=1
-    )
-
-    def __init__(self, capability: tuple[int, int] = (8, 6), version: int = 13000, **faults: Result) -> None:
-        answers = {
-            "cuInit": (),
-            "cuDeviceGetCount": (1,),
-            "cuDeviceGet": (0,),
-            "cuDriverGetVersion": (version,),
-            "cuLibraryGetKernel": (0xBEEF,),
-            "cuGetErrorString": (b"because",),
-        }
-        self._answers = {name: (Result.CUDA_SUCCESS, *values) for name, values in answers.items()}
-        self._answers |= {"cuCtxGetDevice": (Result.CUDA_ERROR_INVALID_CONTEXT, None)}
-        self._answers |= {name: (result, None) for name, result in faults.items()}
-        self.cuDeviceGetAttribute = lambda which, device: (Result.CUDA_SUCCESS, capability[which])
-        self.loaded: list[bytes] = []
-
-    def cuLibraryLoadData(self, code: bytes, *_: Any) -> tuple[Any, ...]:
-        self.loaded.append(code)
-        return self._answers.get("cuLibraryLoadData", (Result.CUDA_SUCCESS, 0xF00D))
-
-    def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
-        return lambda *_: self._answers[name]
 
 
 @pytest.fixture
@@ -74,20 +32,6 @@ def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Pa
     yield folder
     for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
         del sys.modules[name]
-
-
-@pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Driver]:
-    def use(*arguments: Any, **faults: Any) -> Driver:
-        import cuda.bindings
-
-        driver = Driver(*arguments, **faults)
-        monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)  # type: ignore[arg-type]
-        monkeypatch.setattr(cuda.bindings, "driver", driver, raising=False)
-        monkeypatch.setattr(loader, "_bindings", None)
-        return driver
-
-    return use
 
 
 def test_importing_brings_in_nothing_heavy() -> None:
@@ -119,7 +63,7 @@ assert not [name for name in sys.modules if name.startswith(("cuda_wheel", "hatc
 
 
 def test_the_driver_gets_the_bytes_of_the_image_that_was_chosen(site: Path, use: Callable[..., Driver]) -> None:
-    driver = use((8, 6), 13000)
+    driver = use((8, 6))
     module = cuda_wheel.load(SAXPY)
     image = module.image
     fatbin = (site / "saxpy_demo/kernels/saxpy.fatbin").read_bytes()
@@ -132,7 +76,7 @@ def test_the_driver_gets_the_bytes_of_the_image_that_was_chosen(site: Path, use:
 def test_ptx_goes_to_the_driver_with_its_end_marked(
     fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver = use((12, 0), 13000)
+    driver = use((12, 0))
     monkeypatch.syspath_prepend(fixture_wheel("half_precision"))
     module = cuda_wheel.load("half_demo.kernels.scale")
     assert (module.how, str(module.image.target)) == ("jit", "compute_75")
@@ -153,14 +97,14 @@ def test_a_compressed_fatbin_goes_to_the_driver_whole(
     assert result.returncode == 0, result.stdout
     assert cuda_wheel("verify", tmp_path / "out").returncode == 0
     monkeypatch.syspath_prepend(tmp_path / "out")
-    driver = use((8, 0), 13000)
+    driver = use((8, 0))
     loader.load("demo.packed")
     assert driver.loaded == [(tmp_path / "out/demo/packed.fatbin").read_bytes()]
     sys.modules.pop("demo", None)
 
 
 def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = use((8, 0), 13000)
+    driver = use((8, 0))
     monkeypatch.setattr(loader, "_modules", {})
     monkeypatch.syspath_prepend(fixture_wheel("saxpy"))
     importlib.invalidate_caches()
@@ -173,7 +117,7 @@ def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], mon
 
 
 def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver]) -> None:
-    driver = use((3, 5), 13000)
+    driver = use((3, 5))
     with pytest.raises(
         cuda_wheel.NoImageError, match=r"compute capability 3\.5 with a driver for CUDA 13\.0\.\n  cubin sm_"
     ):
@@ -195,21 +139,21 @@ def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver
     ],
 )
 def test_a_fault_of_the_driver_is_told_in_words(site: Path, use: Callable[..., Driver], faults, message: str) -> None:
-    use((8, 0), 13000, **faults)
+    use((8, 0), **faults)
     with pytest.raises(cuda_wheel.DriverError, match=message):
         cuda_wheel.load(SAXPY)["saxpy"]
 
 
 def test_a_fault_while_loading_is_not_remembered(site: Path, use: Callable[..., Driver]) -> None:
-    use((8, 0), 13000, cuLibraryLoadData=Result.CUDA_ERROR_OUT_OF_MEMORY)
+    use((8, 0), cuLibraryLoadData=Result.CUDA_ERROR_OUT_OF_MEMORY)
     with pytest.raises(cuda_wheel.DriverError):
         cuda_wheel.load(SAXPY)
-    use((8, 0), 13000)
+    use((8, 0))
     assert cuda_wheel.load(SAXPY)["saxpy"].handle
 
 
 def test_a_damaged_image_never_reaches_the_driver(site: Path, use: Callable[..., Driver]) -> None:
-    driver = use((8, 0), 13000)
+    driver = use((8, 0))
     fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
     fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
     with pytest.raises(cuda_wheel.ImageError, match="is damaged: cubin sm_80 does not have the SHA-256"):
@@ -254,7 +198,7 @@ def test_a_source_without_images_is_guessed_at(site: Path) -> None:
 def test_kernels_answer_to_name_expression_and_symbol(
     fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use((8, 0), 13000)
+    use((8, 0))
     monkeypatch.syspath_prepend(fixture_wheel("matmul_templates"))
     module = cuda_wheel.load("matmul_demo.kernels.matmul")
     assert list(module) == ["matmul<double, 8>", "matmul<float, 16>"]
@@ -272,7 +216,7 @@ def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
     infos = tuple(loader.KernelInfo("f", symbol, ()) for symbol in ("_Z1fi", "_Z1ff"))
     manifest = loader.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos)
     module = loader.Module(
-        manifest, loader.Image("cubin", loader.Target.parse("sm_80"), None, None, 0, 0, "", {}), "native", 0
+        manifest, loader.Image("cubin", loader.Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {}), "native", 0
     )
     assert list(module) == ["_Z1fi", "_Z1ff"]
     with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):

@@ -18,8 +18,8 @@ MANIFEST = Manifest(
     sources=("src/pkg/kernels/gemm.cu",),
     options=("--std=c++17",),
     images=(
-        Image("cubin", Target.parse("sm_90a"), None, None, 100, 400, "a" * 64, {"k": {"registers": 32}}),
-        Image("ptx", Target.parse("compute_80"), (7, 0), (8, 8), 500, 500, "b" * 64, {}),
+        Image("cubin", Target.parse("sm_90a"), None, None, (12, 0), 100, 400, "a" * 64, {"k": {"registers": 32}}),
+        Image("ptx", Target.parse("compute_80"), (7, 0), (8, 8), (11, 0), 500, 500, "b" * 64, {}),
     ),
     kernels=(KernelInfo("gemm<float, 16>", "_Z4gemmIfLi16EEvPT_", (Parameter("u64", 0, 8), Parameter("f32", 8, 4))),),
 )

@@ -15,7 +15,8 @@ from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import PTX_ISA_OF_CUDA, Parameter
+from cuda_wheel.loader import Parameter, dotted
+from cuda_wheel.releases import RELEASES
 
 TEXT = """\
 //
@@ -181,7 +182,7 @@ def test_an_explicit_version_that_cannot_be_proven_quotes_the_assembler(workers:
 def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
     workers: Workers, ptxas: Callable[[str, Path, str], str], tmp_path: Path, release: str, toolchain: Toolchain
 ) -> None:
-    reads = PTX_ISA_OF_CUDA[tuple(map(int, release.split(".")))]
+    reads = next(known.ptx_isa for known in RELEASES if dotted(known.cuda) == release)
     cases = {name: (arch, text) for name, (arch, text, _) in NEEDS.items()} | {
         "plain 75": ("75", PLAIN),
         "plain 120": ("120", PLAIN),

@@ -7,30 +7,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.loader import (
-    PTX_ISA_OF_CUDA,
     Image,
     Manifest,
     Target,
     no_image_message,
     parse_version,
-    ptx_isa_of_cuda,
     resolve,
+    unlinkable,
 )
+from cuda_wheel.releases import RELEASES, first_reading
 
 
-def image(target: str, ptx_version: str | None = None) -> Image:
+def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -> Image:
     parsed = Target.parse(target)
     version = None if parsed.real else parse_version(ptx_version or "8.0")
-    return Image("cubin" if parsed.real else "ptx", parsed, version, version, 0, 1, "0" * 64, {})
+    driver = parse_version(nvrtc)[0], 0
+    if version is not None:
+        driver = first_reading(version, parse_version(nvrtc))
+    return Image("cubin" if parsed.real else "ptx", parsed, version, version, driver, 0, 1, "0" * 64, {})
 
 
-def manifest(*images: Image, nvrtc: str = "12.9.86") -> Manifest:
-    return Manifest("pkg.k", "k.fatbin", 1, "0" * 64, {"nvrtc": nvrtc}, ("k.cu",), (), images, ())
+def manifest(*images: Image) -> Manifest:
+    return Manifest("pkg.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), images, ())
 
 
-def chosen(images: list[Image], device: str, driver: str, nvrtc: str = "12.9.86", nvjitlink: str | None = None) -> str:
+def chosen(images: list[Image], device: str, driver: str, nvjitlink: str | None = None) -> str:
     linker = parse_version(nvjitlink) if nvjitlink else None
-    found = resolve(manifest(*images, nvrtc=nvrtc), parse_version(device), parse_version(driver), linker)
+    found = resolve(manifest(*images), parse_version(device), parse_version(driver), linker)
     assert len(found.rejected) == len(images) - (found.image is not None)
     return "none" if found.image is None else f"{found.image.target} {found.how}"
 
@@ -86,8 +89,8 @@ def test_the_image_for_a_gpu(targets: str, device: str, expected: str) -> None:
     ],
 )
 def test_the_driver_decides_between_machine_code_and_ptx(nvrtc, driver, nvjitlink, expected) -> None:
-    images = [image("sm_80"), image("compute_80", "7.0")]
-    assert chosen(images, "8.0", driver, nvrtc, nvjitlink) == expected
+    images = [image("sm_80", nvrtc=nvrtc), image("compute_80", "7.0")]
+    assert chosen(images, "8.0", driver, nvjitlink) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,7 +101,6 @@ def test_the_driver_decides_between_machine_code_and_ptx(nvrtc, driver, nvjitlin
         ("8.3", "12.2", "12.9", "compute_80 link"),
         ("8.8", "12.2", "12.4", "none"),  # nvJitLink is too old as well
         ("9.0", "12.2", "13.0", "none"),  # what it makes is too new for the driver
-        ("9.9", "99.0", None, "none"),
     ],
 )
 def test_ptx_needs_a_driver_or_nvjitlink_that_reads_its_version(version, driver, nvjitlink, expected) -> None:
@@ -123,48 +125,76 @@ def test_a_driver_too_old_is_told_apart_from_a_missing_target() -> None:
     assert message.endswith("or install the newest nvJitLink that it allows: pip install cuda-wheel[cu12].")
 
 
+@pytest.mark.parametrize(
+    ("compiler", "nvjitlink", "reason"),
+    [
+        ((12, 4), (12, 4), None),
+        ((12, 4), (12, 9), None),
+        ((12, 9), (12, 4), "nvJitLink 12.4 is older"),
+        ((12, 9), (13, 0), "nvJitLink 13.0 is of another major version"),
+        ((13, 0), (12, 9), "nvJitLink 12.9 is of another major version"),
+    ],
+)
+def test_lto_ir_needs_an_nvjitlink_of_its_major_version_and_no_older(compiler, nvjitlink, reason) -> None:
+    found = unlinkable(compiler, nvjitlink)
+    assert found is None if reason is None else found.endswith(reason)
+
+
 # --- laws -----------------------------------------------------------------------------------------
 
 TARGETS = [
     "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_103", "sm_103a",
     "sm_110", "sm_120", "sm_121f", "compute_75", "compute_80", "compute_90", "compute_90a", "compute_100f", "compute_120",
 ]  # fmt: skip
-images = st.lists(
-    st.builds(image, st.sampled_from(TARGETS), st.sampled_from(["6.3", "7.0", "8.0", "8.8", "9.0"])), max_size=6
+one_image = st.builds(
+    image,
+    st.sampled_from(TARGETS),
+    st.sampled_from(["6.3", "7.0", "8.0", "8.8", "9.0"]),
+    st.sampled_from(["12.9.86", "13.5.37"]),
 )
+images = st.lists(one_image, max_size=6)
 devices = st.sampled_from([(7, 0), (7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 1)])
-drivers = st.sampled_from(sorted(PTX_ISA_OF_CUDA))
-compilers = st.sampled_from(["12.9.86", "13.5.37"])
+drivers = st.sampled_from([release.cuda for release in RELEASES])
 ORDER = {None: 0, "link": 1, "jit": 2, "native": 3}
 
 
-@given(images, st.builds(image, st.sampled_from(TARGETS)), devices, drivers, compilers)
-def test_adding_an_image_never_takes_coverage_away(held, more, device, driver, nvrtc) -> None:
-    before = resolve(manifest(*held, nvrtc=nvrtc), device, driver)
-    after = resolve(manifest(*held, more, nvrtc=nvrtc), device, driver)
+@given(images, one_image, devices, drivers)
+def test_adding_an_image_never_takes_coverage_away(held, more, device, driver) -> None:
+    before = resolve(manifest(*held), device, driver)
+    after = resolve(manifest(*held, more), device, driver)
     assert ORDER[after.how] >= ORDER[before.how]
 
 
-@given(images, devices, drivers, drivers, compilers)
-def test_a_newer_driver_never_loses_a_device(held, device, one, other, nvrtc) -> None:
-    made = manifest(*held, nvrtc=nvrtc)
+@given(images, devices, drivers, drivers)
+def test_a_newer_driver_never_loses_a_device(held, device, one, other) -> None:
+    made = manifest(*held)
     older, newer = sorted([one, other])
     assert ORDER[resolve(made, device, newer).how] >= ORDER[resolve(made, device, older).how]
 
 
-@given(images, devices, drivers, compilers)
-def test_the_order_of_the_images_does_not_matter(held, device, driver, nvrtc) -> None:
-    forwards = resolve(manifest(*held, nvrtc=nvrtc), device, driver)
-    backwards = resolve(manifest(*reversed(held), nvrtc=nvrtc), device, driver)
+@given(images, devices, drivers)
+def test_the_order_of_the_images_does_not_matter(held, device, driver) -> None:
+    forwards = resolve(manifest(*held), device, driver)
+    backwards = resolve(manifest(*reversed(held)), device, driver)
     assert (forwards.how, forwards.image and forwards.image.target) == (
         backwards.how,
         backwards.image and backwards.image.target,
     )
 
 
-@given(images, devices, drivers, compilers)
-def test_nvjitlink_only_ever_adds(held, device, driver, nvrtc) -> None:
-    made = manifest(*held, nvrtc=nvrtc)
+@given(images, devices, drivers)
+def test_no_allowed_image_is_better_than_the_chosen_one(held, device, driver) -> None:
+    best = resolve(manifest(*held), device, driver)
+    for other in held:
+        alone = resolve(manifest(other), device, driver)
+        assert ORDER[alone.how] <= ORDER[best.how]
+        if alone.how is not None and alone.how == best.how:
+            assert other.target.capability <= best.image.target.capability
+
+
+@given(images, devices, drivers)
+def test_nvjitlink_only_ever_adds(held, device, driver) -> None:
+    made = manifest(*held)
     without, having = resolve(made, device, driver), resolve(made, device, driver, (12, 9))
     assert having.image == without.image or without.image is None
 
@@ -181,31 +211,3 @@ def test_a_target_is_written_as_it_is_read(text: str) -> None:
 def test_what_is_no_target_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a target"):
         Target.parse(text)
-
-
-def test_the_ptx_isa_grows_with_the_release_and_is_never_guessed_upwards() -> None:
-    isas = [ptx_isa_of_cuda(release) for release in sorted(PTX_ISA_OF_CUDA)]
-    assert isas == sorted(isas)
-    assert ptx_isa_of_cuda((99, 0)) == max(isas)
-    assert ptx_isa_of_cuda((9, 0)) == (0, 0)
-
-
-def test_the_table_knows_the_ptx_isa_of_the_installed_compiler(workers, toolchain) -> None:
-    from cuda_wheel.build.compiler import Job, compile_job
-
-    job = Job(
-        toolchain.libraries[0],
-        ".",
-        "k.cu",
-        b"__global__ void k() {}",
-        "90",
-        False,
-        True,
-        (),
-        (),
-        (),
-        False,
-        "as-compiled",
-    )
-    compiled = workers.submit(compile_job, job).result()
-    assert compiled.ptx_version_compiled == PTX_ISA_OF_CUDA[parse_version(toolchain.nvrtc)]

@@ -16,7 +16,7 @@ from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
-from cuda_wheel.loader import ImageError, Version
+from cuda_wheel.loader import ImageError, Version, resources_of
 
 if TYPE_CHECKING:
     from cuda_wheel.build.nvrtc import Answer, Request
@@ -79,7 +79,7 @@ def compile_job(job: Job) -> Compiled:
                 os.chdir(nowhere)
                 options = ("-lineinfo", "-Xptxas=-v", *_for_assembler(job.options))
                 cubin, figures = assemble(text, job.arch, options)
-                resources = _resources(figures)
+                resources = resources_of(figures)
                 os.chdir(job.root)
     text = ptx.normalise(text)
     lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
@@ -128,7 +128,7 @@ def read_answer(job: Job, answer: Answer) -> Compiled:
         ptx=answer["ptx"],
         ptx_version_compiled=ptx.version(text),
         kernels=ptx.kernels(ptx.normalise(text)),
-        resources=_resources(log),
+        resources=resources_of(log),
         names=dict(zip(job.instantiate, answer["symbols"], strict=True)),
         headers=None if answer["headers"] is None else tuple(answer["headers"]),
         log=_without_noise(log, job.include_dirs),
@@ -158,27 +158,6 @@ def assemble(text: str, arch: str, options: Sequence[str] = ()) -> tuple[bytes, 
         return loader.assemble(text.encode(), arch, options)
     except ImageError as error:
         raise CompileError(str(error)) from error
-
-
-_FUNCTION = re.compile(r"Function properties for (\S+)")
-_FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_USED = re.compile(r"ptxas info\s*: Used (\d+) registers(.*)")
-_SHARED = re.compile(r"(\d+) bytes smem")
-
-
-def _resources(log: str) -> dict[str, dict[str, int]]:
-    """Return what `ptxas -v` says of each kernel: registers, and bytes of static shared memory, stack and spills."""
-    resources: dict[str, dict[str, int]] = {}
-    symbol, frame = "", {}
-    for line in log.splitlines():
-        if match := _FUNCTION.search(line):
-            symbol = match[1]
-        elif match := _FRAME.search(line):
-            frame = dict(zip(("local", "spill_stores", "spill_loads"), map(int, match.groups()), strict=True))
-        elif match := _USED.match(line):
-            shared = _SHARED.search(match[2])
-            resources[symbol] = {"registers": int(match[1]), "shared": int(shared[1]) if shared else 0, **frame}
-    return resources
 
 
 _NOISE = (

@@ -18,7 +18,8 @@ from cuda_wheel.build.names import cpp_name
 from cuda_wheel.build.plan import ModulePlan, Plan
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Image, KernelInfo, Manifest
+from cuda_wheel.loader import Image, KernelInfo, Manifest, Target, Version, parse_version
+from cuda_wheel.releases import first_reading
 
 __all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure"]
 
@@ -157,12 +158,14 @@ def describe(
             f"{module.module.source} holds no kernel: it compiles to an empty image. A template is compiled only "
             "where it is named in the module's instantiate; a file of helpers can be left out by sources."
         )
+    cuda = parse_version(toolchain.nvrtc)
     images = tuple(
         Image(
             kind="cubin" if target.real else "ptx",
             target=target,
             ptx_version=None if target.real else ptx.version(content.decode()),
             ptx_version_compiled=None if target.real else parts[target.arch].ptx_version_compiled,
+            driver=_first_driver(target, content, cuda),
             offset=offset,
             size=len(content),
             sha256=sha256(content).hexdigest(),
@@ -186,6 +189,15 @@ def describe(
     Manifest.from_json(manifest.to_json(), f"the manifest of {source.name}")  # what is shipped must be readable
     known = None if None in headers else tuple(sorted({path for paths in headers for path in paths or ()}))
     return BuiltModule(manifest, bundled.fatbin, known)
+
+
+def _first_driver(target: Target, content: bytes, cuda: Version) -> Version:
+    """Return the first CUDA release whose driver reads an image that a compiler of release `cuda` made.
+
+    Source for machine code: CUDA Compatibility, "Minor Version Compatibility": that of any release of a major version
+    runs on any driver of that major version or a later one.
+    """
+    return (cuda[0], 0) if target.real else first_reading(ptx.version(content.decode()), cuda)
 
 
 def _kernels(parts: Sequence[Compiled]) -> tuple[KernelInfo, ...]:

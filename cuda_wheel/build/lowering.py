@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 from cuda_wheel.build import ptx
 from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.loader import PTX_ISA_OF_CUDA, Version, parse_version
+from cuda_wheel.loader import Version, parse_version
+from cuda_wheel.releases import RELEASES
 
 __all__ = ["lower"]
 
@@ -58,7 +59,7 @@ def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) ->
 
 
 def _ladder(compiled: Version) -> Iterator[Version]:
-    return (version for version in sorted(set(PTX_ISA_OF_CUDA.values())) if version < compiled)
+    return (version for version in sorted({release.ptx_isa for release in RELEASES}) if version < compiled)
 
 
 def _exactly(text: str, version: Version, reference: bytes, arch: str, source: str, assemble: Assemble) -> str:

@@ -14,9 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cuda_wheel.build.cache import Cache
 from cuda_wheel.build.source_tree import find_source
-from cuda_wheel.loader import Manifest, Version
+from cuda_wheel.loader import Cache, Manifest, Version
 
 if TYPE_CHECKING:
     from cuda_wheel.build.toolchain import Toolchain

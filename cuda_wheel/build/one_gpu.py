@@ -16,7 +16,7 @@ from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Image, Target, Version, dotted, unsupported
+from cuda_wheel.loader import Target, Version, dotted, unsupported
 
 __all__ = ["compile_for_gpu"]
 
@@ -65,7 +65,9 @@ def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain
     """Return the plan for one GPU: of the targets that the module names the most specific that suits it, else the GPU's
     own, else, where the compiler is older than the GPU, the newest PTX."""
     written = make_plan(config, [module], root, toolchain, lambda: [capability]).modules[0].targets
-    specific = [target for target in written if target.real and target.suffix and _suits(target, capability)]
+    specific = [
+        target for target in written if target.real and target.suffix and unsupported(target, capability) is None
+    ]
     own = Target(*capability, "", True)
     if specific:
         chosen = str(max(specific, key=lambda target: (target.capability, target.suffix == "a")))
@@ -81,7 +83,3 @@ def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain
         chosen = str(max(older))
     settings = replace(module.settings, architectures=Architectures((chosen,), f"the GPU of this machine ({chosen})"))
     return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability])
-
-
-def _suits(target: Target, capability: Version) -> bool:
-    return unsupported(Image("cubin", target, None, None, 0, 0, "", {}), capability) is None
