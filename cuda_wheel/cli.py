@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuda_wheel import __version__
+from cuda_wheel.coverage import Requirement, advice, cover, describe, missing, parse_requirement, to_json
 from cuda_wheel.inspection import Found, differences, find_modules
 from cuda_wheel.loader import (
     CudaWheelError,
@@ -81,6 +82,23 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--json", action="store_true", help="print JSON")
     explain.set_defaults(run=_explain)
 
+    cover = commands.add_parser("coverage", help="show which GPUs and drivers get an image, and which do not")
+    cover.add_argument("path", help=what)
+    cover.add_argument("--svg", type=Path, metavar="FILE", help="draw it as an SVG picture")
+    cover.add_argument("--html", type=Path, metavar="FILE", help="draw it as an HTML page")
+    cover.add_argument("--json", action="store_true", help="print JSON")
+    cover.add_argument(
+        "--require",
+        type=_requirement,
+        metavar="WHAT",
+        help='fail where something is missing: "sm_75..sm_121,!sm_87,driver>=12.2"; with "native", JIT does not count',
+    )
+    cover.set_defaults(run=_coverage)
+
+    doctor = commands.add_parser("doctor", help="show what this machine has: driver, GPUs, compilers, cache, packages")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    doctor.set_defaults(run=_doctor)
+
     verify = commands.add_parser("verify", help="check every image against its manifest")
     verify.add_argument("path", help=what)
     verify.set_defaults(run=_verify)
@@ -107,6 +125,13 @@ def _version(text: str) -> Version:
         return parse_version(text if "." in text else f"{text}.0")
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 12.2") from None
+
+
+def _requirement(text: str) -> Requirement:
+    try:
+        return parse_requirement(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _print_json(document: Any) -> None:
@@ -213,6 +238,70 @@ def _print_resolution(found: Found, resolution: Resolution) -> None:
     print(f"{found.manifest.name}: {chosen}")
     for rejection in resolution.rejected:
         print(f"  not {rejection.image}: {rejection.reason}")
+
+
+# --- coverage -------------------------------------------------------------------------------------
+
+
+def _coverage(options: argparse.Namespace) -> int:
+    from cuda_wheel.coverage_table import terminal, to_html, to_svg
+
+    coverages = cover(found.manifest for found in find_modules(options.path))
+    requirement = options.require or parse_requirement("")
+    short = [(coverage, missing(coverage, requirement)) for coverage in coverages]
+    for path, picture in ((options.svg, to_svg), (options.html, to_html)):
+        if path is not None:
+            path.write_text(picture(coverages), encoding="utf-8")
+    if options.json:
+        _print_json([to_json(coverage) | {"missing": _cells_json(keys)} for coverage, keys in short])
+    else:
+        Console().print(terminal(coverages))
+        for coverage, keys in short:
+            if keys:
+                print(f"{', '.join(coverage.names)}: no image for {describe(keys)}")
+                print("".join(f"  {line}\n" for line in advice(coverage, keys)), end="")
+    return int(options.require is not None and any(keys for _, keys in short))
+
+
+def _cells_json(keys: Sequence[tuple[Version, Version]]) -> list[dict[str, str]]:
+    return [{"gpu": f"sm_{gpu[0]}{gpu[1]}", "driver": dotted(driver)} for gpu, driver in keys]
+
+
+# --- doctor ---------------------------------------------------------------------------------------
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from cuda_wheel.doctor import examine
+    from cuda_wheel.progress import size_text
+
+    found = examine()
+    if options.json:
+        _print_json(found)
+        return 0
+    driver, toolchain, cache = found["driver"], found["toolchain"], found["cache"]
+    print(f"Python     {found['python']['version']} in {found['python']['prefix']}")
+    print(f"driver     {driver.get('error') or _driver_text(driver)}")
+    for number, gpu in enumerate(found["gpus"]):
+        print(f"GPU {number}      {gpu['name']}, compute capability {dotted(gpu['compute_capability'])}")
+    versions = ", ".join(
+        f"{name} {toolchain[name]}" for name in ("nvrtc", "nvjitlink", "nvfatbin") if name in toolchain
+    )
+    print(f"toolchain  {toolchain.get('error') or versions}")
+    for part in toolchain["parts"]:
+        print(f"           {part['name']}: {part['path'] or ''} ({part['found_via']})")
+    print(
+        f"cache      {cache['folder']}: {cache['entries']} entries, {size_text(cache['bytes'])}, by {cache['set_by']}"
+    )
+    for module in found["modules"]:
+        loads = ", ".join(f"{load['gpu']}: {load['image']}, {load['how']}" for load in module["loads"])
+        name = f"{module.get('name', module['manifest'])} of {module['distribution']}"
+        print(f"module     {name}: {module.get('error') or loads}")
+    return 0
+
+
+def _driver_text(driver: dict[str, Any]) -> str:
+    branch = f" (branch {driver['branch']})" if driver["branch"] else ""
+    return f"for CUDA {dotted(driver['cuda'])}{branch}"
 
 
 # --- verify, build, cmake-dir --------------------------------------------------------------------------------

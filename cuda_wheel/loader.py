@@ -37,6 +37,7 @@ __all__ = [
     "cache_folder",
     "device_and_driver",
     "device_count",
+    "device_name",
     "dotted",
     "load",
     "nvjitlink_version",
@@ -1007,6 +1008,14 @@ def device_and_driver(device: int | None = None) -> tuple[Version, Version]:
     )
     version = _check(driver.cuDriverGetVersion(), "asking for the driver's version")
     return (major, minor), (version // 1000, version % 1000 // 10)
+
+
+def device_name(device: int) -> str:
+    """Return the name of GPU number `device`; raises DriverError."""
+    driver = _driver()
+    handle = _check(driver.cuDeviceGet(device), f"asking for device {device}")
+    name: bytes = _check(driver.cuDeviceGetName(256, handle), "asking for the device's name")
+    return name.split(b"\0")[0].decode(errors="replace")
 
 
 def device_count() -> int:

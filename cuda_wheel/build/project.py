@@ -17,6 +17,7 @@ from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, find_toolchain
 from cuda_wheel.build.workers import Workers
+from cuda_wheel.coverage import gaps
 from cuda_wheel.loader import DriverError, Version, device_and_driver, device_count
 
 __all__ = ["build_files", "build_module", "planned_files"]
@@ -53,6 +54,10 @@ def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter
     with Workers(config.timeout, config.memory_limit) as workers:
         toolchain = workers.submit(find_toolchain, None).result()
         built = execute(make_plan(config, modules, root, toolchain, _installed_gpus), workers, reporter)
+    if not any("native" in module.settings.architectures.entries for module in modules):
+        short = gaps(module.manifest for module in built)
+        if short:
+            reporter.warning(short)
     for module in built:
         _check_headers(module, root, (str(INCLUDE), *toolchain.include_dirs))
     return built

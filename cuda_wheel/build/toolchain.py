@@ -7,17 +7,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cuda_wheel.build import nvrtc, ptx
 from cuda_wheel.build.errors import ToolchainError
 from cuda_wheel.loader import Version, dotted, parse_version
 
-__all__ = ["INCLUDE", "Toolchain", "find_toolchain"]
+__all__ = ["INCLUDE", "Part", "Toolchain", "find_toolchain", "parts"]
 
 INCLUDE = Path(__file__).parent / "include"
 """The freestanding C and C++ headers that stand in for the C library, which NVRTC lacks."""
 
 INSTALL_HINT = 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.'
+
+LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
+"""cuda.pathfinder's names of the compilers."""
 
 HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "nvcc": "crt/host_defines.h"}
 """cuda.pathfinder's names of the header folders, and a header that each brings. Where an earlier folder has that one
@@ -41,6 +45,34 @@ class Toolchain:
     @property
     def name(self) -> str:
         return f"NVRTC {self.nvrtc}"
+
+
+class Part(NamedTuple):
+    """A library or folder of headers: its path, None where it is not installed; how it was found, or why not."""
+
+    name: str
+    path: str | None
+    found_via: str
+
+
+def parts(_: None = None) -> list[Part]:
+    """Return every part of a toolchain, there or not."""
+    try:
+        from cuda.pathfinder import load_nvidia_dynamic_lib, locate_nvidia_header_directory
+    except ImportError as error:
+        return [Part("cuda-bindings", None, str(error))]
+    found = []
+    for library in LIBRARIES:
+        try:
+            loaded = load_nvidia_dynamic_lib(library)
+            found.append(Part(library, str(loaded.abs_path), str(loaded.found_via)))
+        except RuntimeError:
+            found.append(Part(library, None, "not found"))
+    for name, header in HEADERS.items():
+        located = locate_nvidia_header_directory(name)
+        path = located.abs_path if located else None
+        found.append(Part(header, path, str(located.found_via) if located and path else "not found"))
+    return found
 
 
 def find_toolchain(_: None = None) -> Toolchain:
@@ -87,7 +119,7 @@ def find_toolchain(_: None = None) -> Toolchain:
         include_dirs.append(located.abs_path)
     _check_header_release(include_dirs, release)
     supported = tuple(nvrtc.supported(library))
-    libraries = (library, *(str(load_nvidia_dynamic_lib(name).abs_path) for name in ("nvJitLink", "nvfatbin")))
+    libraries = (library, *(str(load_nvidia_dynamic_lib(name).abs_path) for name in LIBRARIES[1:]))
     exact = _exact_release(library, supported[-1]) or dotted(release)
     return Toolchain(exact, dotted(linker), dotted(fatbin), supported, tuple(include_dirs), libraries)
 

@@ -1,0 +1,99 @@
+"""Gather what this machine has: driver, GPUs, compilers, headers, cache, and what installed packages load here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import distributions
+from typing import Any
+
+from cuda_wheel.inspection import find_modules
+from cuda_wheel.loader import (
+    MANIFEST_SUFFIX,
+    Cache,
+    CudaWheelError,
+    DriverError,
+    Version,
+    device_and_driver,
+    device_count,
+    device_name,
+    dotted,
+    nvjitlink_version,
+    resolve,
+)
+from cuda_wheel.releases import RELEASES
+
+__all__ = ["examine"]
+
+
+def examine() -> dict[str, Any]:
+    """Return the findings as a JSON object; what is not there says why in its place ("error")."""
+    machine = _machine()
+    return {
+        "python": {"version": sys.version.split()[0], "prefix": sys.prefix},
+        **machine,
+        "toolchain": _toolchain(),
+        "cache": _cache(),
+        "modules": _modules([tuple(gpu["compute_capability"]) for gpu in machine["gpus"]], machine["driver"]),
+    }
+
+
+def _machine() -> dict[str, Any]:
+    try:
+        found = [(device_name(number), *device_and_driver(number)) for number in range(device_count())]
+    except DriverError as error:
+        return {"driver": {"error": str(error)}, "gpus": []}
+    cuda = found[0][2]
+    branch = next((release.branch for release in RELEASES if release.cuda == cuda), None)
+    return {
+        "driver": {"cuda": list(cuda), "branch": branch},
+        "gpus": [{"name": name, "compute_capability": list(capability)} for name, capability, _ in found],
+    }
+
+
+def _toolchain() -> dict[str, Any]:
+    from cuda_wheel.build.toolchain import find_toolchain, parts
+    from cuda_wheel.build.workers import Workers
+
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        listed = [part._asdict() for part in workers.submit(parts, None).result()]
+        try:
+            found = workers.submit(find_toolchain, None).result()
+        except CudaWheelError as error:
+            return {"parts": listed, "error": str(error)}
+    targets = [f"sm_{number}" for number in found.supported]
+    versions = {"nvrtc": found.nvrtc, "nvjitlink": found.nvjitlink, "nvfatbin": found.nvfatbin}
+    return {"parts": listed, **versions, "targets": targets}
+
+
+def _cache() -> dict[str, Any]:
+    cache = Cache()
+    entries = cache.entries()
+    moved = "CUDA_WHEEL_CACHE_DIR" in os.environ
+    return {
+        "folder": cache.folder,
+        "set_by": "CUDA_WHEEL_CACHE_DIR" if moved else "the platform's convention",
+        "entries": len(entries),
+        "bytes": sum(size for _, size, _ in entries),
+    }
+
+
+def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return every module of every installed distribution, and what each kind of GPU here would load."""
+    found = []
+    for distribution in distributions():
+        manifests = [file for file in distribution.files or () if file.name.endswith(MANIFEST_SUFFIX)]
+        for file in manifests:
+            entry: dict[str, Any] = {"distribution": distribution.metadata["Name"], "manifest": str(file), "loads": []}
+            found.append(entry)
+            try:
+                (module,) = find_modules(str(file.locate()))
+            except CudaWheelError as error:
+                entry["error"] = str(error)
+                continue
+            entry["name"] = module.manifest.name
+            for gpu in dict.fromkeys(gpus):
+                resolution = resolve(module.manifest, gpu, tuple(driver["cuda"]), nvjitlink_version())
+                image = resolution.image and str(resolution.image)
+                entry["loads"].append({"gpu": dotted(gpu), "image": image, "how": resolution.how})
+    return found
