@@ -582,10 +582,8 @@ class Module(Mapping[str, Kernel]):
         by_symbol = self._by_symbol.get(name)
         found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
         if len(found) == 1:
-            symbol = found[0].symbol.encode()
-            return Kernel(
-                self, found[0], _check(_driver().cuLibraryGetKernel(self.handle, symbol), f"loading {self!r}")
-            )
+            result = _driver().cuLibraryGetKernel(self.handle, found[0].symbol.encode())
+            return Kernel(self, found[0], int(_check(result, f"loading {self!r}")))
         if found:
             symbols = ", ".join(info.symbol for info in found)
             raise UnknownKernelError(f"{self.name} has several kernels {name!r}; ask by symbol: {symbols}")

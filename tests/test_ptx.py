@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from cuda_wheel.build import ptx
 from cuda_wheel.build.bundling import Bundle, bundle
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
-from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.errors import CompileError, ConfigError
+from cuda_wheel.build.lowering import lower
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Parameter, dotted
@@ -116,6 +117,17 @@ NEEDS = {
         '__global__ void k(int* x) { asm volatile("{.reg .pred p; elect.sync %0|p, -1;}" : "=r"(*x)); }',
         (8, 0),
     ),
+    "add.bf16": ("90", '__global__ void k(unsigned short* x) { asm("add.bf16 %0, %0, %0;" : "+h"(*x)); }', (7, 8)),
+    "cp.async.bulk": (
+        "90",
+        '__global__ void k(float* x) { asm volatile("cp.async.bulk.prefetch.L2.global [%0], 256;" :: "l"(x)); }',
+        (8, 0),
+    ),
+    "cp.async.bulk.shared::cta": (
+        "90",
+        '__global__ void k(float* x) { __shared__ alignas(16) float s[64]; __shared__ unsigned long long b; asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" :: "r"((unsigned)__cvta_generic_to_shared(s)), "l"(x), "r"((unsigned)__cvta_generic_to_shared(&b))); }',
+        (8, 6),
+    ),
     "mbarrier.try_wait": (
         "90",
         '__global__ void k() { __shared__ unsigned long long b; asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;}" :: "r"((unsigned)__cvta_generic_to_shared(&b))); }',
@@ -159,6 +171,33 @@ def test_an_instruction_keeps_the_version_that_it_needs(
 ) -> None:
     arch, text, needed = NEEDS[instruction]
     assert ptx.version(compiled(workers, toolchain, text, arch).ptx.decode()) == needed
+
+
+@pytest.mark.parametrize(
+    ("arch", "needs", "versions"),
+    [
+        ("80", (7, 0), [(9, 5), (7, 0)]),  # the usual case: once as compiled, once as lowered
+        ("80", (7, 4), [(9, 5), (7, 0), (7, 4)]),  # the assembler's complaint leads straight to what is needed
+        ("120", (8, 7), [(9, 5), (8, 7)]),
+    ],
+)
+def test_the_usual_case_costs_two_assemblies(arch: str, needs: tuple[int, int], versions: list) -> None:
+    asked = []
+
+    def assemble(text: str, _: str) -> bytes:
+        asked.append(ptx.version(text))
+        if asked[-1] < needs:
+            raise CompileError(f"Feature 'x' requires PTX ISA .version {needs[0]}.{needs[1]} or later")
+        return b"machine code"
+
+    lowered = lower(".version 9.5\n.target sm_80\n", "auto", arch, "k.cu", assemble)
+    assert ptx.version(lowered) == needs
+    assert asked == versions
+
+
+def test_a_version_that_gives_other_machine_code_is_not_taken() -> None:
+    text = ".version 9.5\n.target sm_80\n"
+    assert lower(text, "auto", "80", "k.cu", lambda text, _: str(ptx.version(text)).encode()) == text
 
 
 def test_the_compilers_own_version_stays_where_asked_for(workers: Workers, toolchain: Toolchain) -> None:

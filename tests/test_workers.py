@@ -78,6 +78,22 @@ def test_no_worker_serves_two_sets_of_options() -> None:
     assert one == same != other
 
 
+def test_no_worker_finds_the_driver() -> None:
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        found = workers.submit(_driver_error, None).result()
+    assert "no_driver/libcuda.so.1" in found or sys.platform != "linux"
+
+
+def _driver_error(_: None) -> str:
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return str(error)
+    return "loaded"
+
+
 def _pid(_: None) -> int:
     return os.getpid()
 

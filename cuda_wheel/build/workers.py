@@ -105,6 +105,19 @@ class Workers:
         self._mine.worker = None
 
 
+def _without_driver() -> dict[str, str]:
+    """Return environment variables that keep a process from the CUDA driver.
+
+    NVRTC loads and starts it where it finds it: that takes longer than compiling a small kernel, at times much longer,
+    and what is compiled must not depend on it. The first library of that name that the loader meets decides.
+    """
+    variables = {"CUDA_VISIBLE_DEVICES": "-1"}
+    if sys.platform == "linux":
+        folders = [str(Path(__file__).parent / "no_driver"), os.environ.get("LD_LIBRARY_PATH", "")]
+        variables["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, folders))
+    return variables
+
+
 class _Died(CompileError):
     """The worker ended before it answered."""
 
@@ -120,10 +133,12 @@ class _Worker:
         # that depend on the current folder: it works in the project's, whose files are not for import.
         path = [*(entry for entry in sys.path if os.path.isabs(entry)), str(Path(__file__).parents[2])]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD.format(path=path, memory=memory)],
+            # No site: sys.path is known already, and what start-up files there are need not run again.
+            [sys.executable, "-S", "-c", _CHILD.format(path=path, memory=memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
+            env=os.environ | _without_driver(),
         )
 
     def call(self, function: Callable[[Any], Any], argument: Any, timeout: float) -> Any:

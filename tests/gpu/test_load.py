@@ -151,25 +151,6 @@ def test_ptx_as_compiled_does_what_the_rules_say(extra: str, carried, install, m
         print(repr(module))
 
 
-def test_ptx_that_the_driver_cannot_read_goes_through_nvjitlink(
-    carried, install, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The rules are told of an older driver, so that the real nvJitLink has to do the work."""
-    if nvjitlink_version() is None:
-        pytest.skip("nvJitLink is not installed here")
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
-    install(carried("cu12-as-compiled", "saxpy"))
-    capability, (major, _) = device_and_driver()
-    monkeypatch.setitem(cuda_wheel.loader.PTX_ISA_OF_CUDA, (major, 0), (7, 8))
-    monkeypatch.setattr("cuda_wheel.loader.device_and_driver", lambda device=None: (capability, (major, 0)))
-    linker = nvjitlink_version()
-    monkeypatch.setattr("cuda_wheel.loader.ptx_isa_of_cuda", lambda cuda: (9, 9) if cuda is linker else (7, 8))
-    monkeypatch.setattr("cuda_wheel.loader.nvjitlink_version", lambda: linker)
-    module = cuda_wheel.load(SAXPY)
-    assert module.how == "link"
-    assert module["saxpy"].handle
-
-
 def test_explain_asks_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:
     result = cuda_wheel("explain", saxpy)
     print(result.stdout)
