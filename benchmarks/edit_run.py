@@ -1,7 +1,8 @@
 """Time from a process's start to a launchable kernel after an edit: `python benchmarks/edit_run.py WHEEL [ROUNDS]`.
 
 WHEEL is the wheel of `fixtures/saxpy`, for comparison: nothing is compiled there. The others compile the same source,
-edited before each run, for the GPU at hand. Needs a GPU and a toolchain, and cuda.core and CuPy to compare.
+edited before each run, for the GPU at hand, and nobody has a cache that knows it. Needs a GPU and a toolchain, and
+cuda.core and CuPy to compare.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ def main(wheel: Path, rounds: int) -> None:
         symbol = json.loads(manifest.read_text())["kernels"][0]["symbol"]
         shutil.copytree(Path(__file__).parent.parent / "fixtures" / "saxpy", tree)
         os.environ["CUDA_WHEEL_CACHE_DIR"] = str(Path(folder, "cache"))
+        os.environ["CUDA_CACHE_DISABLE"] = "1"  # NVRTC keeps there what an edit of a comment does not change
         (source,) = tree.rglob("saxpy.cu")
         text = source.read_text()
 

@@ -42,7 +42,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def forbid(*arguments: object, **options: object) -> None:
         raise AssertionError("a compiler was started")
 
-    return lambda: monkeypatch.setattr("cuda_wheel.build.workers.Workers", forbid)
+    return lambda: monkeypatch.setattr("cuda_wheel.build.worker.Worker", forbid)
 
 
 def test_a_module_compiles_for_the_gpu_at_hand(project: Path) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         symbols: list[str]
 
 
-__all__ = ["INVALID_OPTION", "compile_text", "load", "supported", "version"]
+__all__ = ["INVALID_OPTION", "compile_text", "load", "scratch_file", "supported", "version"]
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
 """An option of NVRTC's front end that no manual names: it prints the tree of includes on standard error."""
@@ -123,7 +123,7 @@ def compile_text(request: Request) -> Answer:
 
 
 def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, list[str] | None]:
-    file = _scratch_file()
+    file = scratch_file()
     standard_error = os.dup(2)
     os.dup2(file, 2)
     try:
@@ -140,7 +140,8 @@ def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, list[
     return error, sorted(os.path.abspath(path) for path in paths if os.path.isfile(path))
 
 
-def _scratch_file() -> int:
+def scratch_file() -> int:
+    """Return the descriptor of an empty file without a name, which goes when it is closed."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("nvrtc")
     import tempfile

@@ -14,12 +14,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cuda_wheel.build.nvrtc import load
 from cuda_wheel.build.source_tree import find_source
+from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 from cuda_wheel.loader import Cache, Manifest, Version
 
 if TYPE_CHECKING:
-    from cuda_wheel.build.toolchain import Toolchain
-    from cuda_wheel.build.workers import Workers
+    from cuda_wheel.build.worker import Worker
 
 __all__ = ["compile_on_load"]
 
@@ -50,14 +51,24 @@ def compile_on_load(
         if kept is not None:
             return kept
     # Not before it is clear that something has to be compiled: this takes longer than all of the above.
-    from cuda_wheel.build.workers import Workers
+    from cuda_wheel.build.worker import Worker
 
-    with Workers(config.timeout, config.memory_limit, count=1) as workers:
-        ask_toolchain = _start(cache, environment, workers)
+    worker = Worker(config.memory_limit)
+    try:
+        toolchain = _recalled_toolchain(cache, environment)
+        if toolchain is not None:
+            worker.prepare(load, toolchain.libraries[0])
         capability = ask_capability()  # it may start the driver, and the compiler starts meanwhile
         from cuda_wheel.build.one_gpu import compile_for_gpu
 
-        built, read = compile_for_gpu(root, config, module, ask_toolchain(), capability, workers)
+        if toolchain is None:
+            toolchain = _found_toolchain(cache, environment, worker, config.timeout)
+        built, read = compile_for_gpu(root, config, module, toolchain, capability, worker)
+    except BaseException:
+        worker.kill()
+        raise
+    finally:
+        worker.leave()
     manifest = built.manifest.to_json().encode()
     if read is not None:
         now = _looks(read, root)
@@ -66,30 +77,23 @@ def compile_on_load(
     return manifest, built.fatbin
 
 
-def _start(cache: Cache, environment: str, workers: Workers) -> Callable[[], Toolchain]:
-    """Start a worker and return a function that gives the toolchain: the one found by an earlier process, if it looks
-    the same, for a search costs more than a small kernel's compilation."""
-    from cuda_wheel.build.nvrtc import load
-    from cuda_wheel.build.toolchain import Toolchain, find_toolchain
+def _recalled_toolchain(cache: Cache, environment: str) -> Toolchain | None:
+    """Return the toolchain that an earlier process found, if it looks the same: a search costs more than compiling a
+    small kernel."""
+    kept = cache.get(_key("toolchain", environment))
+    if kept is None:
+        return None
+    record = json.loads(kept)
+    fields: Any = (tuple(value) if isinstance(value, list) else value for value in record["found"])
+    toolchain = Toolchain(*fields)
+    return toolchain if record["looks"] == _looks(toolchain.libraries, None) else None
 
-    key = _key("toolchain", environment)
-    kept = cache.get(key)
-    if kept is not None:
-        record = json.loads(kept)
-        fields: Any = (tuple(value) if isinstance(value, list) else value for value in record["found"])
-        toolchain = Toolchain(*fields)
-        if record["looks"] == _looks(toolchain.libraries, None):
-            workers.submit(load, toolchain.libraries[0])
-            return lambda: toolchain
-    future = workers.submit(find_toolchain, None)
 
-    def found() -> Toolchain:
-        toolchain = future.result()
-        record = {"found": astuple(toolchain), "looks": _looks(toolchain.libraries, None)}
-        cache.put(key, json.dumps(record).encode())
-        return toolchain
-
-    return found
+def _found_toolchain(cache: Cache, environment: str, worker: Worker, timeout: float) -> Toolchain:
+    toolchain = worker.call(find_toolchain, None, timeout)
+    record = {"found": astuple(toolchain), "looks": _looks(toolchain.libraries, None)}
+    cache.put(_key("toolchain", environment), json.dumps(record).encode())
+    return toolchain
 
 
 # --- remembering -----------------------------------------------------------------------------------

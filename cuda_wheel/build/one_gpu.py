@@ -15,6 +15,7 @@ from cuda_wheel.build.modules import SourceModule
 from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.build.toolchain import Toolchain
+from cuda_wheel.build.worker import Worker
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Target, Version, dotted, unsupported
 
@@ -22,7 +23,7 @@ __all__ = ["compile_for_gpu"]
 
 
 def compile_for_gpu(
-    root: Path, config: Config, module: SourceModule, toolchain: Toolchain, capability: Version, workers: Workers
+    root: Path, config: Config, module: SourceModule, toolchain: Toolchain, capability: Version, worker: Worker
 ) -> tuple[BuiltModule, list[str] | None]:
     """Return the module, compiled for a compute capability, and the absolute paths that decide how it comes out.
 
@@ -31,20 +32,20 @@ def compile_for_gpu(
     plan = _plan(config, module, root, toolchain, capability)
     job = plan.modules[0].jobs[0]
     if job.cubin and not job.ptx and not job.lineinfo:
-        built = _compile_cubin(plan.modules[0], job, toolchain, workers)
+        built = _compile_cubin(plan.modules[0], job, toolchain, worker, config.timeout)
     else:
-        (built,) = execute(plan, workers, Silent())
+        with Workers(config.timeout, config.memory_limit, count=1) as workers:
+            (built,) = execute(plan, workers, Silent())
     if built.headers is None:
         return built, None
     folders = [os.path.join(root, folder) for folder in job.include_dirs]
     return built, [*built.headers, *_passed_over(built.headers, folders), *toolchain.libraries]
 
 
-def _compile_cubin(module: ModulePlan, job: Job, toolchain: Toolchain, workers: Workers) -> BuiltModule:
+def _compile_cubin(module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float) -> BuiltModule:
     """Return the module of one cubin. It needs no fatbin around it, and of the compilers no other than NVRTC."""
-    answer = workers.submit(compile_text, nvrtc_request(job)).result()
     try:
-        part = read_answer(job, answer)
+        part = read_answer(job, worker.call(compile_text, nvrtc_request(job), timeout))
     except CompileError as error:
         raise CompileError(failure(job, toolchain, error)) from None
     cubin = part.cubin or b""
