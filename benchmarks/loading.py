@@ -1,7 +1,7 @@
 """Time to load a module as machine code, and as PTX by each of its compilers, cold and kept.
 
 `python benchmarks/loading.py WHEEL JIT_WHEEL [ROUNDS]`: wheels of `fixtures/matmul_templates`, the second without
-machine code for the GPU at hand. Every contender is a process of its own, whose context is there before the time starts.
+machine code for the GPU at hand. Every contender is a process of its own, whose context is there before time starts.
 """
 
 from __future__ import annotations

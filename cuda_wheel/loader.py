@@ -795,6 +795,7 @@ class Cache:
 
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder or cache_folder()
+        self._unseen = self.LIMIT  # bytes that were put since the bound was last seen to
 
     def get(self, key: str) -> bytes | None:
         """Return the content of the entry `key` (hexadecimal); None where there is none that is whole."""
@@ -823,7 +824,10 @@ class Cache:
             finally:
                 if os.path.exists(temporary):
                     os.unlink(temporary)
-            self._shrink()
+            self._unseen += len(content)
+            if self._unseen >= self.LIMIT // 16:  # not each time: it looks at every entry
+                self._shrink()
+                self._unseen = 0
         except OSError as error:
             import warnings
 

@@ -63,12 +63,16 @@ class ProgressReporter:
         jobs = sum(len(module.jobs) for module in plan.modules)
         if self._bar:
             self._bar.update(self._task, total=jobs)
+        self._jobs = jobs
         counts = f"{_counted(len(plan.modules), 'module')}, {_counted(jobs, 'compile job')}"
         self._tell("say", f"cuda-wheel: {counts}, {plan.toolchain.name}")
 
     def compiled(self, module: str, arch: str) -> None:
         if self._bar:
             self._bar.update(self._task, advance=1, description=f"{module} {arch}")
+
+    def recalled(self, jobs: int) -> None:
+        self._tell("say", f"cuda-wheel: {jobs} of {_counted(self._jobs, 'job')} done before, from the cache")
 
     def warning(self, text: str) -> None:
         if text not in self._warned:  # one source compiles for many targets

@@ -69,6 +69,12 @@ def installed_extra() -> str | None:
     return "cu13" if "nvidia-cuda-nvrtc" in names else None
 
 
+@pytest.fixture(autouse=True)
+def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what a test compiles from the next one, which is to compile it itself."""
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture(scope="session")
 def extra() -> str:
     extra = installed_extra()
@@ -169,7 +175,7 @@ def fixture_wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Calla
         if name not in wheels:
             folder = tmp_path_factory.mktemp(name)
             project = copy_fixture(name, folder / "project", extra)
-            result = pip_wheel(project, folder / "dist")
+            result = pip_wheel(project, folder / "dist", CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
             assert result.returncode == 0, result.stdout
             (wheels[name],) = (folder / "dist").glob("*.whl")
         return wheels[name]

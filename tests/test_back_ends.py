@@ -39,7 +39,8 @@ def build(
         project = copy_fixture(fixture, tmp_path_factory.mktemp(front_end) / "a project", extra, backend)
         command, alone, beside_others = FRONT_ENDS[front_end]
         python, options = (bare_python, alone) if isolated else (sys.executable, beside_others)
-        result = run(python, "-m", *command, *options, cwd=project, **find_links)
+        environ = find_links | {"CUDA_WHEEL_CACHE_DIR": str(project.with_name("cache"))}  # each compiles for itself
+        result = run(python, "-m", *command, *options, cwd=project, **environ)
         assert result.returncode == 0, result.stdout
         return project / "dist"
 

@@ -28,7 +28,13 @@ def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
 
     def build(table: str) -> None:
-        result = cuda_wheel("build", make_project(f"[tool.cuda-wheel]\n{table}"), "-o", tmp_path / "out")
+        result = cuda_wheel(
+            "build",
+            make_project(f"[tool.cuda-wheel]\n{table}"),
+            "-o",
+            tmp_path / "out",
+            CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"),
+        )
         assert result.returncode == 0, result.stdout
         monkeypatch.syspath_prepend(tmp_path / "out")
 

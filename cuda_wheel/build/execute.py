@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Protocol
 
 from cuda_wheel.build import ptx
 from cuda_wheel.build.bundling import Bundle, Bundled, Content, bundle
+from cuda_wheel.build.compile_cache import CLOCK, CompileCache
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.names import cpp_name
@@ -31,6 +31,8 @@ class Reporter(Protocol):
 
     def compiled(self, module: str, arch: str) -> None: ...
 
+    def recalled(self, jobs: int) -> None: ...
+
     def warning(self, text: str) -> None: ...
 
     def built(self, module: BuiltModule) -> None: ...
@@ -42,6 +44,8 @@ class Silent:
     def begin(self, plan: Plan) -> None: ...
 
     def compiled(self, module: str, arch: str) -> None: ...
+
+    def recalled(self, jobs: int) -> None: ...
 
     def warning(self, text: str) -> None: ...
 
@@ -60,8 +64,11 @@ class BuiltModule:
     headers: tuple[str, ...] | None
 
 
-def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModule, ...]:
-    """Return the plan's modules, built; raises CompileError that tells of every module that does not compile."""
+def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCache | None) -> tuple[BuiltModule, ...]:
+    """Return the plan's modules, built; raises CompileError that tells of every module that does not compile.
+
+    What `cache` has is not compiled again.
+    """
     reporter.begin(plan)
     compiled: dict[tuple[str, str], Compiled] = {}
     failures: dict[str, str] = {}
@@ -69,7 +76,14 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModu
     # Neighbours in the queue share their options, so that workers seldom have to be replaced.
     for module in sorted(plan.modules, key=lambda module: _flavour(module.jobs[0])):
         for job in module.jobs:
-            futures[workers.submit(compile_job, job, _flavour(job))] = module, job
+            kept = cache.recall(job) if cache else None
+            if kept is None:
+                futures[workers.submit(compile_job, job, _flavour(job))] = module, job
+            else:
+                compiled[module.module.name, job.arch] = kept
+                _report(reporter, job, module.module.name, kept)
+    if compiled:
+        reporter.recalled(len(compiled))
     for future in as_completed(futures):
         module, job = futures[future]
         name = module.module.name
@@ -83,6 +97,8 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModu
                 if its is module:
                     other.cancel()
             continue
+        if cache:
+            cache.keep(job, result)
         _report(reporter, job, name, result)
     if failures:
         raise CompileError("\n\n".join(failures[name] for name in sorted(failures)))
@@ -92,9 +108,6 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter) -> tuple[BuiltModu
 def failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
     """Return what to tell of a job that failed."""
     return f"{job.source} does not compile for {_form(job)} with {toolchain.name}:\n{error}"
-
-
-_CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
 
 
 def _flavour(job: Job) -> tuple[str, ...]:
@@ -109,7 +122,7 @@ def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
     reporter.compiled(name, job.arch)
     if result.log:
         reporter.warning(result.log)
-    if _CLOCK.search(job.text):
+    if CLOCK.search(job.text):
         reporter.warning(f"{job.source} asks for the time of the build (__DATE__ or __TIME__): every build differs.")
     if any(os.fsencode(job.root) in content for content in (result.cubin, result.ptx) if content):
         reporter.warning(

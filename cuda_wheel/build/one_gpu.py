@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cuda_wheel.build.bundling import Bundled
+from cuda_wheel.build.compile_cache import passed_over
 from cuda_wheel.build.compiler import Job, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
 from cuda_wheel.build.errors import CompileError, ConfigError
@@ -35,11 +36,11 @@ def compile_for_gpu(
         built = _compile_cubin(plan.modules[0], job, toolchain, worker, config.timeout)
     else:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
-            (built,) = execute(plan, workers, Silent())
+            (built,) = execute(plan, workers, Silent(), None)
     if built.headers is None:
         return built, None
     folders = [os.path.join(root, folder) for folder in job.include_dirs]
-    return built, [*built.headers, *_passed_over(built.headers, folders), *toolchain.libraries]
+    return built, [*built.headers, *passed_over(built.headers, folders), *toolchain.libraries]
 
 
 def _compile_cubin(module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float) -> BuiltModule:
@@ -50,16 +51,6 @@ def _compile_cubin(module: ModulePlan, job: Job, toolchain: Toolchain, worker: W
         raise CompileError(failure(job, toolchain, error)) from None
     cubin = part.cubin or b""
     return describe(module, {job.arch: part}, [("cubin", job.arch, cubin)], Bundled(cubin, (0,)), toolchain)
-
-
-def _passed_over(headers: tuple[str, ...], folders: list[str]) -> list[str]:
-    """Return the paths where each header would have been found first, had there been a file."""
-    passed = []
-    for header in headers:
-        place = next((index for index, folder in enumerate(folders) if header.startswith(folder + os.sep)), 0)
-        below = os.path.relpath(header, folders[place])
-        passed += [os.path.join(folder, below) for folder in folders[:place]]
-    return passed
 
 
 def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version) -> Plan:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from cuda_wheel.build.compile_cache import CompileCache
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.execute import BuiltModule, Reporter, execute
@@ -18,7 +19,7 @@ from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, find_toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.coverage import gaps
-from cuda_wheel.loader import DriverError, Version, device_and_driver, device_count
+from cuda_wheel.loader import Cache, DriverError, Version, device_and_driver, device_count
 
 __all__ = ["build_files", "build_module", "planned_files"]
 
@@ -53,7 +54,8 @@ def build_module(
 def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter) -> tuple[BuiltModule, ...]:
     with Workers(config.timeout, config.memory_limit) as workers:
         toolchain = workers.submit(find_toolchain, None).result()
-        built = execute(make_plan(config, modules, root, toolchain, _installed_gpus), workers, reporter)
+        plan = make_plan(config, modules, root, toolchain, _installed_gpus)
+        built = execute(plan, workers, reporter, CompileCache(Cache(), toolchain))
     if not any("native" in module.settings.architectures.entries for module in modules):
         short = gaps(module.manifest for module in built)
         if short:

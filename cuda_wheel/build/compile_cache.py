@@ -1,0 +1,143 @@
+"""Keep what compile jobs gave, across builds, folders and environments: by the content of all that a job reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from hashlib import sha256
+from pathlib import Path
+
+from cuda_wheel import __version__
+from cuda_wheel.build.compiler import Compiled, Job
+from cuda_wheel.build.toolchain import Toolchain
+from cuda_wheel.loader import Cache, Parameter
+
+__all__ = ["CLOCK", "CompileCache", "passed_over"]
+
+FORMAT = "jobs 1"
+"""Part of every key: entries of another layout are other entries."""
+
+CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
+"""What makes every compilation another one."""
+
+Place = tuple[int, str]
+"""A file by the folder of headers that it is in, and its path there: builds in isolation have the toolchain elsewhere
+each time. The number counts `Job.include_dirs` from their end, as -1; 0 is the project."""
+
+
+class CompileCache:
+    """What jobs gave, in the cache of this user. `toolchain` is the one that does the jobs."""
+
+    def __init__(self, cache: Cache, toolchain: Toolchain) -> None:
+        self._cache = cache
+        self._toolchain = (toolchain.nvrtc, toolchain.nvjitlink)
+        self._hashes: dict[str, str | None] = {}
+
+    def recall(self, job: Job) -> Compiled | None:
+        """Return what the same job gave before, if all the files that it read are as they were."""
+        request = self._request(job)
+        listed = self._cache.get(request)
+        if listed is None:
+            return None
+        places: list[Place] = [(number, path) for number, path in json.loads(listed)]
+        entry = self._cache.get(self._result(request, job, places))
+        return None if entry is None else _unpacked(entry, job)
+
+    def keep(self, job: Job, compiled: Compiled) -> None:
+        """Keep what a job gave, unless it may be another next time."""
+        if compiled.headers is None or _is_singular(job, compiled):
+            return
+        folders = [os.path.join(job.root, folder) for folder in job.include_dirs]
+        places = [_place(path, job) for path in (*compiled.headers, *passed_over(compiled.headers, folders))]
+        known = sorted({place for place in places if place is not None})
+        if None in places:  # a header from nowhere: another machine may have another one there
+            return
+        request = self._request(job)
+        self._cache.put(request, json.dumps(known).encode())
+        self._cache.put(self._result(request, job, known), _packed(compiled, job))
+
+    def _request(self, job: Job) -> str:
+        parts = {item.name: repr(getattr(job, item.name)) for item in fields(job)}
+        del parts["library"], parts["root"]  # where they lie decides nothing
+        parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
+        return _key(FORMAT, __version__, repr(self._toolchain), *(f"{name}={parts[name]}" for name in sorted(parts)))
+
+    def _result(self, request: str, job: Job, places: Sequence[Place]) -> str:
+        return _key(request, json.dumps([self._hash(_path(place, job)) for place in places]))
+
+    def _hash(self, path: str) -> str | None:
+        if path not in self._hashes:  # headers are many, and shared by all jobs
+            try:
+                self._hashes[path] = sha256(Path(path).read_bytes()).hexdigest()
+            except OSError:
+                self._hashes[path] = None
+        return self._hashes[path]
+
+
+def passed_over(headers: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """Return the paths where each header would have been found first, had there been a file."""
+    passed = []
+    for header in headers:
+        place = next((index for index, folder in enumerate(folders) if header.startswith(folder + os.sep)), 0)
+        below = os.path.relpath(header, folders[place])
+        passed += [os.path.join(folder, below) for folder in folders[:place]]
+    return passed
+
+
+def _is_singular(job: Job, compiled: Compiled) -> bool:
+    """Return whether a compilation elsewhere, or at another time, would give something else."""
+    inside = job.root + os.sep
+    own = [Path(path).read_bytes() for path in compiled.headers or () if path.startswith(inside)]
+    images = [content for content in (compiled.cubin, compiled.ptx) if content]
+    return any(map(CLOCK.search, (job.text, *own))) or any(os.fsencode(job.root) in content for content in images)
+
+
+def _place(path: str, job: Job) -> Place | None:
+    for number, folder in enumerate(job.include_dirs):
+        if os.path.isabs(folder) and path.startswith(folder + os.sep):
+            return number - len(job.include_dirs), os.path.relpath(path, folder)
+    below = os.path.relpath(path, job.root)
+    return None if below.startswith(os.pardir) else (0, below)
+
+
+def _path(place: Place, job: Job) -> str:
+    number, below = place
+    return os.path.join(job.root if number == 0 else job.include_dirs[number], below)
+
+
+def _key(*parts: str) -> str:
+    return sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+def _packed(compiled: Compiled, job: Job) -> bytes:
+    cubin, ptx = compiled.cubin or b"", compiled.ptx or b""
+    document = {
+        "cubin": None if compiled.cubin is None else len(cubin),
+        "ptx": None if compiled.ptx is None else len(ptx),
+        "ptx_version_compiled": compiled.ptx_version_compiled,
+        "kernels": compiled.kernels,
+        "resources": compiled.resources,
+        "names": compiled.names,
+        "headers": [_place(path, job) for path in compiled.headers or ()],
+        "log": compiled.log,
+    }
+    return json.dumps(document).encode() + b"\n" + cubin + ptx
+
+
+def _unpacked(entry: bytes, job: Job) -> Compiled:
+    head, _, body = entry.partition(b"\n")
+    document = json.loads(head)
+    middle = document["cubin"] or 0
+    return Compiled(
+        cubin=None if document["cubin"] is None else body[:middle],
+        ptx=None if document["ptx"] is None else body[middle:],
+        ptx_version_compiled=tuple(document["ptx_version_compiled"]),
+        kernels={symbol: tuple(Parameter(*each) for each in found) for symbol, found in document["kernels"].items()},
+        resources=document["resources"],
+        names=document["names"],
+        headers=tuple(_path(tuple(place), job) for place in document["headers"]),
+        log=document["log"],
+    )

@@ -1,0 +1,153 @@
+"""What is compiled is kept across builds, folders and environments, and never taken for something else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.loader import Cache
+from tests.conftest import copy_fixture, pip_wheel
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+SOURCE = '#include "one.h"\n#include <two.h>\nextern "C" __global__ void k(int* x) { *x = ONE + TWO; }\n'
+FILES = {
+    "demo/k.cu": SOURCE,
+    "demo/l.cu": "__global__ void l(int* x) { *x = 1; }\n",
+    "demo/one.h": "#define ONE 1\n",
+    "include/two.h": "#define TWO 2\n",
+}
+TABLE = '[tool.cuda-wheel]\narchitectures = ["80", "90-real"]\ninclude-dirs = ["include"]\n'
+
+
+@pytest.fixture
+def project(make_project) -> Path:
+    return make_project(TABLE, **FILES)
+
+
+def built(cuda_wheel: Run, project: Path) -> tuple[int, dict[str, bytes]]:
+    """Return how many jobs were not done again, and what was built."""
+    shutil.rmtree(project / "out", ignore_errors=True)
+    result = cuda_wheel("build", project, "-o", project / "out")
+    assert result.returncode == 0, result.stdout
+    line = next((line for line in result.stdout.splitlines() if "from the cache" in line), "cuda-wheel: 0 of")
+    return int(line.split()[1]), {path.name: path.read_bytes() for path in (project / "out").rglob("*.fatbin*")}
+
+
+def test_nothing_is_compiled_twice(project: Path, cuda_wheel: Run) -> None:
+    before, first = built(cuda_wheel, project)
+    again, second = built(cuda_wheel, project)
+    assert (before, again) == (0, 4)
+    assert second == first
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "again"),
+    [
+        ("demo/one.h", "#define ONE 3\n", 2),  # l.cu is left
+        ("include/two.h", "#define TWO 3\n", 2),
+        ("demo/k.cu", SOURCE + "// edited\n", 2),
+        ("demo/two.h", "#define TWO 4\n", 2),  # goes before the other one
+        ("include/three.h", "// nobody includes this\n", 4),
+    ],
+)
+def test_an_edit_compiles_again_what_it_touches(
+    file: str, content: str, again: int, project: Path, cuda_wheel: Run
+) -> None:
+    built(cuda_wheel, project)
+    (project / file).write_text(content)
+    kept, outputs = built(cuda_wheel, project)
+    assert kept == again
+    fresh = project.with_name("fresh")
+    shutil.copytree(project, fresh)
+    result = cuda_wheel("build", fresh, "-o", fresh / "out", CUDA_WHEEL_CACHE_DIR=str(fresh / "cache"))
+    assert result.returncode == 0, result.stdout
+    assert {path.name: path.read_bytes() for path in (fresh / "out").rglob("*.fatbin*")} == outputs
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ('"90-real"', '"90-real", "100-real"', 4),  # one target more
+        ('"90-real"', '"90"', 2),  # PTX as well
+        ("include-dirs", "defines = { X = 1 }\ninclude-dirs", 0),
+        ("include-dirs", 'std = "c++20"\ninclude-dirs', 0),
+        ("include-dirs", "lineinfo = true\ninclude-dirs", 0),
+        ("include-dirs", 'ptx-version = "as-compiled"\ninclude-dirs', 0),
+        ("include-dirs", 'compress = "size"\ninclude-dirs', 4),  # packing comes after
+    ],
+)
+def test_a_setting_compiles_again_what_it_touches(
+    old: str, new: str, kept: int, project: Path, cuda_wheel: Run
+) -> None:
+    built(cuda_wheel, project)
+    pyproject = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(pyproject.replace(old, new))
+    assert built(cuda_wheel, project)[0] == kept
+
+
+def test_another_folder_is_no_other_job(project: Path, cuda_wheel: Run) -> None:
+    _, first = built(cuda_wheel, project)
+    moved = project.rename(project.with_name("somewhere else"))
+    kept, second = built(cuda_wheel, moved)
+    assert (kept, second) == (4, first)
+
+
+def test_an_isolated_build_finds_what_another_one_compiled(
+    tmp_path: Path, extra: str, find_links: dict[str, str], bare_python: Path
+) -> None:
+    """Each has its toolchain, headers and all, in a folder of its own."""
+    from tests.conftest import run
+
+    project = copy_fixture("reduce_cub", tmp_path / "project", extra)
+    outputs = [
+        run(bare_python, "-m", "pip", "wheel", "-v", "--no-deps", "-w", tmp_path / "dist", project, **find_links).stdout
+        for _ in range(2)
+    ]
+    assert "from the cache" not in outputs[0]
+    assert "cuda-wheel: 3 of 3 jobs done before, from the cache" in outputs[1]
+
+
+def test_what_is_another_one_every_time_is_not_kept(make_project, cuda_wheel: Run) -> None:
+    text = "__device__ const char* when() { return __TIME__; }\n__global__ void k(const char** x) { *x = when(); }\n"
+    project = make_project(TABLE.replace('"include"', ""), **{"demo/k.cu": text})
+    assert [built(cuda_wheel, project)[0] for _ in range(2)] == [0, 0]
+    assert Cache().entries() == []
+
+
+def test_warnings_are_told_each_time(make_project, cuda_wheel: Run) -> None:
+    project = make_project(
+        TABLE.replace('"include"', ""), **{"demo/k.cu": "__global__ void k(int* x) { int unused; *x = 1; }\n"}
+    )
+    for _ in range(2):
+        assert (
+            '"unused" was declared but never referenced' in cuda_wheel("build", project, "-o", project / "out").stdout
+        )
+
+
+def test_a_damaged_entry_is_compiled_again(project: Path, cuda_wheel: Run) -> None:
+    _, first = built(cuda_wheel, project)
+    for _, _, path in Cache().entries():
+        Path(path).write_bytes(Path(path).read_bytes()[:-1])
+    kept, second = built(cuda_wheel, project)
+    assert (kept, second) == (0, first)
+
+
+def test_a_failure_keeps_what_did_compile(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
+    (project / "demo/k.cu").write_text("wrong\n")
+    assert cuda_wheel("build", project, "-o", tmp_path / "none").returncode == 1
+    (project / "demo/k.cu").write_text(SOURCE)
+    assert built(cuda_wheel, project)[0] == 2
+
+
+def test_two_builds_at_once_share_a_cache(tmp_path: Path, extra: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    projects = [copy_fixture("saxpy", tmp_path / name / "project", extra) for name in "abcd"]
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(lambda project: pip_wheel(project, project.parent / "dist"), projects))
+    assert [result.returncode for result in results] == [0, 0, 0, 0]
+    assert len({next((project.parent / "dist").glob("*.whl")).read_bytes() for project in projects}) == 1
