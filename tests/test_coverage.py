@@ -24,6 +24,7 @@ from cuda_wheel.coverage import (
 from cuda_wheel.coverage_table import to_html, to_svg
 from cuda_wheel.loader import Manifest
 from cuda_wheel.releases import GPUS
+from tests.conftest import ROOT
 from tests.test_rules import image, images, manifest
 
 
@@ -221,6 +222,13 @@ def test_the_pictures_are_whole_and_reproducible(fixture_wheel, cuda_wheel, tmp_
         text for text in texts if text.split()[0] in {gpu.name for gpu in GPUS}
     ]
     assert svg in (tmp_path / "one.html").read_text()
+
+
+def test_the_picture_in_the_readme_is_the_fixtures(fixture_wheel, cuda_wheel, extra: str, tmp_path: Path) -> None:
+    if extra != "cu12":
+        pytest.skip("it was drawn with the other toolchain")
+    assert cuda_wheel("coverage", fixture_wheel("saxpy"), "--svg", tmp_path / "now.svg").returncode == 0
+    assert (tmp_path / "now.svg").read_text() == (ROOT / "docs/coverage.svg").read_text()
 
 
 def test_a_name_cannot_break_out_of_the_picture() -> None:
