@@ -21,24 +21,26 @@ BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.ar
 
 
 def main(rounds: int) -> None:
-    print(f"{os.cpu_count()} cores")
-    for fixture in ("saxpy", "reduce_cub"):
-        contenders = {
-            "hook off": partial(built, fixture, HATCH_BUILD_NO_HOOKS="1"),
-            "hook on": partial(built, fixture),
-            "hook on, one job": partial(built, fixture, CUDA_WHEEL_JOBS="1"),
-        }
-        compare(f"wheel of {fixture}", contenders, rounds)
+    print(f"{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory() as kept:
+        for fixture in ("saxpy", "reduce_cub"):
+            contenders = {
+                "hook off": partial(built, fixture, HATCH_BUILD_NO_HOOKS="1"),
+                "all of it compiled": partial(built, fixture),
+                "all of it, one job at a time": partial(built, fixture, CUDA_WHEEL_JOBS="1"),
+                "all of it kept from before": partial(built, fixture, CUDA_WHEEL_CACHE_DIR=kept),
+            }
+            compare(f"wheel of {fixture}", contenders, rounds)
 
 
 def built(fixture: str, **environ: str) -> float:
-    """Return the milliseconds of one build."""
-    with tempfile.TemporaryDirectory() as output:
+    """Return the milliseconds of one build, with nothing kept from before unless `environ` says where."""
+    with tempfile.TemporaryDirectory() as output, tempfile.TemporaryDirectory() as nothing:
         before = time.perf_counter()
         subprocess.run(
             [sys.executable, "-c", BUILD, output],
             cwd=FIXTURES / fixture,
-            env=os.environ | environ,
+            env=os.environ | {"CUDA_WHEEL_CACHE_DIR": nothing} | environ,
             stderr=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             check=True,

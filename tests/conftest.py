@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -285,7 +286,8 @@ def listed_cubins(text: str) -> list[str]:
 @pytest.fixture(scope="session")
 def own_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return cuda-wheel's own wheel, built from this checkout."""
-    folder = tmp_path_factory.mktemp("own")
+    # uv remembers wheels by their path, and the next run may use this folder again.
+    folder = tmp_path_factory.mktemp("own") / secrets.token_hex(8)
     result = pip_wheel(ROOT, folder)
     assert result.returncode == 0, result.stdout
     return next(folder.glob("cuda_wheel-*.whl"))

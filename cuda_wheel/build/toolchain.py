@@ -69,9 +69,14 @@ def parts(_: None = None) -> list[Part]:
         except RuntimeError:
             found.append(Part(library, None, "not found"))
     for name, header in HEADERS.items():
-        located = locate_nvidia_header_directory(name)
-        path = located.abs_path if located else None
-        found.append(Part(header, path, str(located.found_via) if located and path else "not found"))
+        earlier = next((part for part in found if part.path and Path(part.path, header).is_file()), None)
+        located = None if earlier else locate_nvidia_header_directory(name)
+        if earlier is not None:
+            found.append(earlier._replace(name=header))
+        elif located is not None and located.abs_path is not None:
+            found.append(Part(header, located.abs_path, str(located.found_via)))
+        else:
+            found.append(Part(header, None, "not found"))
     return found
 
 
