@@ -176,13 +176,14 @@ def _module_table(found: Found) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    for heading in ("kind", "target", "PTX", "size", "registers"):
+    for heading in ("kind", "target", "PTX", "driver", "size", "registers"):
         table.add_column(heading, justify="right" if heading in ("size", "registers") else "left")
     for image in manifest.images:
         table.add_row(
             image.kind,
             str(image.target),
             "" if image.ptx_version is None else dotted(image.ptx_version) + _origin(image),
+            f"CUDA {dotted(image.driver)}",
             size_text(image.size),
             ", ".join(
                 str(image.resources[kernel.symbol].get("registers", "?"))
