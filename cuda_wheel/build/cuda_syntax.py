@@ -1,0 +1,613 @@
+"""Read CUDA C++ into the definitions that it is made of, without a compiler and without its headers.
+
+The grammar is tree-sitter's: it needs no header, knows no macro and goes on after what it does not understand. What it is
+given is a plain form of the text, of the same length: directives, CUDA's markers and macros that stand for such are
+blank, so that neither an `#if` between two parameters nor a macro before a function leads it astray.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+__all__ = ["MARKERS", "Directive", "Item", "Macro", "Source", "Token", "parse", "read_source", "scan", "words"]
+
+MARKERS = frozenset({"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"})
+"""What CUDA marks a definition with."""
+
+_DECORATION = MARKERS | {
+    *("__forceinline__", "__noinline__", "__inline__", "__inline", "__restrict__", "__restrict", "restrict", "__align__"),
+    *("__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"),
+    *("__tile__", "__nv_pure__"),
+}
+"""Words, some with arguments, that the grammar need not see."""
+
+_SPECIFIERS = _DECORATION | {"inline", "static", "extern", "constexpr", "const", "volatile", "__extension__"}
+"""What a macro may consist of to be a mere decoration."""
+
+_TOKEN = re.compile(
+    rb"""(?P<comment> /\*.*?(?:\*/|\Z) | //(?:\\\r?\n|[^\n])* )
+    | (?P<directive> (?m:^)[ \t]*\#(?: /\*.*?\*/ | //(?:\\\r?\n|[^\n])* | \\\r?\n | [^\n] )* )
+    | (?P<text> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)" | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*"
+        | (?:u8|[uUL])?'(?:\\.|[^'\\\n])*' )
+    | (?P<word> [A-Za-z_$\x80-\xff][\w$\x80-\xff]* )
+    | (?P<number> \.?\d(?:[eEpP][+-]|'?[\w.])* )
+    | (?P<sign> ::|->|<<<|>>>|\#\#|[^\s] )""",
+    re.VERBOSE | re.DOTALL,
+)
+_DEFINE = re.compile(r"define[ \t]+([\w$]+)(\([^)]*\))?(.*)", re.DOTALL)
+
+
+class Token(NamedTuple):
+    """A word, number, sign or text (string) of a source, and where it begins, in bytes."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text.encode(errors="surrogateescape"))
+
+
+class Directive(NamedTuple):
+    """A line such as `#if X`, with those that continue it: `word` is "if", `rest` what follows without comments."""
+
+    word: str
+    rest: str
+    start: int
+    end: int
+
+
+class Macro(NamedTuple):
+    """A `#define`: its parameters (None where it takes none) and what it stands for."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: tuple[Token, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """One definition or declaration at namespace or class scope: the unit that is kept or blanked.
+
+    `start` and `end` are byte offsets; those of a template include its heading. `markers` hold what CUDA and the macros
+    of the file say before the body, `names` all that it declares.
+    """
+
+    source: Source
+    kind: str
+    """ "function", "variable", "type", "using", "instantiation", "macro call", "assertion" or "fragment"."""
+    names: tuple[str, ...]
+    start: int
+    end: int
+    body: int
+    """Where the body begins; `end` where there is none."""
+    markers: frozenset[str]
+    scope: tuple[str, ...]
+    """Namespaces around it; "" is one without a name."""
+    owner: str = ""
+    """The class that a member belongs to."""
+    template: tuple[Node, ...] = ()
+    """The headings of templates around it, outermost first."""
+    node: Node | None = None
+    members: tuple[Item, ...] = ()
+
+    @property
+    def line(self) -> int:
+        return self.source.line(self.start)
+
+    @property
+    def last_line(self) -> int:
+        return self.source.line(max(self.start, self.end - 1))
+
+    @property
+    def text(self) -> str:
+        return self.source.content[self.start : self.end].decode(errors="surrogateescape")
+
+    @cached_property
+    def heading(self) -> frozenset[str]:
+        """The words before the body."""
+        return frozenset(token.text for token in self.source.tokens_in(self.start, self.body) if token.kind == "word")
+
+    @property
+    def tokens(self) -> Sequence[Token]:
+        return self.source.tokens_in(self.start, self.end)
+
+    @property
+    def defined(self) -> bool:
+        return self.body < self.end
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file: its bytes, tokens, directives, and the items that `parse` found."""
+
+    name: str
+    content: bytes
+    tokens: Sequence[Token]
+    directives: Sequence[Directive]
+    items: list[Item] = field(default_factory=list)
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [match.start() for match in re.finditer(rb"\n", self.content)]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [token.start for token in self.tokens]
+
+    @cached_property
+    def _conditions(self) -> list[tuple[int, int]]:
+        depth = -1 if _is_guarded(self.directives) else 0
+        found = []
+        for directive in self.directives:
+            depth += directive.word.startswith("if") - (directive.word == "endif")
+            found.append((directive.start, depth))
+        return found
+
+    def line(self, offset: int) -> int:
+        """Return the line of an offset, from 1."""
+        return bisect_left(self._lines, offset) + 1
+
+    def tokens_in(self, start: int, end: int) -> Sequence[Token]:
+        return self.tokens[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+
+    def is_conditional(self, offset: int) -> bool:
+        """Return whether an `#if` decides over what stands there."""
+        index = bisect_right(self._conditions, (offset, 1 << 30)) - 1
+        return index >= 0 and self._conditions[index][1] > 0
+
+    @property
+    def macros(self) -> list[Macro]:
+        return [macro for directive in self.directives if (macro := _macro(directive))]
+
+
+def _is_guarded(directives: Sequence[Directive]) -> bool:
+    return [directive.word for directive in directives[:2]] == ["ifndef", "define"] and directives[0].rest.split()[
+        :1
+    ] == directives[1].rest.split()[:1]
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+
+def scan(content: bytes) -> tuple[list[Token], list[Directive]]:
+    """Return a text's tokens and directives, in order; comments are neither."""
+    tokens: list[Token] = []
+    directives: list[Directive] = []
+    for match in _TOKEN.finditer(content):
+        kind = match.lastgroup or ""
+        if kind == "mark":
+            kind = "text"
+        if kind == "comment":
+            continue
+        text = match[0].decode(errors="surrogateescape")
+        if kind != "directive":
+            tokens.append(Token(kind, text, match.start()))
+            continue
+        plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", re.sub(r"\\\r?\n", " ", text), flags=re.DOTALL).strip()
+        word, _, rest = plain[1:].strip().partition(" ") if " " in plain else (plain[1:], "", "")
+        word_match = re.match(r"\s*([A-Za-z_]*)(.*)", plain[1:], re.DOTALL)
+        if word_match:
+            word, rest = word_match[1], word_match[2].strip()
+        directives.append(Directive(word, rest, match.start(), match.end()))
+    return tokens, directives
+
+
+def words(tokens: Iterable[Token]) -> frozenset[str]:
+    """Return the identifiers among tokens."""
+    return frozenset(token.text for token in tokens if token.kind == "word")
+
+
+def read_source(name: str, content: bytes) -> Source:
+    """Return a file's tokens and directives; its items are for `parse`."""
+    tokens, directives = scan(content)
+    return Source(name, content, tokens, directives)
+
+
+def _macro(directive: Directive) -> Macro | None:
+    if directive.word != "define":
+        return None
+    match = _DEFINE.match("define " + directive.rest)
+    if match is None:
+        return None
+    parameters = None if match[2] is None else tuple(part.strip() for part in match[2][1:-1].split(",") if part.strip())
+    return Macro(match[1], parameters, tuple(scan(match[3].strip().lstrip("#").encode(errors="surrogateescape"))[0]))
+
+
+def balanced(tokens: Sequence[Token], index: int) -> int:
+    """Return the index after the bracket that closes the one at `index`; that of the end where none does."""
+    depth = 0
+    for position in range(index, len(tokens)):
+        if tokens[position].text in ("(", "{", "["):
+            depth += 1
+        elif tokens[position].text in (")", "}", "]"):
+            depth -= 1
+            if depth == 0:
+                return position + 1
+    return len(tokens)
+
+
+# --- the plain form -------------------------------------------------------------------------------
+
+
+def decorations(macros: Iterable[Macro]) -> dict[str, frozenset[str]]:
+    """Return the macros that merely decorate definitions, each with the markers that it stands for."""
+    found: dict[str, frozenset[str]] = {}
+    bodies: dict[str, list[Macro]] = {}
+    for macro in macros:
+        bodies.setdefault(macro.name, []).append(macro)
+    changed = True
+    while changed:
+        changed = False
+        for name, definitions in bodies.items():
+            if name in found or not all(_decorates(macro, found) for macro in definitions):
+                continue
+            said = {token.text for macro in definitions for token in macro.body}
+            found[name] = frozenset(said & MARKERS).union(*(found[word] for word in said if word in found))
+            changed = True
+    return found
+
+
+def _decorates(macro: Macro, known: Mapping[str, frozenset[str]]) -> bool:
+    index, body = 0, macro.body
+    if macro.parameters is not None and not body:
+        return False
+    while index < len(body):
+        text = body[index].text
+        if text in _SPECIFIERS or text in known or text == '"C"':
+            index += 1
+            if index < len(body) and body[index].text == "(":
+                index = balanced(body, index)
+        else:
+            return False
+    return True
+
+
+def _plain(source: Source, known: Mapping[str, frozenset[str]]) -> tuple[bytes, list[tuple[int, frozenset[str]]]]:
+    """Return the text that the grammar is given, and where which markers stood."""
+    text = bytearray(source.content)
+    markers: list[tuple[int, frozenset[str]]] = []
+    for directive in source.directives:
+        _blank(text, directive.start, directive.end)
+    for start, end in _unbalanced_branches(source):
+        _blank(text, start, end)
+    tokens = source.tokens
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        index += 1
+        if token.kind != "word" or not (token.text in _DECORATION or token.text in known):
+            continue
+        end = token.end
+        if token.text in MARKERS or token.text in known:
+            markers.append((token.start, known.get(token.text, frozenset({token.text}) & MARKERS)))
+        takes = token.text not in MARKERS and token.text not in known
+        if index < len(tokens) and tokens[index].text == "(" and (takes or _takes_arguments(token.text, source)):
+            index = balanced(tokens, index)
+            end = tokens[index - 1].end
+        _blank(text, token.start, end)
+    return bytes(text), markers
+
+
+def _takes_arguments(name: str, source: Source) -> bool:
+    return any(macro.name == name and macro.parameters is not None for macro in source.macros)
+
+
+def _blank(text: bytearray, start: int, end: int) -> None:
+    text[start:end] = re.sub(rb"[^\r\n]", b" ", bytes(text[start:end]))
+
+
+def _unbalanced_branches(source: Source) -> Iterator[tuple[int, int]]:
+    """Return the later branches of each `#if` whose branches open or close brackets: only the first can be parsed."""
+    stack: list[list[tuple[int, int]]] = []
+    for directive in source.directives:
+        if directive.word.startswith("if"):
+            stack.append([(directive.end, directive.end)])
+        elif not stack:
+            continue
+        elif directive.word in ("else", "elif", "endif"):
+            stack[-1][-1] = (stack[-1][-1][0], directive.start)
+            if directive.word != "endif":
+                stack[-1].append((directive.end, directive.end))
+                continue
+            branches = stack.pop()
+            if len(branches) > 1 and any(_balance(source, start, end) for start, end in branches):
+                yield from branches[1:]
+
+
+def _balance(source: Source, start: int, end: int) -> int:
+    depth = 0
+    for token in source.tokens_in(start, end):
+        depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
+        if depth < 0:
+            return depth
+    return depth
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_cuda
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
+
+
+def tree(text: bytes) -> Node:
+    """Return the syntax tree of a text."""
+    return _parser().parse(text).root_node
+
+
+def parse(source: Source, macros: Mapping[str, Sequence[Macro]], known: Mapping[str, frozenset[str]]) -> None:
+    """Fill in the items of a source; `macros` and `known` decorations are those of all files together."""
+    plain, markers = _plain(source, known)
+    text = bytearray(plain)
+    calls = list(_macro_calls(source, macros, known))
+    for start, end in calls:
+        _blank(text, start, end)
+    reader = _Reader(source, bytes(text), markers)
+    source.items.extend(reader.container(tree(bytes(text)), (), 0))
+    for start, end in calls:
+        said = words(source.tokens_in(start, end))
+        source.items.append(Item(source, "macro call", (), start, end, end, reader.markers_in(start, end), ()))
+        del said
+    source.items.sort(key=lambda item: item.start)
+
+
+def _macro_calls(
+    source: Source, macros: Mapping[str, Sequence[Macro]], known: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[int, int]]:
+    """Return where, at namespace scope, a macro with arguments stands for definitions."""
+    tokens = source.tokens
+    stack: list[bool] = []
+    begin = index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if (
+            index == begin
+            and all(stack)
+            and token.text in macros
+            and token.text not in known
+            and any(macro.parameters is not None for macro in macros[token.text])
+            and index + 1 < len(tokens)
+            and tokens[index + 1].text == "("
+        ):
+            after = balanced(tokens, index + 1)
+            if after >= len(tokens) or tokens[after].text not in ("{", "::", "=", "["):
+                if after < len(tokens) and tokens[after].text == ";":
+                    after += 1
+                yield token.start, tokens[after - 1].end
+                begin = index = after
+                continue
+        index += 1
+        if token.text == "{":
+            heading = [token.text for token in tokens[begin : index - 1]]
+            stack.append(bool(heading) and (heading[0] in ("namespace",) or heading[:2] == ["inline", "namespace"]
+                         or heading == ["extern", '"C"'] or heading == ["extern", '"C++"']))
+            begin = index
+        elif token.text == "}":
+            if stack:
+                stack.pop()
+            begin = index
+        elif token.text == ";":
+            begin = index
+
+
+_CONTAINERS = ("translation_unit", "declaration_list", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif")
+_TYPES = ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier")
+_KINDS = {
+    **dict.fromkeys(_TYPES, "type"),
+    "type_definition": "type",
+    "alias_declaration": "type",
+    "concept_definition": "type",
+    "namespace_alias_definition": "type",
+    "using_declaration": "using",
+    "static_assert_declaration": "assertion",
+    "template_instantiation": "instantiation",
+    "friend_declaration": "fragment",
+}
+
+
+@dataclass(frozen=True)
+class _Reader:
+    source: Source
+    text: bytes
+    markers: list[tuple[int, frozenset[str]]]
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        return [position for position, _ in self.markers]
+
+    def markers_in(self, start: int, end: int) -> frozenset[str]:
+        chosen = self.markers[bisect_left(self._positions, start) : bisect_left(self._positions, end)]
+        return frozenset[str]().union(*(said for _, said in chosen))
+
+    def container(self, node: Node, scope: tuple[str, ...], previous: int, owner: str = "") -> Iterator[Item]:
+        """Return the items in a container; `previous` is where what stands before it ends."""
+        for child in node.children:
+            yield from self._items(child, scope, previous, owner)
+            previous = child.end_byte
+
+    def _items(self, node: Node, scope: tuple[str, ...], previous: int, owner: str) -> Iterator[Item]:
+        body = node.child_by_field_name("body")
+        if node.type in _CONTAINERS:
+            yield from self.container(node, scope, previous, owner)
+        elif node.type == "namespace_definition" and body is not None:
+            name = node.child_by_field_name("name")
+            parts = tuple(_text(name).replace(" ", "").split("::")) if name is not None else ("",)
+            yield from self.container(body, scope + parts, body.start_byte, owner)
+        elif node.type == "linkage_specification" and body is not None:
+            if body.type == "declaration_list":
+                yield from self.container(body, scope, body.start_byte, owner)
+            else:
+                yield from self._item(body, node, scope, previous, owner, ())
+        elif node.type == "ERROR":
+            yield from self._fragments(node, scope, previous, owner)
+        elif node.is_named and node.type not in ("comment", "access_specifier", "expression_statement"):
+            yield from self._item(node, node, scope, previous, owner, ())
+        elif node.type == "expression_statement" and node.end_byte - node.start_byte > 1:
+            yield self._make("fragment", node, node, scope, previous, owner, ())
+
+    def _fragments(self, node: Node, scope: tuple[str, ...], previous: int, owner: str) -> Iterator[Item]:
+        """Return what an error holds: definitions that are whole, and the rest as fragments."""
+        rest: list[Node] = []
+        whole = (*_TYPES, "function_definition", "template_declaration", "type_definition", "alias_declaration",
+                 "namespace_definition", "linkage_specification", "using_declaration")
+        for child in node.children:
+            if child.type in whole and (child.child_by_field_name("body") or child.type not in _TYPES):
+                if rest:
+                    yield self._span("fragment", rest, scope, previous, owner)
+                    rest = []
+                yield from self._items(child, scope, previous, owner)
+                previous = child.end_byte
+            else:
+                rest.append(child)
+        if rest:
+            yield self._span("fragment", rest, scope, previous, owner)
+
+    def _span(self, kind: str, nodes: Sequence[Node], scope: tuple[str, ...], previous: int, owner: str) -> Item:
+        start, end = self._start(nodes[0], previous), nodes[-1].end_byte
+        return Item(self.source, kind, (), start, end, end, self.markers_in(start, end), scope, owner)
+
+    def _start(self, node: Node, previous: int) -> int:
+        """Return where an item begins: at the first marker before it, which the plain form has blank."""
+        index = bisect_left(self._positions, previous)
+        if index < len(self._positions) and self._positions[index] < node.start_byte:
+            return self._positions[index]
+        return node.start_byte
+
+    def _item(
+        self, node: Node, outer: Node, scope: tuple[str, ...], previous: int, owner: str, template: tuple[Node, ...]
+    ) -> Iterator[Item]:
+        if node.type == "template_declaration":
+            heading = node.child_by_field_name("parameters")
+            inner = [child for child in node.named_children if child != heading and child.type != "requires_clause"]
+            if heading is not None and inner:
+                yield from self._item(inner[-1], outer, scope, previous, owner, (*template, heading))
+                return
+        kind = _KINDS.get(node.type, "fragment")
+        if node.type in ("function_definition", "declaration", "field_declaration"):
+            function = any(_is_function(declarator) for declarator in node.children_by_field_name("declarator"))
+            kind = "function" if node.type == "function_definition" or function else "variable"
+            if kind == "function" and node.type != "function_definition" and _has_type_body(node):
+                kind = "variable"
+        yield self._make(kind, node, outer, scope, previous, owner, template)
+
+    def _make(
+        self,
+        kind: str,
+        node: Node,
+        outer: Node,
+        scope: tuple[str, ...],
+        previous: int,
+        owner: str,
+        template: tuple[Node, ...],
+    ) -> Item:
+        start, end = self._start(outer, previous), outer.end_byte
+        body = node.child_by_field_name("body")
+        opening = body.start_byte if body is not None else end
+        if kind == "function" and node.type == "function_definition":
+            inner = [child for child in node.children if child.type in ("field_initializer_list", "compound_statement",
+                                                                        "try_statement")]
+            opening = inner[0].start_byte if inner else end
+        names, owner_names = _names(node)
+        owner = owner_names or owner
+        members: tuple[Item, ...] = ()
+        holder = node if node.type in _TYPES else node.child_by_field_name("type")
+        if holder is not None and holder.type in _TYPES[:3]:
+            inside = holder.child_by_field_name("body")
+            if inside is not None:
+                opening = inside.start_byte
+                members = tuple(self.container(inside, scope, inside.start_byte, names[0] if names else ""))
+        markers = self.markers_in(start, opening)
+        if kind == "variable" and not members:
+            markers = self.markers_in(start, end)
+        return Item(self.source, kind, names, start, end, opening, markers, scope, owner, template, node, members)
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode(errors="surrogateescape")
+
+
+def _has_type_body(node: Node) -> bool:
+    kind = node.child_by_field_name("type")
+    return kind is not None and kind.type in _TYPES and kind.child_by_field_name("body") is not None
+
+
+def _is_function(declarator: Node | None) -> bool:
+    """Return whether a declarator is a function's, and not that of a variable which points to one."""
+    while declarator is not None:
+        if declarator.type in ("function_declarator", "operator_cast"):
+            inner = declarator.child_by_field_name("declarator")
+            return inner is None or inner.type != "parenthesized_declarator"
+        if declarator.type in ("init_declarator", "array_declarator"):
+            return False
+        declarator = declarator.child_by_field_name("declarator") or _inner_declarator(declarator)
+    return False
+
+
+def _inner_declarator(node: Node) -> Node | None:
+    return next((child for child in node.named_children if child.type.endswith("declarator")), None)
+
+
+def _names(node: Node) -> tuple[tuple[str, ...], str]:
+    """Return what a node declares, and the class that a qualified name says it belongs to."""
+    found: list[str] = []
+    owner = ""
+    if node.type in ("type_definition", "declaration", "field_declaration"):
+        holder = node.child_by_field_name("type")
+        if holder is not None and holder.type in _TYPES:
+            found += _names(holder)[0] if holder.child_by_field_name("body") or node.type == "type_definition" else ()
+    if node.type == "enum_specifier":
+        found += [
+            _text(name)
+            for inner in node.named_children
+            if inner.type == "enumerator_list"
+            for child in inner.named_children
+            if (name := child.child_by_field_name("name")) is not None
+        ]
+    name = node.child_by_field_name("name")
+    if name is not None:
+        plain = name.child_by_field_name("name") if name.type == "template_type" else name
+        found.insert(0, _text(plain or name))
+    if node.type == "using_declaration":
+        found.append(re.split(r"::|\s", _text(node).rstrip("; \n"))[-1].strip())
+    for declarator in node.children_by_field_name("declarator"):
+        word, qualifier = declared(declarator)
+        found.append(word)
+        owner = qualifier or owner
+    return tuple(name for name in found if name), owner
+
+
+def declared(declarator: Node) -> tuple[str, str]:
+    """Return the name that a declarator declares, and what qualifies it: ("run", "Model") for `Model<T>::run`."""
+    node: Node | None = declarator
+    while node is not None:
+        if node.type in ("identifier", "type_identifier", "field_identifier", "operator_name", "destructor_name"):
+            return re.sub(r"\s+", "", _text(node)), ""
+        if node.type == "operator_cast":
+            return "operator", ""
+        if node.type == "template_function":
+            node = node.child_by_field_name("name")
+            continue
+        if node.type == "qualified_identifier":
+            scope = node.child_by_field_name("scope")
+            inner = node.child_by_field_name("name")
+            word, deeper = declared(inner) if inner is not None else ("", "")
+            own = scope.child_by_field_name("name") if scope is not None and scope.type == "template_type" else scope
+            return word, deeper or (_text(own) if own is not None else "")
+        node = node.child_by_field_name("declarator") or _inner_declarator(node) or (
+            node.named_children[0] if node.type == "reference_declarator" and node.named_children else None
+        )
+    return "", ""
