@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-__all__ = ["MARKERS", "Directive", "Item", "Macro", "Source", "Token", "parse", "read_source", "scan", "words"]
+__all__ = ["DECORATION", "MARKERS", "Directive", "Item", "Macro", "Source", "Token", "balanced", "decorations", "parse", "read_source", "scan", "words"]
 
 MARKERS = frozenset({"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"})
 """What CUDA marks a definition with."""
 
-_DECORATION = MARKERS | {
+DECORATION = MARKERS | {
     *("__forceinline__", "__noinline__", "__inline__", "__inline", "__restrict__", "__restrict", "restrict", "__align__"),
     *("__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"),
     *("__tile__", "__nv_pure__"),
 }
 """Words, some with arguments, that the grammar need not see."""
 
-_SPECIFIERS = _DECORATION | {"inline", "static", "extern", "constexpr", "const", "volatile", "__extension__"}
+_SPECIFIERS = DECORATION | {"inline", "static", "extern", "constexpr", "const", "volatile", "__extension__"}
 """What a macro may consist of to be a mere decoration."""
 
 _TOKEN = re.compile(
@@ -285,7 +285,7 @@ def _plain(source: Source, known: Mapping[str, frozenset[str]]) -> tuple[bytes, 
     while index < len(tokens):
         token = tokens[index]
         index += 1
-        if token.kind != "word" or not (token.text in _DECORATION or token.text in known):
+        if token.kind != "word" or not (token.text in DECORATION or token.text in known):
             continue
         end = token.end
         if token.text in MARKERS or token.text in known:

@@ -260,6 +260,8 @@ class Choice:
             return False
         if item in self.restored or _is_sacred(item, self.unit):
             return not item.owner or item in self.restored or not self._is_inner(item)
+        if item.kind == "function" and "__device__" in item.markers and item.names[0].startswith("operator"):
+            return not self._is_inner(item)  # no name tells its uses
         if item.kind == "type":
             return any(_is_device(member) for member in item.members) and not self._is_inner(item)
         if item.kind == "using" and "namespace" in item.heading:
@@ -400,6 +402,7 @@ def _qualified(item: Item) -> str:
 
 _ERROR = re.compile(r"^(?P<file>\S.*?)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\S+)?: (?P<message>.*)", re.MULTILINE)
 _QUOTED = re.compile(r'"([^"]*)"')
+_OPERATOR = re.compile(r'no operator "([^"]+)" matches')
 _WORD = re.compile(r"operator\s*[^\s\w]+|[A-Za-z_$][\w$]*")
 
 
@@ -423,6 +426,7 @@ def _learn(choice: Choice, log: str) -> bool:
             refused.setdefault(culprit, message)
             continue
         missing = [re.sub(r"\s", "", word) for quoted in _QUOTED.findall(message) for word in _WORD.findall(quoted)]
+        missing += [f"operator{sign}" for sign in _OPERATOR.findall(message)]
         returning = {item for name in missing for item in restorable.get(name, ())}
         if returning:
             restored |= returning

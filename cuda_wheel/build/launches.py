@@ -1,17 +1,688 @@
+"""Find which instances of kernel templates the host code of a file asks for, as nvcc would by compiling it.
+
+Host code that is no template is followed from its text; a template of the host's is followed for each set of arguments
+that it is called with. What cannot be told that way is told: no instance is passed over in silence.
+"""
+
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from cuda_wheel.build.cuda_syntax import DECORATION, Item, Macro, Token, balanced
+
+__all__ = ["Instance", "Instances", "Unresolved", "instances"]
+
+LIMIT = 4096
+"""How many functions and instances of functions are followed at most."""
+
+
 class Instance(NamedTuple):
+    """An instance of the kernel template `kernel`, by its C++ name expression, and where it is asked for."""
+
     kernel: str
     expression: str
     file: str
     line: int
+
+
 class Unresolved(NamedTuple):
+    """A use of a kernel template whose arguments cannot be told, and why."""
+
     kernel: str
     file: str
     line: int
     reason: str
+
+
 class Instances(NamedTuple):
-    kernels: tuple
-    unresolved: tuple
-def instances(items, macros):
-    return Instances((), ())
+    """What host code asks for."""
+
+    kernels: tuple[Instance, ...]
+    unresolved: tuple[Unresolved, ...]
+
+
+Words = tuple[str, ...]
+"""A piece of C++, as its tokens."""
+
+
+class Parameter(NamedTuple):
+    """A parameter of a template; `default` is empty where it has none."""
+
+    name: str
+    default: Words
+    pack: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """A template of a function or class, with its parameters and, of a function, those of its calls."""
+
+    item: Item
+    parameters: tuple[Parameter, ...]
+    types: tuple[Words, ...]
+
+
+def instances(items: Sequence[Item], macros: Mapping[str, Sequence[Macro]]) -> Instances:
+    """Return the instances of kernel templates that the code in `items` asks for."""
+    templates: dict[str, list[Template]] = {}
+    for item in items:
+        if item.kind in ("function", "type") and item.names and (parameters := _parameters(item)):
+            templates.setdefault(item.names[0], []).append(Template(item, parameters, _types(item)))
+    if not any("__global__" in each.item.markers for known in templates.values() for each in known):
+        return Instances((), ())
+    search = _Search(items, macros, templates)
+    search.run()
+    return Instances(tuple(dict.fromkeys(search.found)), tuple(dict.fromkeys(search.unresolved)))
+
+
+# --- reading headings -----------------------------------------------------------------------------
+
+
+def _texts(tokens: Iterable[Token]) -> Words:
+    return tuple(token.text for token in tokens)
+
+
+def split(words: Sequence[str]) -> list[Words]:
+    """Return the parts between commas that no bracket encloses."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for index, word in enumerate(words):
+        if word in "([{" or (word == "<" and index and re.match(r"[A-Za-z_]", words[index - 1])):
+            depth += 1
+        elif word in ")]}" or (word == ">" and depth):
+            depth -= 1
+        if word == "," and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [tuple(part) for part in parts if part]
+
+
+def _parameters(item: Item) -> tuple[Parameter, ...]:
+    found: list[Parameter] = []
+    for heading in item.template:
+        words = _angles(_texts(item.source.tokens_in(heading.start_byte, heading.end_byte)), 0)[0]
+        for part in split(words):
+            left, default = (part[: part.index("=")], part[part.index("=") + 1 :]) if "=" in part else (part, ())
+            names = [word for word in left if re.fullmatch(r"[A-Za-z_]\w*", word)]
+            nameless = len(names) < 2 and names[-1:] != [] or not names
+            found.append(Parameter("" if nameless else names[-1], default, "..." in left or left.count(".") >= 3))
+    return tuple(found)
+
+
+def _types(item: Item) -> tuple[Words, ...]:
+    """Return the types of a function's parameters."""
+    if item.kind != "function":
+        return ()
+    words = [word for word in _texts(item.source.tokens_in(item.start, item.body)) if word not in DECORATION]
+    opening = _call_of(words, item.names[0])
+    if opening is None:
+        return ()
+    return tuple(_without_name(part) for part in split(words[opening + 1 : _closing(words, opening)]))
+
+
+def _call_of(words: Sequence[str], name: str) -> int | None:
+    for index, word in enumerate(words):
+        if word == name and index + 1 < len(words):
+            after = _angles(words, index + 1)[1] if words[index + 1] == "<" else index + 1
+            if after < len(words) and words[after] == "(":
+                return after
+    return None
+
+
+def _closing(words: Sequence[str], opening: int) -> int:
+    depth = 0
+    for index in range(opening, len(words)):
+        depth += (words[index] in "([{") - (words[index] in ")]}")
+        if depth == 0:
+            return index
+    return len(words)
+
+
+def _without_name(parameter: Words) -> Words:
+    words = parameter[: parameter.index("=")] if "=" in parameter else parameter
+    star = False
+    while words and words[-1] == "]":
+        words, star = words[: len(words) - 1 - words[::-1].index("[")], True
+    if len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*", words[-1]) and words[-1] not in _BUILTIN and words[-2] != "::":
+        words = words[:-1]
+    return words + ("*",) * star
+
+
+def _angles(words: Sequence[str], index: int) -> tuple[Words, int]:
+    """Return what stands between the angle at `index` and its end, and the index after; ((), index) where none ends."""
+    depth, round_ = 0, 0
+    inside: list[str] = []
+    for position in range(index, len(words)):
+        word = words[position]
+        if word in ("(", "[", "{"):
+            round_ += 1
+        elif word in (")", "]", "}"):
+            round_ -= 1
+            if round_ < 0:
+                break
+        elif word == ";":
+            break
+        if round_ == 0 and word in ("<", ">", ">>>"):
+            for sign in word:
+                depth += 1 if sign == "<" else -1
+                if depth == 0:
+                    return tuple(inside[1:]), position + 1
+                inside.append(sign)
+            continue
+        inside.append(word)
+    return (), index
+
+
+# --- macros ---------------------------------------------------------------------------------------
+
+
+def expand(
+    tokens: Sequence[Token], macros: Mapping[str, Sequence[Macro]], hidden: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, int]]:
+    """Return the words that tokens stand for, macros expanded, each with the offset of what it came from."""
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        index += 1
+        macro = macros[token.text][-1] if token.text in macros and token.text not in hidden else None
+        if macro is None or len(hidden) > 24:
+            yield token.text, token.start
+            continue
+        arguments: dict[str, list[Token]] = {}
+        if macro.parameters is not None:
+            if index >= len(tokens) or tokens[index].text != "(":
+                yield token.text, token.start
+                continue
+            after = balanced(tokens, index)
+            arguments = _arguments(macro.parameters, tokens[index + 1 : after - 1])
+            index = after
+        body = _substituted(macro.body, arguments, token.start)
+        yield from expand(body, macros, hidden | {token.text})
+
+
+def _arguments(parameters: Sequence[str], tokens: Sequence[Token]) -> dict[str, list[Token]]:
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += (token.text in "([{") - (token.text in ")]}")
+        if token.text == "," and depth == 0 and (len(parts) < len(parameters) or "..." not in parameters[-1:]):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    names = ["__VA_ARGS__" if name == "..." else name.removesuffix("...") for name in parameters]
+    return {name: (parts[index] if index < len(parts) else []) for index, name in enumerate(names)}
+
+
+def _substituted(body: Sequence[Token], arguments: Mapping[str, list[Token]], start: int) -> list[Token]:
+    result: list[Token] = []
+    paste = False
+    for token in body:
+        if token.text == "##":
+            paste = True
+            continue
+        pieces = arguments.get(token.text, [token])
+        for piece in pieces:
+            moved = piece._replace(start=start)
+            if paste and result:
+                moved = moved._replace(text=result.pop().text + piece.text)
+            result.append(moved)
+            paste = False
+    return result
+
+
+# --- types of expressions -------------------------------------------------------------------------
+
+_BUILTIN = frozenset(
+    "auto bool char short int long float double void signed unsigned const volatile wchar_t char8_t char16_t char32_t "
+    "true false nullptr sizeof typename struct class enum template decltype static_cast operator".split()
+)
+_STORAGE = frozenset("static extern inline constexpr register mutable thread_local typename struct class enum".split())
+_NO_TYPE = frozenset(
+    "return new delete else case goto throw using namespace template sizeof if while for switch do typedef operator public "
+    "private protected friend default break continue".split()
+)
+_SIMPLE = frozenset("bool char short int long float double void signed unsigned wchar_t auto".split())
+
+
+def type_at(words: Sequence[str], index: int) -> tuple[Words, int] | None:
+    """Return the type that begins at an index, without storage classes, and the index after it."""
+    found: list[str] = []
+    named = False
+    while index < len(words):
+        word = words[index]
+        if word in _STORAGE or word in DECORATION:
+            index += 1
+        elif word in ("const", "volatile", "*", "&"):
+            if word in "*&" and not named:
+                return None
+            found.append(word)
+            index += 1
+        elif word in _SIMPLE and (not named or found[-1] in _SIMPLE or found[-1] == "const"):
+            found.append(word)
+            named = True
+            index += 1
+        elif not named and word not in _NO_TYPE and re.fullmatch(r"[A-Za-z_]\w*|::", word):
+            while index < len(words) and re.fullmatch(r"[A-Za-z_]\w*|::", words[index]):
+                found.append(words[index])
+                index += 1
+                if index < len(words) and words[index] == "<":
+                    after = _angles(words, index)[1]
+                    if after == index:
+                        return None
+                    found += [part for word in words[index:after] for part in (word if word == ">>>" else (word,))]
+                    index = after
+                if index < len(words) and words[index] != "::" and found[-1] != "::":
+                    break
+            named = True
+        else:
+            break
+    return (tuple(found), index) if named else None
+
+
+def locals_of(words: Sequence[str]) -> tuple[dict[str, Words], dict[str, Words], dict[str, Words]]:
+    """Return what a function declares, by name: types of variables, values of constants, and types that it names."""
+    types: dict[str, Words] = {}
+    values: dict[str, Words] = {}
+    aliases: dict[str, Words] = {}
+    index = 0
+    while index < len(words):
+        before = words[index - 1] if index else ";"
+        if words[index] == "using" and index + 2 < len(words) and words[index + 2] == "=":
+            end = _until(words, index, ";")
+            aliases[words[index + 1]] = tuple(words[index + 3 : end])
+            index = end
+        elif words[index] == "typedef":
+            end = _until(words, index, ";")
+            aliases[words[end - 1]] = tuple(words[index + 1 : end - 1])
+            index = end
+        elif before in (";", "{", "}", "(", ",", ")", ":") and (declared := type_at(words, index)):
+            kind, after = declared
+            _declare(words, index, kind, after, types, values)
+        index += 1
+    return types, values, aliases
+
+
+def _declare(
+    words: Sequence[str], index: int, kind: Words, after: int, types: dict[str, Words], values: dict[str, Words]
+) -> None:
+    base = tuple(word for word in kind if word not in "*&")
+    while after + 1 < len(words) and re.fullmatch(r"[A-Za-z_]\w*", words[after]) and words[after] not in _NO_TYPE:
+        name, following = words[after], words[after + 1]
+        if following not in ("=", ";", ",", ")", "[", "{", "(", ":"):
+            return
+        types.setdefault(name, (*kind, "*") if following == "[" else kind)
+        end = _until(words, after, ";", ",")
+        if following in "={" and ("const" in kind or "constexpr" in words[max(0, index - 2) : after]):
+            value = tuple(words[after + 2 : end])
+            values.setdefault(name, value[:-1] if following == "{" and value[-1:] == ("}",) else value)
+        elif following == "=" and kind[:1] == ("auto",):
+            types[name] = ("auto", "=", *words[after + 2 : end])
+        if end >= len(words) or words[end] != "," or following == ")":
+            return
+        after = end + 1
+        kind = base
+        while after < len(words) and words[after] in "*&":
+            kind = (*kind, words[after])
+            after += 1
+
+
+def _until(words: Sequence[str], index: int, *ends: str) -> int:
+    depth = 0
+    for position in range(index, len(words)):
+        word = words[position]
+        if depth == 0 and word in ends:
+            return position
+        depth += (word in "([{") - (word in ")]}")
+        if depth < 0:
+            return position
+    return len(words)
+
+
+def _plain(kind: Words) -> Words:
+    """Return a type as it is passed by value: without reference, and without const of its own."""
+    words = [word for word in kind if word not in ("&", "volatile") and word not in DECORATION]
+    while words[-1:] == ["const"]:
+        words.pop()
+    if "*" not in words:
+        words = [word for word in words if word != "const"]
+    return tuple(words)
+
+
+def unify(pattern: Words, actual: Words, names: frozenset[str], bound: dict[str, Words]) -> None:
+    """Bind the template parameters in a function parameter's type to what an argument's type has in their places."""
+    pattern, actual = _plain(pattern), _plain(actual)
+    while pattern[-1:] == ("*",) == actual[-1:]:
+        pattern, actual = pattern[:-1], actual[:-1]
+        while pattern[-1:] == ("const",):
+            pattern = pattern[:-1]
+            while actual[-1:] == ("const",):
+                actual = actual[:-1]
+    if pattern[:1] == ("const",):
+        pattern = pattern[1:]
+        actual = tuple(word for word in actual if word != "const") if "*" not in actual else actual
+    if len(pattern) == 1 and pattern[0] in names:
+        if actual:
+            bound.setdefault(pattern[0], actual)
+    elif "<" in pattern and "<" in actual:
+        left, right = pattern.index("<"), actual.index("<")
+        if pattern[left - 1] == actual[right - 1]:
+            inner, other = split(_angles(pattern, left)[0]), split(_angles(actual, right)[0])
+            for one, two in zip(inner, other, strict=False):
+                unify(one, two, names, bound)
+
+
+# --- following host code --------------------------------------------------------------------------
+
+_DISPLAYED = re.compile(r"\s*(::|<|>|,|\*|&|\(|\))\s*")
+
+
+def displayed(words: Sequence[str]) -> str:
+    """Return words as one writes them in C++."""
+    text = " ".join(words)
+    text = re.sub(r"\s*(::|[<>()*&\[\]])\s*", r"\1", text)
+    text = re.sub(r"\s*,\s*", ", ", text)
+    return re.sub(r"(\w) *([-+/%|^]) *(\w)", r"\1 \2 \3", text).replace(">>", "> >").replace(" -", "-")
+
+
+class _Unknown(Exception):
+    """Why an argument cannot be told."""
+
+
+@dataclass
+class _Search:
+    items: Sequence[Item]
+    macros: Mapping[str, Sequence[Macro]]
+    templates: Mapping[str, Sequence[Template]]
+    found: list[Instance] = field(default_factory=list)
+    unresolved: list[Unresolved] = field(default_factory=list)
+    done: set[tuple[int, tuple[tuple[str, Words], ...]]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.words_of: dict[Item, list[tuple[str, int]]] = {}
+        self.declared: dict[Item, tuple[dict[str, Words], dict[str, Words], dict[str, Words]]] = {}
+        self.scopes: dict[str, tuple[str, ...]] = {}
+        self.globals: dict[str, Words] = {}
+        self.fields: dict[str, Words] = {}
+        self.returns: dict[str, Words] = {}
+        self.members: dict[str, list[Item]] = {}
+        self.nested = {member for item in self.items for member in item.members}
+        for item in self.items:
+            if item.owner:
+                self.members.setdefault(item.owner, []).append(item)
+            for name in item.names:
+                if not item.owner:
+                    self.scopes.setdefault(name, item.scope)
+            if item.kind == "variable" and not item.members:
+                types = locals_of([";", *_texts(item.tokens)])[0]
+                for name, kind in types.items():
+                    (self.fields if item.owner else self.globals).setdefault(name, kind)
+            if item.kind == "function" and item.names and not item.template:
+                declared = type_at(_texts(item.source.tokens_in(item.start, item.body)), 0)
+                if declared:
+                    self.returns.setdefault(item.names[0], declared[0])
+        self.kernels = {name for name, known in self.templates.items() if any(_is_kernel(each) for each in known)}
+        self.leading = self._leading()
+
+    def _words(self, item: Item) -> list[tuple[str, int]]:
+        if item not in self.words_of:
+            self.words_of[item] = list(expand(item.tokens, self.macros))
+        return self.words_of[item]
+
+    def _leading(self) -> set[str]:
+        """Return the names of templates that lead to a kernel template."""
+        users: dict[str, set[str]] = {}
+        for name, known in self.templates.items():
+            for each in known:
+                parts = [each.item, *self.members.get(name, ())] if each.item.kind == "type" else [each.item]
+                for part in parts:
+                    for word, _ in self._words(part):
+                        if word in self.templates and word != name:
+                            users.setdefault(word, set()).add(name)
+        leading: set[str] = set()
+        waiting = list(self.kernels)
+        while waiting:
+            name = waiting.pop()
+            if name not in leading:
+                leading.add(name)
+                waiting += users.get(name, ())
+        return leading
+
+    def run(self) -> None:
+        """Follow all that is no template."""
+        for item in self.items:
+            if item not in self.nested and not _template_of(item) and not self._is_of_template(item):
+                self.follow(item, {})
+
+    def _is_of_template(self, item: Item) -> bool:
+        return bool(item.owner) and any(each.item.kind == "type" for each in self.templates.get(item.owner, ()))
+
+    def follow(self, item: Item, known: Mapping[str, Words]) -> None:
+        """Note the instances that one function asks for, with its template's parameters as `known`."""
+        key = id(item), tuple(sorted(known.items()))
+        if key in self.done or len(self.done) > LIMIT:
+            return
+        self.done.add(key)
+        offsets = self._words(item)
+        words = [word for word, _ in offsets]
+        if not self.leading.intersection(words):
+            return
+        if item not in self.declared:
+            self.declared[item] = locals_of(words)
+        heading = item.names[0] if item.kind != "instantiation" and item.names else ""
+        for index, word in enumerate(words):
+            if word not in self.leading or (index and words[index - 1] in (".", "->")) and word not in self.members:
+                continue
+            if word == heading and offsets[index][1] < item.body:
+                continue
+            self._use(item, words, index, known, item.source.line(offsets[index][1]))
+
+    def _use(self, item: Item, words: list[str], index: int, known: Mapping[str, Words], line: int) -> None:
+        name = words[index]
+        explicit, after = _angles(words, index + 1) if words[index + 1 : index + 2] == ["<"] else ((), index + 1)
+        following = words[after] if after < len(words) else ""
+        is_kernel = name in self.kernels
+        if not explicit and after == index + 1 and (
+            following not in ("<<<", "(") if is_kernel else following != "("
+        ):
+            if not is_kernel or following in ("::", "=", "{") or name in self.declared[item][0]:
+                return
+        if is_kernel and following == "(" and after == index + 1 and any(
+            not _is_kernel(each) and each.item.kind == "function" for each in self.templates[name]
+        ):
+            pass
+        start = after
+        if following == "<<<":
+            depth_end = next((at for at in range(after + 1, len(words)) if words[at] == ">>>"), len(words) - 1)
+            start = depth_end + 1
+        arguments = (
+            split(words[start + 1 : _closing(words, start)]) if words[start : start + 1] == ["("] else None
+        )
+        reasons = []
+        for each in self.templates[name]:
+            if each.item.kind == "type" and not explicit:
+                continue
+            try:
+                bound = self._bound(each, item, explicit, arguments, known)
+            except _Unknown as unknown:
+                reasons.append(str(unknown))
+                continue
+            if _is_kernel(each):
+                self._note(each, bound, item, line)
+            elif each.item.kind == "type":
+                for member in [each.item, *self.members.get(name, ())]:
+                    self.follow(member, bound)
+            else:
+                self.follow(each.item, bound)
+            return
+        for kernel in sorted(self._reached(name)) if reasons else ():
+            self.unresolved.append(Unresolved(kernel, item.source.name, line, reasons[0]))
+
+    def _reached(self, name: str) -> set[str]:
+        """Return the kernel templates that a template leads to."""
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            for each in self.templates.get(current, ()):
+                if not _is_kernel(each):
+                    parts = [each.item, *self.members.get(current, ())] if each.item.kind == "type" else [each.item]
+                    waiting += [word for part in parts for word, _ in self._words(part) if word in self.leading]
+        return seen & self.kernels
+
+    def _note(self, each: Template, bound: Mapping[str, Words], item: Item, line: int) -> None:
+        arguments = []
+        for parameter in each.parameters:
+            if parameter.name not in bound:
+                break
+            arguments.append(bound[parameter.name])
+        name = "::".join([*(part for part in each.item.scope if part), each.item.names[0]])
+        expression = f"{name}<{', '.join(displayed(argument) for argument in arguments)}>"
+        self.found.append(Instance(name, expression, item.source.name, line))
+
+    def _bound(
+        self,
+        each: Template,
+        item: Item,
+        explicit: Words,
+        arguments: Sequence[Words] | None,
+        known: Mapping[str, Words],
+    ) -> dict[str, Words]:
+        """Return the arguments of a template's parameters; raises _Unknown."""
+        bound: dict[str, Words] = {}
+        given = [self.resolve(argument, item, known) for argument in split(explicit)]
+        for index, parameter in enumerate(each.parameters):
+            if parameter.pack and len(given) > index:
+                flat: list[str] = []
+                for argument in given[index:]:
+                    flat += [*([","] if flat else []), *argument]
+                bound[parameter.name] = tuple(flat)
+            elif index < len(given):
+                bound[parameter.name or f"#{index}"] = given[index]
+        names = frozenset(parameter.name for parameter in each.parameters if parameter.name not in bound)
+        if names and arguments is not None:
+            for pattern, argument in zip(each.types, arguments, strict=False):
+                if not names.intersection(pattern):
+                    continue
+                kind = self.type_of(argument, item, known)
+                if kind is not None:
+                    unify(pattern, self.resolve(kind, item, known), names, bound)
+        for index, parameter in enumerate(each.parameters):
+            key = parameter.name or f"#{index}"
+            if key in bound:
+                continue
+            if parameter.default:
+                if not _is_kernel(each):
+                    bound[key] = self.resolve(parameter.default, each.item, bound)
+                continue
+            if parameter.pack:
+                continue
+            shown = displayed(arguments[0]) if arguments and len(arguments) == 1 else "its arguments"
+            raise _Unknown(f"{parameter.name or 'a parameter'} of {each.item.names[0]} does not follow from {shown}")
+        return bound
+
+    def resolve(self, words: Words, item: Item, known: Mapping[str, Words], depth: int = 0) -> Words:
+        """Return a template argument as it may stand at the end of the file; raises _Unknown."""
+        types, values, aliases = self.declared.get(item) or locals_of([word for word, _ in self._words(item)])
+        result: list[str] = []
+        for index, word in enumerate(words):
+            before = words[index - 1] if index else ""
+            if not re.match(r"[A-Za-z_]", word) or before in ("::", ".", "->") or word in _BUILTIN:
+                if word != "typename" or known:
+                    result.append(word)
+            elif word in known:
+                result += known[word] if len(known[word]) == 1 or not _is_value(known[word]) else ("(", *known[word], ")")
+            elif word in values and not item.kind == "variable" and depth < 8:
+                value = self.resolve(values[word], item, known, depth + 1)
+                result += value if len(value) == 1 else ("(", *value, ")")
+            elif word in aliases and item.kind in ("function", "fragment") and depth < 8:
+                result += self.resolve(aliases[word], item, known, depth + 1)
+            elif word in types and word not in self.scopes and item.kind == "function":
+                raise _Unknown(f"{displayed(words)} depends on the variable {word}")
+            elif any(parameter.name == word for parameter in _template_of(item)):
+                raise _Unknown(f"{displayed(words)} depends on the template parameter {word}")
+            else:
+                scope = [part for part in self.scopes.get(word, ()) if part]
+                result += [part for name in scope for part in (name, "::")]
+                result.append(word)
+        return tuple(result)
+
+    def type_of(self, words: Words, item: Item, known: Mapping[str, Words], depth: int = 0) -> Words | None:
+        """Return the type of an expression, where that is simple to tell."""
+        if not words or depth > 8:
+            return None
+        types = self.declared[item][0] if item in self.declared else {}
+        first = words[0]
+        if len(words) == 1:
+            if re.match(r"[\d.]", first):
+                return _literal(first)
+            if first in ("true", "false"):
+                return ("bool",)
+            kind = types.get(first) or self.globals.get(first) or (self.fields.get(first) if item.owner else None)
+            if kind and kind[:2] == ("auto", "="):
+                return self.type_of(kind[2:], item, known, depth + 1)
+            if kind is None and (first in _SIMPLE or first in known):
+                return words
+            return kind
+        if first == "(" and _closing(words, 0) == len(words) - 1:
+            return self.type_of(words[1:-1], item, known, depth + 1)
+        if first == "(" and (cast := type_at(words, 1)) and words[cast[1] : cast[1] + 1] == (")",) and (
+            cast[0][-1] in "*&" or cast[0][0] in _SIMPLE or cast[0][0] not in types
+        ):
+            return cast[0]
+        if first == "&":
+            kind = self.type_of(words[1:], item, known, depth + 1)
+            return None if kind is None else (*_plain(kind), "*")
+        if first == "*":
+            kind = self.type_of(words[1:], item, known, depth + 1)
+            return _pointee(kind)
+        if first in ("static_cast", "reinterpret_cast", "const_cast"):
+            return _angles(words, 1)[0] or None
+        if words[-1] == "]":
+            opening = max(index for index, word in enumerate(words) if word == "[")
+            return _pointee(self.type_of(words[:opening], item, known, depth + 1))
+        whole = type_at(words, 0)
+        if whole and whole[1] == len(words) and (words[-1] in "*&>" or first in ("const", *_SIMPLE)):
+            return whole[0]
+        if whole and words[whole[1] : whole[1] + 1] in (("{",), ("(",)) and _closing(words, whole[1]) == len(words) - 1:
+            if first in self.returns and len(whole[0]) == 1:
+                return self.returns[first]
+            if whole[0][0] in self.scopes or whole[0][0] in _SIMPLE or words[whole[1]] == "{":
+                return whole[0]
+        if words[-2:-1] in ((".",), ("->",)):
+            return self.fields.get(words[-1])
+        if len(words) > 2 and words[1] in "+-" and re.match(r"[A-Za-z_]", first):
+            kind = self.type_of(words[:1], item, known, depth + 1)
+            return kind if kind and (kind[-1] == "*" or len(words) == 3) else None
+        return None
+
+
+def _pointee(kind: Words | None) -> Words | None:
+    plain = None if kind is None else _plain(kind)
+    return plain[:-1] if plain and plain[-1] == "*" else None
+
+
+def _is_kernel(template: Template) -> bool:
+    return "__global__" in template.item.markers
+
+
+def _template_of(item: Item) -> tuple[Parameter, ...]:
+    return _parameters(item)
+
+
+def _is_value(words: Words) -> bool:
+    return any(re.match(r"\d", word) or word in "+-/%|^~!?" for word in words) and "<" not in words
+
+
+def _literal(word: str) -> Words:
+    lower = word.lower()
+    if not lower.startswith("0x") and ("." in lower or "e" in lower or lower.endswith("f")):
+        return ("float",) if lower.endswith("f") else ("double",)
+    suffix = re.sub(r"^(0x[0-9a-f']+|[\d']+)", "", lower)
+    return (*(["unsigned"] * ("u" in suffix)), *(["long"] * suffix.count("l") or ["int"]))
