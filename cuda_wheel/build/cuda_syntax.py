@@ -259,8 +259,6 @@ def decorations(macros: Iterable[Macro]) -> dict[str, frozenset[str]]:
 
 def _decorates(macro: Macro, known: Mapping[str, frozenset[str]]) -> bool:
     index, body = 0, macro.body
-    if macro.parameters is not None and not body:
-        return False
     while index < len(body):
         text = body[index].text
         if text in _SPECIFIERS or text in known or text == '"C"':

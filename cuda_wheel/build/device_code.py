@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -80,7 +81,7 @@ class Extraction(NamedTuple):
 _INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
 _HOST_HEADERS = re.compile(
     r"cuda\.h|cuda_runtime(_api)?\.h|cuda_profiler_api\.h|cuda_.*_interop\.h|device_launch_parameters\.h|nvtx3/.*"
-    r"|thrust/(?!complex\.h|pair\.h|tuple\.h).*|cub/device/.*"
+    r"|cuda(EGL|GL|VDPAU)(Typedefs)?\.h|thrust/(?!pair\.h|tuple\.h).*|cub/device/.*"
 )
 """Headers of the toolchain that declare host functions. What device code uses of them, NVRTC knows by itself."""
 
@@ -98,6 +99,7 @@ class Unit:
     verbatim: frozenset[str]
     """Headers that are included amid a definition, and therefore parts of one."""
     macros: Mapping[str, Sequence[Macro]]
+    decorations: Mapping[str, frozenset[str]]
 
     @cached_property
     def items(self) -> list[Item]:
@@ -114,6 +116,19 @@ class Unit:
     def device_macros(self) -> frozenset[str]:
         """Macros that stand for definitions of device code."""
         return frozenset(name for name in self.macros if self.expanded({name}) & _DEVICE)
+
+    @cached_property
+    def led(self) -> set[Item]:
+        """Items right after a marker that belongs to none, because the grammar was led astray there."""
+        found: set[Item] = set()
+        for source in self.sources.values():
+            ends = [item.end for item in source.items]
+            for token in source.tokens:
+                if token.text in _DEVICE or (token.text in self.device_macros and token.text in self.decorations):
+                    after = bisect_right(ends, token.start)
+                    if after < len(ends) and source.items[after].start > token.start:
+                        found.add(source.items[after])
+        return found
 
     @cached_property
     def marked(self) -> frozenset[str]:
@@ -167,7 +182,7 @@ def read_unit(content: bytes, name: str, find_header: FindHeader) -> Unit:
     known = decorations(macro for definitions in macros.values() for macro in definitions)
     for source in sources.values():
         parse(source, macros, known)
-    return Unit(sources, found, frozenset(_verbatim(sources, found)), macros)
+    return Unit(sources, found, frozenset(_verbatim(sources, found)), macros, known)
 
 
 def _verbatim(sources: Mapping[str, Source], found: Mapping[tuple[str, int], Header | None]) -> Iterator[str]:
@@ -195,19 +210,19 @@ def _is_device(item: Item) -> bool:
 
 def _is_sacred(item: Item, unit: Unit) -> bool:
     """Return whether an item must reach the compiler, whatever happens."""
+    if item in unit.led:
+        return True
     if item.kind in ("macro call", "fragment"):
         return bool(words(item.tokens) & (unit.device_macros | _DEVICE))
     if item.kind in ("function", "variable"):
-        return _is_device(item) or (item.kind == "function" and not item.markers and _declared_elsewhere(item, unit))
+        return _is_device(item)
     if item.kind == "instantiation":
         return "__global__" in item.markers or bool(set(item.names) & unit.marked)
     return False
 
 
-def _declared_elsewhere(item: Item, unit: Unit) -> bool:
-    return not item.owner and bool(set(item.names) & unit.marked) and len(item.names) == 1 and item.defined and not (
-        item.template
-    )
+def _launches(item: Item) -> bool:
+    return any(token.text == "<<<" for token in item.tokens)
 
 
 def _is_host_member(item: Item, unit: Unit) -> bool:
@@ -231,6 +246,12 @@ class Choice:
     restored: set[Item] = field(default_factory=set)
     refused: dict[Item, str] = field(default_factory=dict)
     """Items that the compiler refused, and its words."""
+    constants: set[Item] = field(default_factory=set)
+    """Constants that have to say constexpr: as a device variable, one is not computed before the program runs."""
+    lines: set[tuple[str, int]] = field(default_factory=set)
+    """Where an `#error` is passed over, which a macro of the host's would have kept out."""
+    includes: dict[str, None] = field(default_factory=dict)
+    """Standard headers that other, absent headers would have included."""
 
     def kept(self) -> set[Item]:
         """Return the items that the compiler is given, members on their own."""
@@ -284,7 +305,7 @@ class Choice:
         if self._is_inner(item):
             return False
         if item.kind == "function":
-            if "__host__" in item.markers and "__device__" not in item.markers:
+            if "__device__" not in item.markers and ("__host__" in item.markers or _launches(item)):
                 return False
             return not item.owner or bool(item.markers)
         if item.kind == "variable":
@@ -312,19 +333,22 @@ class Choice:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def _render(unit: Unit, source: Source, kept: set[Item]) -> bytes:
+def _render(unit: Unit, source: Source, kept: set[Item], choice: Choice) -> bytes:
     """Return a file's text with everything blank that is not kept."""
     text = bytearray(source.content)
+    edits = [(each.start, each.end, _directive(unit, source, each, choice)) for each in source.directives]
     if source.name not in unit.verbatim:
         for item in source.items:
             for part in _with_members(item):
                 if part not in kept:
                     text[part.start : part.end] = _blank(bytes(text[part.start : part.end]))
+        constants = [item for item in choice.constants if item.source is source]
+        edits += [(word.start, word.end, b"constexpr") for item in constants for word in item.tokens if word.text == "const"]
     pieces: list[bytes] = []
     position = 0
-    for directive in source.directives:
-        pieces += [bytes(text[position : directive.start]), _directive(unit, source, directive)]
-        position = directive.end
+    for start, end, new in sorted(edits):
+        pieces += [bytes(text[position:start]), new]
+        position = end
     return b"".join([*pieces, bytes(text[position:])])
 
 
@@ -332,13 +356,19 @@ def _blank(text: bytes) -> bytes:
     return re.sub(rb"[^\r\n]", b" ", text)
 
 
-def _directive(unit: Unit, source: Source, directive: Directive) -> bytes:
+def _directive(unit: Unit, source: Source, directive: Directive, choice: Choice) -> bytes:
     text = source.content[directive.start : directive.end]
+    if directive.word == "error" and (source.name, source.line(directive.start)) in choice.lines:
+        return _blank(text)
     header = unit.found.get((source.name, directive.start), _MACRO)
     if header is _MACRO:
-        return text
+        # nvcc defines both, NVRTC the second.
+        is_condition = directive.word in ("if", "ifdef", "ifndef", "elif")
+        return re.sub(rb"\b__NVCC__\b", b"__CUDACC__", text) if is_condition else text
     if _is_blank_include(directive, header):
         return _blank(text)
+    if header is not None and header.text is None and directive.rest == "<cub/cub.cuh>":
+        return b"#include <cuda_wheel_detail/cub.h>" + b"\n" * text.count(b"\n")
     if header is not None and header.text is not None:
         return b'#include "' + os.fsencode(header.name) + b'"' + b"\n" * text.count(b"\n")
     return text
@@ -379,7 +409,7 @@ def _told_items(items: Iterable[Item], choice: Choice, kept: set[Item]) -> Itera
 
 def _write(unit: Unit, name: str, choice: Choice, found: Instances, instantiate: Sequence[str]) -> Extraction:
     kept = choice.kept()
-    texts = {source.name: _render(unit, source, kept) for source in unit.sources.values()}
+    texts = {source.name: _render(unit, source, kept, choice) for source in unit.sources.values()}
     expressions = tuple(dict.fromkeys([*instantiate, *(each.expression for each in found.kernels)]))
     kernels = [
         ExpectedKernel(_qualified(item), item.source.name, item.line, item.source.is_conditional(item.start), None)
@@ -391,7 +421,8 @@ def _write(unit: Unit, name: str, choice: Choice, found: Instances, instantiate:
     given = {re.split("<", expression)[0].split("::")[-1].strip() for expression in instantiate}
     unresolved = tuple(each for each in found.unresolved if each.kernel.split("::")[-1] not in given)
     text = texts.pop(name)
-    return Extraction(text, texts, OPTIONS, expressions, tuple(_told(unit, choice, kept)), tuple(kernels), unresolved)
+    options = (*OPTIONS, *(f"--pre-include={header}" for header in choice.includes))
+    return Extraction(text, texts, options, expressions, tuple(_told(unit, choice, kept)), tuple(kernels), unresolved)
 
 
 def _qualified(item: Item) -> str:
@@ -416,7 +447,7 @@ def _learn(choice: Choice, log: str) -> bool:
             said = item.names or tuple(words(item.tokens))
             for name in said:
                 restorable.setdefault(name, []).append(item)
-    restored: set[Item] = set()
+    before = len(choice.restored), len(choice.constants), len(choice.lines), len(choice.includes)
     refused: dict[Item, str] = {}
     for file, line, message in complaints:
         culprit = _innermost(choice, kept, file, line)
@@ -425,17 +456,71 @@ def _learn(choice: Choice, log: str) -> bool:
         ):
             refused.setdefault(culprit, message)
             continue
+        header = _STANDARD.get(match[1]) if (match := _NO_MEMBER.search(message)) else None
+        header = header or (_TOOLKIT.get(match[1]) if (match := _UNDEFINED.search(message)) else None)
         missing = [re.sub(r"\s", "", word) for quoted in _QUOTED.findall(message) for word in _WORD.findall(quoted)]
         missing += [f"operator{sign}" for sign in _OPERATOR.findall(message)]
         returning = {item for name in missing for item in restorable.get(name, ())}
-        if returning:
-            restored |= returning
+        if message.startswith("#error"):
+            choice.lines.add((file, line))
+        elif header is not None:
+            choice.includes[header] = None
+        elif "dynamic initialization" in message and culprit is not None and culprit.kind == "variable":
+            choice.constants.add(culprit)
+        elif returning:
+            choice.restored |= returning
         elif culprit is not None and not _is_sacred(culprit, choice.unit):
             refused.setdefault(culprit, message)
-    if restored:
-        choice.restored |= restored
+    if before != (len(choice.restored), len(choice.constants), len(choice.lines), len(choice.includes)):
+        return True  # what is refused now may follow from what was missing
     choice.refused.update(refused)
-    return bool(restored or refused)
+    return bool(refused)
+
+
+_NO_MEMBER = re.compile(r'namespace "(?:std|cuda::std::\w+)" has no member(?: class)? "(\w+)"')
+_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
+_TOOLKIT = {
+    name: header
+    for header, names in {
+        "cuda_fp16.h": "__half __half2 half half2 __half_raw",
+        "cuda_bf16.h": "__nv_bfloat16 __nv_bfloat162 nv_bfloat16 nv_bfloat162",
+        "cuda_fp8.h": "__nv_fp8_e4m3 __nv_fp8_e5m2",
+        "cuComplex.h": "cuComplex cuFloatComplex cuDoubleComplex",
+        "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
+        "cstdint": "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t",
+        "assert.h": "assert",
+    }.items()
+    for name in names.split()
+}
+"""Which header names what, of those that libraries' headers include."""
+_STANDARD = {
+    name: header
+    for header, names in {
+        "type_traits": "is_same is_same_v enable_if enable_if_t conditional conditional_t is_integral is_integral_v decay "
+        "decay_t integral_constant true_type false_type is_floating_point is_floating_point_v disjunction disjunction_v "
+        "conjunction conjunction_v remove_reference remove_reference_t remove_cv remove_cv_t remove_const void_t "
+        "is_signed is_unsigned is_signed_v is_unsigned_v is_pointer is_const make_unsigned make_unsigned_t bool_constant "
+        "is_trivially_copyable is_base_of is_base_of_v is_convertible is_convertible_v underlying_type negation negation_v "
+        "is_enum is_void is_arithmetic is_arithmetic_v make_signed make_signed_t add_const common_type common_type_t "
+        "remove_pointer remove_pointer_t is_class is_empty invoke_result invoke_result_t alignment_of",
+        "limits": "numeric_limits",
+        "algorithm": "min max swap sort fill copy clamp lower_bound upper_bound",
+        "utility": "pair make_pair move forward declval index_sequence make_index_sequence integer_sequence exchange "
+        "make_integer_sequence index_sequence_for",
+        "tuple": "tuple make_tuple get tuple_size tuple_element tie apply",
+        "array": "array",
+        "functional": "plus minus multiplies less greater equal_to",
+        "cmath": "abs sqrt pow exp log sin cos tan floor ceil round fabs isnan isinf fma log2 exp2 tanh fmod copysign",
+        "cstdint": "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t",
+        "cstddef": "size_t ptrdiff_t nullptr_t byte max_align_t",
+        "complex": "complex",
+        "initializer_list": "initializer_list",
+        "cstring": "memcpy memset",
+        "cstdio": "printf",
+    }.items()
+    for name in names.split()
+}
+"""Which header names what in namespace std."""
 
 
 def _may_return(item: Item) -> bool:
@@ -453,7 +538,9 @@ def _innermost(choice: Choice, kept: set[Item], file: str, line: int) -> Item | 
         for item in kept
         if item.source.name == file and item.line <= line <= item.last_line and item.source.name not in choice.unit.verbatim
     ]
-    return min(around, key=lambda item: (item.end - item.start), default=None)
+    # Without one of its fields or types, a class would be another one: it goes as a whole, or stays.
+    whole = [item for item in around if not item.owner or item.kind == "function" or "friend" in item.heading]
+    return min(whole, key=lambda item: (item.end - item.start), default=None)
 
 
 # --- the whole ------------------------------------------------------------------------------------

@@ -71,6 +71,10 @@ def instances(items: Sequence[Item], macros: Mapping[str, Sequence[Macro]]) -> I
     for item in items:
         if item.kind in ("function", "type") and item.names and (parameters := _parameters(item)):
             templates.setdefault(item.names[0], []).append(Template(item, parameters, _types(item)))
+    for known in templates.values():
+        known.sort(key=lambda each: not each.item.defined)
+        if known[0].item.defined and not any(_is_kernel(each) for each in known):
+            known[:] = [each for each in known if each.item.defined]
     if not any("__global__" in each.item.markers for known in templates.values() for each in known):
         return Instances((), ())
     search = _Search(items, macros, templates)
@@ -107,6 +111,8 @@ def _parameters(item: Item) -> tuple[Parameter, ...]:
         words = _angles(_texts(item.source.tokens_in(heading.start_byte, heading.end_byte)), 0)[0]
         for part in split(words):
             left, default = (part[: part.index("=")], part[part.index("=") + 1 :]) if "=" in part else (part, ())
+            if "(" in left[:-1] and "*" in left:  # a pointer to a function
+                left = left[: left.index(")")]
             names = [word for word in left if re.fullmatch(r"[A-Za-z_]\w*", word)]
             nameless = len(names) < 2 and names[-1:] != [] or not names
             found.append(Parameter("" if nameless else names[-1], default, "..." in left or left.count(".") >= 3))
@@ -490,10 +496,6 @@ class _Search:
         ):
             if not is_kernel or following in ("::", "=", "{") or name in self.declared[item][0]:
                 return
-        if is_kernel and following == "(" and after == index + 1 and any(
-            not _is_kernel(each) and each.item.kind == "function" for each in self.templates[name]
-        ):
-            pass
         start = after
         if following == "<<<":
             depth_end = next((at for at in range(after + 1, len(words)) if words[at] == ">>>"), len(words) - 1)
@@ -502,6 +504,7 @@ class _Search:
             split(words[start + 1 : _closing(words, start)]) if words[start : start + 1] == ["("] else None
         )
         reasons = []
+        followed = False
         for each in self.templates[name]:
             if each.item.kind == "type" and not explicit:
                 continue
@@ -510,15 +513,16 @@ class _Search:
             except _Unknown as unknown:
                 reasons.append(str(unknown))
                 continue
+            followed = True
             if _is_kernel(each):
                 self._note(each, bound, item, line)
-            elif each.item.kind == "type":
+                return
+            if each.item.kind == "type":
                 for member in [each.item, *self.members.get(name, ())]:
                     self.follow(member, bound)
             else:
                 self.follow(each.item, bound)
-            return
-        for kernel in sorted(self._reached(name)) if reasons else ():
+        for kernel in sorted(self._reached(name)) if reasons and not followed else ():
             self.unresolved.append(Unresolved(kernel, item.source.name, line, reasons[0]))
 
     def _reached(self, name: str) -> set[str]:

@@ -7,13 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef CUDART_VERSION
 #define CUDART_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
+#endif
+#ifndef CUDA_VERSION
 #define CUDA_VERSION CUDART_VERSION
+#endif
 
+typedef unsigned long long CUdeviceptr;
+typedef unsigned long long CUsurfObject;
+typedef unsigned long long CUtexObject;
 typedef unsigned char u_char;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+
+// C++17 gave the keyword up; nvcc merely warns of it.
+#define register
+// GCC's way to allow an extension, such as a nameless struct, without a warning.
+#define __extension__
 
 namespace std {}
 
