@@ -17,13 +17,38 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-__all__ = ["DECORATION", "MARKERS", "Directive", "Item", "Macro", "Source", "Token", "balanced", "decorations", "parse", "read_source", "scan", "words"]
+__all__ = [
+    "DECORATION",
+    "MARKERS",
+    "Directive",
+    "Item",
+    "Macro",
+    "Source",
+    "Token",
+    "balanced",
+    "decorations",
+    "parse",
+    "read_source",
+    "scan",
+    "words",
+]
 
-MARKERS = frozenset({"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"})
+MARKERS = frozenset(
+    {"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"}
+)
 """What CUDA marks a definition with."""
 
 DECORATION = MARKERS | {
-    *("__forceinline__", "__noinline__", "__inline__", "__inline", "__restrict__", "__restrict", "restrict", "__align__"),
+    *(
+        "__forceinline__",
+        "__noinline__",
+        "__inline__",
+        "__inline",
+        "__restrict__",
+        "__restrict",
+        "restrict",
+        "__align__",
+    ),
     *("__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"),
     *("__tile__", "__nv_pure__"),
 }
@@ -391,8 +416,15 @@ def _macro_calls(
         index += 1
         if token.text == "{":
             heading = [token.text for token in tokens[begin : index - 1]]
-            stack.append(bool(heading) and (heading[0] in ("namespace",) or heading[:2] == ["inline", "namespace"]
-                         or heading == ["extern", '"C"'] or heading == ["extern", '"C++"']))
+            stack.append(
+                bool(heading)
+                and (
+                    heading[0] in ("namespace",)
+                    or heading[:2] == ["inline", "namespace"]
+                    or heading == ["extern", '"C"']
+                    or heading == ["extern", '"C++"']
+                )
+            )
             begin = index
         elif token.text == "}":
             if stack:
@@ -460,8 +492,16 @@ class _Reader:
     def _fragments(self, node: Node, scope: tuple[str, ...], previous: int, owner: str) -> Iterator[Item]:
         """Return what an error holds: definitions that are whole, and the rest as fragments."""
         rest: list[Node] = []
-        whole = (*_TYPES, "function_definition", "template_declaration", "type_definition", "alias_declaration",
-                 "namespace_definition", "linkage_specification", "using_declaration")
+        whole = (
+            *_TYPES,
+            "function_definition",
+            "template_declaration",
+            "type_definition",
+            "alias_declaration",
+            "namespace_definition",
+            "linkage_specification",
+            "using_declaration",
+        )
         for child in node.children:
             if child.type in whole and (child.child_by_field_name("body") or child.type not in _TYPES):
                 if rest:
@@ -516,8 +556,11 @@ class _Reader:
         body = node.child_by_field_name("body")
         opening = body.start_byte if body is not None else end
         if kind == "function" and node.type == "function_definition":
-            inner = [child for child in node.children if child.type in ("field_initializer_list", "compound_statement",
-                                                                        "try_statement")]
+            inner = [
+                child
+                for child in node.children
+                if child.type in ("field_initializer_list", "compound_statement", "try_statement")
+            ]
             opening = inner[0].start_byte if inner else end
         names, owner_names = _names(node)
         owner = owner_names or owner
@@ -605,7 +648,9 @@ def declared(declarator: Node) -> tuple[str, str]:
             word, deeper = declared(inner) if inner is not None else ("", "")
             own = scope.child_by_field_name("name") if scope is not None and scope.type == "template_type" else scope
             return word, deeper or (_text(own) if own is not None else "")
-        node = node.child_by_field_name("declarator") or _inner_declarator(node) or (
-            node.named_children[0] if node.type == "reference_declarator" and node.named_children else None
+        node = (
+            node.child_by_field_name("declarator")
+            or _inner_declarator(node)
+            or (node.named_children[0] if node.type == "reference_declarator" and node.named_children else None)
         )
     return "", ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -318,11 +318,7 @@ class Choice:
     def _uses(self, item: Item) -> frozenset[str]:
         """Return the names that an item uses; those of functions only where they may be calls."""
         inside = [(member.start, member.end) for member in item.members]
-        tokens = [
-            token
-            for token in item.tokens
-            if not any(start <= token.start < end for start, end in inside)
-        ]
+        tokens = [token for token in item.tokens if not any(start <= token.start < end for start, end in inside)]
         found = set()
         for index, token in enumerate(tokens):
             if token.kind == "word" and not (index and tokens[index - 1].text in (".", "->")):
@@ -343,7 +339,9 @@ def _render(unit: Unit, source: Source, kept: set[Item], choice: Choice) -> byte
                 if part not in kept:
                     text[part.start : part.end] = _blank(bytes(text[part.start : part.end]))
         constants = [item for item in choice.constants if item.source is source]
-        edits += [(word.start, word.end, b"constexpr") for item in constants for word in item.tokens if word.text == "const"]
+        edits += [
+            (word.start, word.end, b"constexpr") for item in constants for word in item.tokens if word.text == "const"
+        ]
     pieces: list[bytes] = []
     position = 0
     for start, end, new in sorted(edits):
@@ -414,7 +412,10 @@ def _write(unit: Unit, name: str, choice: Choice, found: Instances, instantiate:
     kernels = [
         ExpectedKernel(_qualified(item), item.source.name, item.line, item.source.is_conditional(item.start), None)
         for item in unit.items
-        if item.kind == "function" and "__global__" in item.markers and item.defined and not item.template
+        if item.kind == "function"
+        and "__global__" in item.markers
+        and item.defined
+        and not item.template
         and item.source.name not in unit.verbatim
     ]
     kernels += [ExpectedKernel(each.kernel, each.file, each.line, False, each.expression) for each in found.kernels]
@@ -431,7 +432,9 @@ def _qualified(item: Item) -> str:
 
 # --- learning from the compiler -------------------------------------------------------------------
 
-_ERROR = re.compile(r"^(?P<file>\S.*?)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\S+)?: (?P<message>.*)", re.MULTILINE)
+_ERROR = re.compile(
+    r"^(?P<file>\S.*?)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\S+)?: (?P<message>.*)", re.MULTILINE
+)
 _QUOTED = re.compile(r'"([^"]*)"')
 _OPERATOR = re.compile(r'no operator "([^"]+)" matches')
 _WORD = re.compile(r"operator\s*[^\s\w]+|[A-Za-z_$][\w$]*")
@@ -451,8 +454,10 @@ def _learn(choice: Choice, log: str) -> bool:
     refused: dict[Item, str] = {}
     for file, line, message in complaints:
         culprit = _innermost(choice, kept, file, line)
-        if culprit is not None and culprit.kind in ("assertion", "fragment", "using") and not _is_sacred(
-            culprit, choice.unit
+        if (
+            culprit is not None
+            and culprit.kind in ("assertion", "fragment", "using")
+            and not _is_sacred(culprit, choice.unit)
         ):
             refused.setdefault(culprit, message)
             continue
@@ -536,11 +541,13 @@ def _innermost(choice: Choice, kept: set[Item], file: str, line: int) -> Item | 
     around = [
         item
         for item in kept
-        if item.source.name == file and item.line <= line <= item.last_line and item.source.name not in choice.unit.verbatim
+        if item.source.name == file
+        and item.line <= line <= item.last_line
+        and item.source.name not in choice.unit.verbatim
     ]
     # Without one of its fields or types, a class would be another one: it goes as a whole, or stays.
     whole = [item for item in around if not item.owner or item.kind == "function" or "friend" in item.heading]
-    return min(whole, key=lambda item: (item.end - item.start), default=None)
+    return min(whole, key=lambda item: item.end - item.start, default=None)
 
 
 # --- the whole ------------------------------------------------------------------------------------
@@ -587,7 +594,7 @@ def compile_device_code(
         host = next((each for each in extraction.blanked if each.kind in ("function", "variable")), None)
         if host is None:
             return plain, answer
-        raise CompileError(f"{host.file}({host.line}): {host.kind} {host.name} is host code (host-code = \"reject\").")
+        raise CompileError(f'{host.file}({host.line}): {host.kind} {host.name} is host code (host-code = "reject").')
     answer = compile(extraction)
     for _ in range(ATTEMPTS):
         if not answer["error"] or not _learn(choice, answer["log"]):
@@ -613,7 +620,9 @@ def _missing(extraction: Extraction, answer: Answer) -> list[ExpectedKernel]:
 
 def _check(extraction: Extraction, answer: Answer) -> None:
     """Raise CompileError that names every kernel which an image should hold, and does not."""
-    lines = [f"{each.file}({each.line}): kernel {each.name} is not in the image." for each in _missing(extraction, answer)]
+    lines = [
+        f"{each.file}({each.line}): kernel {each.name} is not in the image." for each in _missing(extraction, answer)
+    ]
     lines += [
         f"{each.file}({each.line}): which instances of the kernel template {each.kernel} are launched cannot be told: "
         f"{each.reason}. Name them with instantiate."

@@ -114,7 +114,7 @@ def _parameters(item: Item) -> tuple[Parameter, ...]:
             if "(" in left[:-1] and "*" in left:  # a pointer to a function
                 left = left[: left.index(")")]
             names = [word for word in left if re.fullmatch(r"[A-Za-z_]\w*", word)]
-            nameless = len(names) < 2 and names[-1:] != [] or not names
+            nameless = (len(names) < 2 and names[-1:] != []) or not names
             found.append(Parameter("" if nameless else names[-1], default, "..." in left or left.count(".") >= 3))
     return tuple(found)
 
@@ -243,15 +243,13 @@ def _substituted(body: Sequence[Token], arguments: Mapping[str, list[Token]], st
 # --- types of expressions -------------------------------------------------------------------------
 
 _BUILTIN = frozenset(
-    "auto bool char short int long float double void signed unsigned const volatile wchar_t char8_t char16_t char32_t "
-    "true false nullptr sizeof typename struct class enum template decltype static_cast operator".split()
+    ["auto", "bool", "char", "short", "int", "long", "float", "double", "void", "signed", "unsigned", "const", "volatile", "wchar_t", "char8_t", "char16_t", "char32_t", "true", "false", "nullptr", "sizeof", "typename", "struct", "class", "enum", "template", "decltype", "static_cast", "operator"]
 )
-_STORAGE = frozenset("static extern inline constexpr register mutable thread_local typename struct class enum".split())
+_STORAGE = frozenset(["static", "extern", "inline", "constexpr", "register", "mutable", "thread_local", "typename", "struct", "class", "enum"])
 _NO_TYPE = frozenset(
-    "return new delete else case goto throw using namespace template sizeof if while for switch do typedef operator public "
-    "private protected friend default break continue".split()
+    ["return", "new", "delete", "else", "case", "goto", "throw", "using", "namespace", "template", "sizeof", "if", "while", "for", "switch", "do", "typedef", "operator", "public", "private", "protected", "friend", "default", "break", "continue"]
 )
-_SIMPLE = frozenset("bool char short int long float double void signed unsigned wchar_t auto".split())
+_SIMPLE = frozenset(["bool", "char", "short", "int", "long", "float", "double", "void", "signed", "unsigned", "wchar_t", "auto"])
 
 
 def type_at(words: Sequence[str], index: int) -> tuple[Words, int] | None:
@@ -480,7 +478,7 @@ class _Search:
             self.declared[item] = locals_of(words)
         heading = item.names[0] if item.kind != "instantiation" and item.names else ""
         for index, word in enumerate(words):
-            if word not in self.leading or (index and words[index - 1] in (".", "->")) and word not in self.members:
+            if word not in self.leading or ((index and words[index - 1] in (".", "->")) and word not in self.members):
                 continue
             if word == heading and offsets[index][1] < item.body:
                 continue
@@ -491,18 +489,14 @@ class _Search:
         explicit, after = _angles(words, index + 1) if words[index + 1 : index + 2] == ["<"] else ((), index + 1)
         following = words[after] if after < len(words) else ""
         is_kernel = name in self.kernels
-        if not explicit and after == index + 1 and (
-            following not in ("<<<", "(") if is_kernel else following != "("
-        ):
+        if not explicit and after == index + 1 and (following not in ("<<<", "(") if is_kernel else following != "("):
             if not is_kernel or following in ("::", "=", "{") or name in self.declared[item][0]:
                 return
         start = after
         if following == "<<<":
             depth_end = next((at for at in range(after + 1, len(words)) if words[at] == ">>>"), len(words) - 1)
             start = depth_end + 1
-        arguments = (
-            split(words[start + 1 : _closing(words, start)]) if words[start : start + 1] == ["("] else None
-        )
+        arguments = split(words[start + 1 : _closing(words, start)]) if words[start : start + 1] == ["("] else None
         reasons = []
         followed = False
         for each in self.templates[name]:
@@ -601,7 +595,9 @@ class _Search:
                 if word != "typename" or known:
                     result.append(word)
             elif word in known:
-                result += known[word] if len(known[word]) == 1 or not _is_value(known[word]) else ("(", *known[word], ")")
+                result += (
+                    known[word] if len(known[word]) == 1 or not _is_value(known[word]) else ("(", *known[word], ")")
+                )
             elif word in values and not item.kind == "variable" and depth < 8:
                 value = self.resolve(values[word], item, known, depth + 1)
                 result += value if len(value) == 1 else ("(", *value, ")")
@@ -636,8 +632,11 @@ class _Search:
             return kind
         if first == "(" and _closing(words, 0) == len(words) - 1:
             return self.type_of(words[1:-1], item, known, depth + 1)
-        if first == "(" and (cast := type_at(words, 1)) and words[cast[1] : cast[1] + 1] == (")",) and (
-            cast[0][-1] in "*&" or cast[0][0] in _SIMPLE or cast[0][0] not in types
+        if (
+            first == "("
+            and (cast := type_at(words, 1))
+            and words[cast[1] : cast[1] + 1] == (")",)
+            and (cast[0][-1] in "*&" or cast[0][0] in _SIMPLE or cast[0][0] not in types)
         ):
             return cast[0]
         if first == "&":
