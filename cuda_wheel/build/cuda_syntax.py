@@ -1,7 +1,7 @@
 """Read CUDA C++ into the definitions that it is made of, without a compiler and without its headers.
 
-The grammar is tree-sitter's: it needs no header, knows no macro and goes on after what it does not understand. What it is
-given is a plain form of the text, of the same length: directives, CUDA's markers and macros that stand for such are
+The grammar is tree-sitter's: it needs no header, knows no macro and goes on after what it does not understand. What
+it is given is a plain form of the text, of the same length: directives, CUDA's markers and macros that stand for such are
 blank, so that neither an `#if` between two parameters nor a macro before a function leads it astray.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -295,10 +295,13 @@ def _decorates(macro: Macro, known: Mapping[str, frozenset[str]]) -> bool:
     return True
 
 
-def _plain(source: Source, known: Mapping[str, frozenset[str]]) -> tuple[bytes, list[tuple[int, frozenset[str]]]]:
+def _plain(
+    source: Source, macros: Mapping[str, Sequence[Macro]], known: Mapping[str, frozenset[str]]
+) -> tuple[bytes, list[tuple[int, frozenset[str]]]]:
     """Return the text that the grammar is given, and where which markers stood."""
     text = bytearray(source.content)
     markers: list[tuple[int, frozenset[str]]] = []
+    functions = {name for name in known if any(macro.parameters is not None for macro in macros[name])}
     for directive in source.directives:
         _blank(text, directive.start, directive.end)
     for start, end in _unbalanced_branches(source):
@@ -314,15 +317,11 @@ def _plain(source: Source, known: Mapping[str, frozenset[str]]) -> tuple[bytes, 
         if token.text in MARKERS or token.text in known:
             markers.append((token.start, known.get(token.text, frozenset({token.text}) & MARKERS)))
         takes = token.text not in MARKERS and token.text not in known
-        if index < len(tokens) and tokens[index].text == "(" and (takes or _takes_arguments(token.text, source)):
+        if index < len(tokens) and tokens[index].text == "(" and (takes or token.text in functions):
             index = balanced(tokens, index)
             end = tokens[index - 1].end
         _blank(text, token.start, end)
     return bytes(text), markers
-
-
-def _takes_arguments(name: str, source: Source) -> bool:
-    return any(macro.name == name and macro.parameters is not None for macro in source.macros)
 
 
 def _blank(text: bytearray, start: int, end: int) -> None:
@@ -374,7 +373,7 @@ def tree(text: bytes) -> Node:
 
 def parse(source: Source, macros: Mapping[str, Sequence[Macro]], known: Mapping[str, frozenset[str]]) -> None:
     """Fill in the items of a source; `macros` and `known` decorations are those of all files together."""
-    plain, markers = _plain(source, known)
+    plain, markers = _plain(source, macros, known)
     text = bytearray(plain)
     calls = list(_macro_calls(source, macros, known))
     for start, end in calls:
@@ -382,9 +381,7 @@ def parse(source: Source, macros: Mapping[str, Sequence[Macro]], known: Mapping[
     reader = _Reader(source, bytes(text), markers)
     source.items.extend(reader.container(tree(bytes(text)), (), 0))
     for start, end in calls:
-        said = words(source.tokens_in(start, end))
         source.items.append(Item(source, "macro call", (), start, end, end, reader.markers_in(start, end), ()))
-        del said
     source.items.sort(key=lambda item: item.start)
 
 
@@ -503,12 +500,17 @@ class _Reader:
             "using_declaration",
         )
         for child in node.children:
-            if child.type in whole and (child.child_by_field_name("body") or child.type not in _TYPES):
+            complete = child.type in whole and (child.child_by_field_name("body") or child.type not in _TYPES)
+            if complete and (not rest or _text(rest[-1])[-1:] in (";", "}")):
                 if rest:
                     yield self._span("fragment", rest, scope, previous, owner)
                     rest = []
                 yield from self._items(child, scope, previous, owner)
                 previous = child.end_byte
+            elif complete:  # and part of what stands before it
+                inner = [name for item in self._items(child, scope, previous, owner) for name in item.names]
+                yield replace(self._span("fragment", [*rest, child], scope, previous, owner), names=tuple(inner))
+                previous, rest = child.end_byte, []
             else:
                 rest.append(child)
         if rest:

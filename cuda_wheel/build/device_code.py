@@ -126,6 +126,9 @@ class Unit:
             for token in source.tokens:
                 if token.text in _DEVICE or (token.text in self.device_macros and token.text in self.decorations):
                     after = bisect_right(ends, token.start)
+                    if after < len(ends) and source.items[after].kind == "fragment":
+                        found.add(source.items[after])
+                        after += 1
                     if after < len(ends) and source.items[after].start > token.start:
                         found.add(source.items[after])
         return found
@@ -339,9 +342,10 @@ def _render(unit: Unit, source: Source, kept: set[Item], choice: Choice) -> byte
                 if part not in kept:
                     text[part.start : part.end] = _blank(bytes(text[part.start : part.end]))
         constants = [item for item in choice.constants if item.source is source]
-        edits += [
-            (word.start, word.end, b"constexpr") for item in constants for word in item.tokens if word.text == "const"
-        ]
+        for item in constants:
+            word = next((token for token in item.tokens if token.text == "const"), None)
+            if word is not None and item in kept and "constexpr" not in item.heading:
+                edits.append((word.start, word.end, b"constexpr"))
     pieces: list[bytes] = []
     position = 0
     for start, end, new in sorted(edits):
@@ -472,6 +476,11 @@ def _learn(choice: Choice, log: str) -> bool:
             choice.includes[header] = None
         elif "dynamic initialization" in message and culprit is not None and culprit.kind == "variable":
             choice.constants.add(culprit)
+        elif "must have a constant value" in message and culprit in choice.constants:
+            used = words(culprit.tokens)
+            choice.constants |= {
+                item for item in kept if item.kind == "variable" and not item.markers and used.intersection(item.names)
+            }
         elif returning:
             choice.restored |= returning
         elif culprit is not None and not _is_sacred(culprit, choice.unit):

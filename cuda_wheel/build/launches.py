@@ -54,6 +54,7 @@ class Parameter(NamedTuple):
     name: str
     default: Words
     pack: bool
+    is_type: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,14 @@ def _parameters(item: Item) -> tuple[Parameter, ...]:
                 left = left[: left.index(")")]
             names = [word for word in left if re.fullmatch(r"[A-Za-z_]\w*", word)]
             nameless = (len(names) < 2 and names[-1:] != []) or not names
-            found.append(Parameter("" if nameless else names[-1], default, "..." in left or left.count(".") >= 3))
+            found.append(
+                Parameter(
+                    "" if nameless else names[-1],
+                    default,
+                    "..." in left or left.count(".") >= 3,
+                    left[:1] in (("typename",), ("class",)),
+                )
+            )
     return tuple(found)
 
 
@@ -243,13 +251,22 @@ def _substituted(body: Sequence[Token], arguments: Mapping[str, list[Token]], st
 # --- types of expressions -------------------------------------------------------------------------
 
 _BUILTIN = frozenset(
-    ["auto", "bool", "char", "short", "int", "long", "float", "double", "void", "signed", "unsigned", "const", "volatile", "wchar_t", "char8_t", "char16_t", "char32_t", "true", "false", "nullptr", "sizeof", "typename", "struct", "class", "enum", "template", "decltype", "static_cast", "operator"]
+    (
+        "auto bool char short int long float double void signed unsigned const volatile wchar_t char8_t "
+        "char16_t char32_t true false nullptr sizeof typename struct class enum template decltype static_cast "
+        "operator"
+    ).split()
 )
-_STORAGE = frozenset(["static", "extern", "inline", "constexpr", "register", "mutable", "thread_local", "typename", "struct", "class", "enum"])
+_STORAGE = frozenset(
+    ("static extern inline constexpr register mutable thread_local typename struct class enum").split()
+)
 _NO_TYPE = frozenset(
-    ["return", "new", "delete", "else", "case", "goto", "throw", "using", "namespace", "template", "sizeof", "if", "while", "for", "switch", "do", "typedef", "operator", "public", "private", "protected", "friend", "default", "break", "continue"]
+    (
+        "return new delete else case goto throw using namespace template sizeof if while for switch do "
+        "typedef operator public private protected friend default break continue"
+    ).split()
 )
-_SIMPLE = frozenset(["bool", "char", "short", "int", "long", "float", "double", "void", "signed", "unsigned", "wchar_t", "auto"])
+_SIMPLE = frozenset(("bool char short int long float double void signed unsigned wchar_t auto").split())
 
 
 def type_at(words: Sequence[str], index: int) -> tuple[Words, int] | None:
@@ -489,8 +506,11 @@ class _Search:
         explicit, after = _angles(words, index + 1) if words[index + 1 : index + 2] == ["<"] else ((), index + 1)
         following = words[after] if after < len(words) else ""
         is_kernel = name in self.kernels
-        if not explicit and after == index + 1 and (following not in ("<<<", "(") if is_kernel else following != "("):
-            if not is_kernel or following in ("::", "=", "{") or name in self.declared[item][0]:
+        if not explicit and after == index + 1:
+            # Without arguments a kernel is only launched or named; what is called is a function of that name.
+            if following == "(" if is_kernel else following != "(":
+                return
+            if is_kernel and following != "<<<" and (following in ("::", "=", "{") or name in self.declared[item][0]):
                 return
         start = after
         if following == "<<<":
@@ -574,6 +594,8 @@ class _Search:
         for index, parameter in enumerate(each.parameters):
             key = parameter.name or f"#{index}"
             if key in bound:
+                if parameter.is_type and re.match(r"\d|true$|false$", bound[key][0]):
+                    raise _Unknown(f"{displayed(bound[key])} is no type for {parameter.name} of {each.item.names[0]}")
                 continue
             if parameter.default:
                 if not _is_kernel(each):
@@ -598,7 +620,7 @@ class _Search:
                 result += (
                     known[word] if len(known[word]) == 1 or not _is_value(known[word]) else ("(", *known[word], ")")
                 )
-            elif word in values and not item.kind == "variable" and depth < 8:
+            elif word in values and item.kind != "variable" and depth < 8:
                 value = self.resolve(values[word], item, known, depth + 1)
                 result += value if len(value) == 1 else ("(", *value, ")")
             elif word in aliases and item.kind in ("function", "fragment") and depth < 8:
