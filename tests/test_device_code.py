@@ -154,10 +154,13 @@ def test_what_device_code_uses_stays() -> None:
         pytest.param(
             """\
             template <typename T, int N> __global__ void add(T* x) { x[threadIdx.x] += N; }
+            template <class T> __global__ void set(T* x, const T value) { *x = value; }
+            struct Job { double* out; };
+            void more(Job* job, char** lines) { set<<<1, 1>>>(job->out, 1.0); set<<<1, 1>>>(*lines, lines[0][1]); }
             template <typename T> void launch(T* x) { add<T, 4><<<1, 4>>>(x); }
             void run(float* f, double* d) { launch(f); launch<double>(d); const int n = 8; add<int, n * 2><<<1, 1>>>(nullptr); }
             """,
-            {"_Z3addIfLi4EEvPT_", "_Z3addIdLi4EEvPT_", "_Z3addIiLi16EEvPT_"},
+            {"_Z3addIfLi4EEvPT_", "_Z3addIdLi4EEvPT_", "_Z3addIiLi16EEvPT_", "_Z3setIdEvPT_S0_", "_Z3setIcEvPT_S0_"},
             id="templates that host templates launch",
         ),
         pytest.param(

@@ -1,264 +1,29 @@
-"""Read CUDA C++ into the definitions that it is made of, without a compiler and without its headers.
+"""Find the definitions in CUDA C++, without a compiler and without headers.
 
-The grammar is tree-sitter's: it needs no header, knows no macro and goes on after what it does not understand. What
-it is given is a plain form of the text, of the same length: directives, CUDA's markers and macros that stand for such are
+The grammar is tree-sitter's: it needs no header, knows no macro and goes on after what it does not understand. What it
+is given is a plain form of the text, of the same length: directives, CUDA's markers and macros that stand for such are
 blank, so that neither an `#if` between two parameters nor a macro before a function leads it astray.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from cuda_wheel.build.cuda_source import Item, Source
+from cuda_wheel.build.cuda_tokens import DECORATION, MARKERS, Macro, balanced
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-__all__ = [
-    "DECORATION",
-    "MARKERS",
-    "Directive",
-    "Item",
-    "Macro",
-    "Source",
-    "Token",
-    "balanced",
-    "decorations",
-    "parse",
-    "read_source",
-    "scan",
-    "words",
-]
-
-MARKERS = frozenset(
-    {"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"}
-)
-"""What CUDA marks a definition with."""
-
-DECORATION = MARKERS | {
-    *(
-        "__forceinline__",
-        "__noinline__",
-        "__inline__",
-        "__inline",
-        "__restrict__",
-        "__restrict",
-        "restrict",
-        "__align__",
-    ),
-    *("__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"),
-    *("__tile__", "__nv_pure__"),
-}
-"""Words, some with arguments, that the grammar need not see."""
+__all__ = ["decorations", "parse"]
 
 _SPECIFIERS = DECORATION | {"inline", "static", "extern", "constexpr", "const", "volatile", "__extension__"}
 """What a macro may consist of to be a mere decoration."""
-
-_TOKEN = re.compile(
-    rb"""(?P<comment> /\*.*?(?:\*/|\Z) | //(?:\\\r?\n|[^\n])* )
-    | (?P<directive> (?m:^)[ \t]*\#(?: /\*.*?\*/ | //(?:\\\r?\n|[^\n])* | \\\r?\n | [^\n] )* )
-    | (?P<text> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)" | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*"
-        | (?:u8|[uUL])?'(?:\\.|[^'\\\n])*' )
-    | (?P<word> [A-Za-z_$\x80-\xff][\w$\x80-\xff]* )
-    | (?P<number> \.?\d(?:[eEpP][+-]|'?[\w.])* )
-    | (?P<sign> ::|->|<<<|>>>|\#\#|[^\s] )""",
-    re.VERBOSE | re.DOTALL,
-)
-_DEFINE = re.compile(r"define[ \t]+([\w$]+)(\([^)]*\))?(.*)", re.DOTALL)
-
-
-class Token(NamedTuple):
-    """A word, number, sign or text (string) of a source, and where it begins, in bytes."""
-
-    kind: str
-    text: str
-    start: int
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text.encode(errors="surrogateescape"))
-
-
-class Directive(NamedTuple):
-    """A line such as `#if X`, with those that continue it: `word` is "if", `rest` what follows without comments."""
-
-    word: str
-    rest: str
-    start: int
-    end: int
-
-
-class Macro(NamedTuple):
-    """A `#define`: its parameters (None where it takes none) and what it stands for."""
-
-    name: str
-    parameters: tuple[str, ...] | None
-    body: tuple[Token, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Item:
-    """One definition or declaration at namespace or class scope: the unit that is kept or blanked.
-
-    `start` and `end` are byte offsets; those of a template include its heading. `markers` hold what CUDA and the macros
-    of the file say before the body, `names` all that it declares.
-    """
-
-    source: Source
-    kind: str
-    """ "function", "variable", "type", "using", "instantiation", "macro call", "assertion" or "fragment"."""
-    names: tuple[str, ...]
-    start: int
-    end: int
-    body: int
-    """Where the body begins; `end` where there is none."""
-    markers: frozenset[str]
-    scope: tuple[str, ...]
-    """Namespaces around it; "" is one without a name."""
-    owner: str = ""
-    """The class that a member belongs to."""
-    template: tuple[Node, ...] = ()
-    """The headings of templates around it, outermost first."""
-    node: Node | None = None
-    members: tuple[Item, ...] = ()
-
-    @property
-    def line(self) -> int:
-        return self.source.line(self.start)
-
-    @property
-    def last_line(self) -> int:
-        return self.source.line(max(self.start, self.end - 1))
-
-    @property
-    def text(self) -> str:
-        return self.source.content[self.start : self.end].decode(errors="surrogateescape")
-
-    @cached_property
-    def heading(self) -> frozenset[str]:
-        """The words before the body."""
-        return frozenset(token.text for token in self.source.tokens_in(self.start, self.body) if token.kind == "word")
-
-    @property
-    def tokens(self) -> Sequence[Token]:
-        return self.source.tokens_in(self.start, self.end)
-
-    @property
-    def defined(self) -> bool:
-        return self.body < self.end
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """A file: its bytes, tokens, directives, and the items that `parse` found."""
-
-    name: str
-    content: bytes
-    tokens: Sequence[Token]
-    directives: Sequence[Directive]
-    items: list[Item] = field(default_factory=list)
-
-    @cached_property
-    def _lines(self) -> list[int]:
-        return [match.start() for match in re.finditer(rb"\n", self.content)]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [token.start for token in self.tokens]
-
-    @cached_property
-    def _conditions(self) -> list[tuple[int, int]]:
-        depth = -1 if _is_guarded(self.directives) else 0
-        found = []
-        for directive in self.directives:
-            depth += directive.word.startswith("if") - (directive.word == "endif")
-            found.append((directive.start, depth))
-        return found
-
-    def line(self, offset: int) -> int:
-        """Return the line of an offset, from 1."""
-        return bisect_left(self._lines, offset) + 1
-
-    def tokens_in(self, start: int, end: int) -> Sequence[Token]:
-        return self.tokens[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
-
-    def is_conditional(self, offset: int) -> bool:
-        """Return whether an `#if` decides over what stands there."""
-        index = bisect_right(self._conditions, (offset, 1 << 30)) - 1
-        return index >= 0 and self._conditions[index][1] > 0
-
-    @property
-    def macros(self) -> list[Macro]:
-        return [macro for directive in self.directives if (macro := _macro(directive))]
-
-
-def _is_guarded(directives: Sequence[Directive]) -> bool:
-    return [directive.word for directive in directives[:2]] == ["ifndef", "define"] and directives[0].rest.split()[
-        :1
-    ] == directives[1].rest.split()[:1]
-
-
-# --- tokens ---------------------------------------------------------------------------------------
-
-
-def scan(content: bytes) -> tuple[list[Token], list[Directive]]:
-    """Return a text's tokens and directives, in order; comments are neither."""
-    tokens: list[Token] = []
-    directives: list[Directive] = []
-    for match in _TOKEN.finditer(content):
-        kind = match.lastgroup or ""
-        if kind == "mark":
-            kind = "text"
-        if kind == "comment":
-            continue
-        text = match[0].decode(errors="surrogateescape")
-        if kind != "directive":
-            tokens.append(Token(kind, text, match.start()))
-            continue
-        plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", re.sub(r"\\\r?\n", " ", text), flags=re.DOTALL).strip()
-        word, _, rest = plain[1:].strip().partition(" ") if " " in plain else (plain[1:], "", "")
-        word_match = re.match(r"\s*([A-Za-z_]*)(.*)", plain[1:], re.DOTALL)
-        if word_match:
-            word, rest = word_match[1], word_match[2].strip()
-        directives.append(Directive(word, rest, match.start(), match.end()))
-    return tokens, directives
-
-
-def words(tokens: Iterable[Token]) -> frozenset[str]:
-    """Return the identifiers among tokens."""
-    return frozenset(token.text for token in tokens if token.kind == "word")
-
-
-def read_source(name: str, content: bytes) -> Source:
-    """Return a file's tokens and directives; its items are for `parse`."""
-    tokens, directives = scan(content)
-    return Source(name, content, tokens, directives)
-
-
-def _macro(directive: Directive) -> Macro | None:
-    if directive.word != "define":
-        return None
-    match = _DEFINE.match("define " + directive.rest)
-    if match is None:
-        return None
-    parameters = None if match[2] is None else tuple(part.strip() for part in match[2][1:-1].split(",") if part.strip())
-    return Macro(match[1], parameters, tuple(scan(match[3].strip().lstrip("#").encode(errors="surrogateescape"))[0]))
-
-
-def balanced(tokens: Sequence[Token], index: int) -> int:
-    """Return the index after the bracket that closes the one at `index`; that of the end where none does."""
-    depth = 0
-    for position in range(index, len(tokens)):
-        if tokens[position].text in ("(", "{", "["):
-            depth += 1
-        elif tokens[position].text in (")", "}", "]"):
-            depth -= 1
-            if depth == 0:
-                return position + 1
-    return len(tokens)
 
 
 # --- the plain form -------------------------------------------------------------------------------

@@ -7,11 +7,30 @@ that it is called with. What cannot be told that way is told: no instance is pas
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cuda_wheel.build.cuda_syntax import DECORATION, Item, Macro, Token, balanced
+from cuda_wheel.build.cuda_source import Item
+from cuda_wheel.build.cuda_tokens import DECORATION, Macro, Token, expand
+from cuda_wheel.build.cuda_types import (
+    BUILTIN,
+    SIMPLE,
+    Words,
+    angles,
+    call_of,
+    closing,
+    displayed,
+    is_value,
+    literal,
+    locals_of,
+    plain,
+    pointee,
+    split,
+    type_at,
+    unify,
+    without_name,
+)
 
 __all__ = ["Instance", "Instances", "Unresolved", "instances"]
 
@@ -42,10 +61,6 @@ class Instances(NamedTuple):
 
     kernels: tuple[Instance, ...]
     unresolved: tuple[Unresolved, ...]
-
-
-Words = tuple[str, ...]
-"""A piece of C++, as its tokens."""
 
 
 class Parameter(NamedTuple):
@@ -83,33 +98,17 @@ def instances(items: Sequence[Item], macros: Mapping[str, Sequence[Macro]]) -> I
     return Instances(tuple(dict.fromkeys(search.found)), tuple(dict.fromkeys(search.unresolved)))
 
 
-# --- reading headings -----------------------------------------------------------------------------
+# --- reading headings ---------------------------------------------------------------------------
 
 
 def _texts(tokens: Iterable[Token]) -> Words:
     return tuple(token.text for token in tokens)
 
 
-def split(words: Sequence[str]) -> list[Words]:
-    """Return the parts between commas that no bracket encloses."""
-    parts: list[list[str]] = [[]]
-    depth = 0
-    for index, word in enumerate(words):
-        if word in "([{" or (word == "<" and index and re.match(r"[A-Za-z_]", words[index - 1])):
-            depth += 1
-        elif word in ")]}" or (word == ">" and depth):
-            depth -= 1
-        if word == "," and depth == 0:
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return [tuple(part) for part in parts if part]
-
-
 def _parameters(item: Item) -> tuple[Parameter, ...]:
     found: list[Parameter] = []
     for heading in item.template:
-        words = _angles(_texts(item.source.tokens_in(heading.start_byte, heading.end_byte)), 0)[0]
+        words = angles(_texts(item.source.tokens_in(heading.start_byte, heading.end_byte)), 0)[0]
         for part in split(words):
             left, default = (part[: part.index("=")], part[part.index("=") + 1 :]) if "=" in part else (part, ())
             if "(" in left[:-1] and "*" in left:  # a pointer to a function
@@ -132,281 +131,13 @@ def _types(item: Item) -> tuple[Words, ...]:
     if item.kind != "function":
         return ()
     words = [word for word in _texts(item.source.tokens_in(item.start, item.body)) if word not in DECORATION]
-    opening = _call_of(words, item.names[0])
+    opening = call_of(words, item.names[0])
     if opening is None:
         return ()
-    return tuple(_without_name(part) for part in split(words[opening + 1 : _closing(words, opening)]))
-
-
-def _call_of(words: Sequence[str], name: str) -> int | None:
-    for index, word in enumerate(words):
-        if word == name and index + 1 < len(words):
-            after = _angles(words, index + 1)[1] if words[index + 1] == "<" else index + 1
-            if after < len(words) and words[after] == "(":
-                return after
-    return None
-
-
-def _closing(words: Sequence[str], opening: int) -> int:
-    depth = 0
-    for index in range(opening, len(words)):
-        depth += (words[index] in "([{") - (words[index] in ")]}")
-        if depth == 0:
-            return index
-    return len(words)
-
-
-def _without_name(parameter: Words) -> Words:
-    words = parameter[: parameter.index("=")] if "=" in parameter else parameter
-    star = False
-    while words and words[-1] == "]":
-        words, star = words[: len(words) - 1 - words[::-1].index("[")], True
-    if len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*", words[-1]) and words[-1] not in _BUILTIN and words[-2] != "::":
-        words = words[:-1]
-    return words + ("*",) * star
-
-
-def _angles(words: Sequence[str], index: int) -> tuple[Words, int]:
-    """Return what stands between the angle at `index` and its end, and the index after; ((), index) where none ends."""
-    depth, round_ = 0, 0
-    inside: list[str] = []
-    for position in range(index, len(words)):
-        word = words[position]
-        if word in ("(", "[", "{"):
-            round_ += 1
-        elif word in (")", "]", "}"):
-            round_ -= 1
-            if round_ < 0:
-                break
-        elif word == ";":
-            break
-        if round_ == 0 and word in ("<", ">", ">>>"):
-            for sign in word:
-                depth += 1 if sign == "<" else -1
-                if depth == 0:
-                    return tuple(inside[1:]), position + 1
-                inside.append(sign)
-            continue
-        inside.append(word)
-    return (), index
-
-
-# --- macros ---------------------------------------------------------------------------------------
-
-
-def expand(
-    tokens: Sequence[Token], macros: Mapping[str, Sequence[Macro]], hidden: frozenset[str] = frozenset()
-) -> Iterator[tuple[str, int]]:
-    """Return the words that tokens stand for, macros expanded, each with the offset of what it came from."""
-    index = 0
-    while index < len(tokens):
-        token = tokens[index]
-        index += 1
-        macro = macros[token.text][-1] if token.text in macros and token.text not in hidden else None
-        if macro is None or len(hidden) > 24:
-            yield token.text, token.start
-            continue
-        arguments: dict[str, list[Token]] = {}
-        if macro.parameters is not None:
-            if index >= len(tokens) or tokens[index].text != "(":
-                yield token.text, token.start
-                continue
-            after = balanced(tokens, index)
-            arguments = _arguments(macro.parameters, tokens[index + 1 : after - 1])
-            index = after
-        body = _substituted(macro.body, arguments, token.start)
-        yield from expand(body, macros, hidden | {token.text})
-
-
-def _arguments(parameters: Sequence[str], tokens: Sequence[Token]) -> dict[str, list[Token]]:
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += (token.text in "([{") - (token.text in ")]}")
-        if token.text == "," and depth == 0 and (len(parts) < len(parameters) or "..." not in parameters[-1:]):
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    names = ["__VA_ARGS__" if name == "..." else name.removesuffix("...") for name in parameters]
-    return {name: (parts[index] if index < len(parts) else []) for index, name in enumerate(names)}
-
-
-def _substituted(body: Sequence[Token], arguments: Mapping[str, list[Token]], start: int) -> list[Token]:
-    result: list[Token] = []
-    paste = False
-    for token in body:
-        if token.text == "##":
-            paste = True
-            continue
-        pieces = arguments.get(token.text, [token])
-        for piece in pieces:
-            moved = piece._replace(start=start)
-            if paste and result:
-                moved = moved._replace(text=result.pop().text + piece.text)
-            result.append(moved)
-            paste = False
-    return result
-
-
-# --- types of expressions -------------------------------------------------------------------------
-
-_BUILTIN = frozenset(
-    (
-        "auto bool char short int long float double void signed unsigned const volatile wchar_t char8_t "
-        "char16_t char32_t true false nullptr sizeof typename struct class enum template decltype static_cast "
-        "operator"
-    ).split()
-)
-_STORAGE = frozenset(
-    ("static extern inline constexpr register mutable thread_local typename struct class enum").split()
-)
-_NO_TYPE = frozenset(
-    (
-        "return new delete else case goto throw using namespace template sizeof if while for switch do "
-        "typedef operator public private protected friend default break continue"
-    ).split()
-)
-_SIMPLE = frozenset(("bool char short int long float double void signed unsigned wchar_t auto").split())
-
-
-def type_at(words: Sequence[str], index: int) -> tuple[Words, int] | None:
-    """Return the type that begins at an index, without storage classes, and the index after it."""
-    found: list[str] = []
-    named = False
-    while index < len(words):
-        word = words[index]
-        if word in _STORAGE or word in DECORATION:
-            index += 1
-        elif word in ("const", "volatile", "*", "&"):
-            if word in "*&" and not named:
-                return None
-            found.append(word)
-            index += 1
-        elif word in _SIMPLE and (not named or found[-1] in _SIMPLE or found[-1] == "const"):
-            found.append(word)
-            named = True
-            index += 1
-        elif not named and word not in _NO_TYPE and re.fullmatch(r"[A-Za-z_]\w*|::", word):
-            while index < len(words) and re.fullmatch(r"[A-Za-z_]\w*|::", words[index]):
-                found.append(words[index])
-                index += 1
-                if index < len(words) and words[index] == "<":
-                    after = _angles(words, index)[1]
-                    if after == index:
-                        return None
-                    found += [part for word in words[index:after] for part in (word if word == ">>>" else (word,))]
-                    index = after
-                if index < len(words) and words[index] != "::" and found[-1] != "::":
-                    break
-            named = True
-        else:
-            break
-    return (tuple(found), index) if named else None
-
-
-def locals_of(words: Sequence[str]) -> tuple[dict[str, Words], dict[str, Words], dict[str, Words]]:
-    """Return what a function declares, by name: types of variables, values of constants, and types that it names."""
-    types: dict[str, Words] = {}
-    values: dict[str, Words] = {}
-    aliases: dict[str, Words] = {}
-    index = 0
-    while index < len(words):
-        before = words[index - 1] if index else ";"
-        if words[index] == "using" and index + 2 < len(words) and words[index + 2] == "=":
-            end = _until(words, index, ";")
-            aliases[words[index + 1]] = tuple(words[index + 3 : end])
-            index = end
-        elif words[index] == "typedef":
-            end = _until(words, index, ";")
-            aliases[words[end - 1]] = tuple(words[index + 1 : end - 1])
-            index = end
-        elif before in (";", "{", "}", "(", ",", ")", ":") and (declared := type_at(words, index)):
-            kind, after = declared
-            _declare(words, index, kind, after, types, values)
-        index += 1
-    return types, values, aliases
-
-
-def _declare(
-    words: Sequence[str], index: int, kind: Words, after: int, types: dict[str, Words], values: dict[str, Words]
-) -> None:
-    base = tuple(word for word in kind if word not in "*&")
-    while after + 1 < len(words) and re.fullmatch(r"[A-Za-z_]\w*", words[after]) and words[after] not in _NO_TYPE:
-        name, following = words[after], words[after + 1]
-        if following not in ("=", ";", ",", ")", "[", "{", "(", ":"):
-            return
-        types.setdefault(name, (*kind, "*") if following == "[" else kind)
-        end = _until(words, after, ";", ",")
-        if following in "={" and ("const" in kind or "constexpr" in words[max(0, index - 2) : after]):
-            value = tuple(words[after + 2 : end])
-            values.setdefault(name, value[:-1] if following == "{" and value[-1:] == ("}",) else value)
-        elif following == "=" and kind[:1] == ("auto",):
-            types[name] = ("auto", "=", *words[after + 2 : end])
-        if end >= len(words) or words[end] != "," or following == ")":
-            return
-        after = end + 1
-        kind = base
-        while after < len(words) and words[after] in "*&":
-            kind = (*kind, words[after])
-            after += 1
-
-
-def _until(words: Sequence[str], index: int, *ends: str) -> int:
-    depth = 0
-    for position in range(index, len(words)):
-        word = words[position]
-        if depth == 0 and word in ends:
-            return position
-        depth += (word in "([{") - (word in ")]}")
-        if depth < 0:
-            return position
-    return len(words)
-
-
-def _plain(kind: Words) -> Words:
-    """Return a type as it is passed by value: without reference, and without const of its own."""
-    words = [word for word in kind if word not in ("&", "volatile") and word not in DECORATION]
-    while words[-1:] == ["const"]:
-        words.pop()
-    if "*" not in words:
-        words = [word for word in words if word != "const"]
-    return tuple(words)
-
-
-def unify(pattern: Words, actual: Words, names: frozenset[str], bound: dict[str, Words]) -> None:
-    """Bind the template parameters in a function parameter's type to what an argument's type has in their places."""
-    pattern, actual = _plain(pattern), _plain(actual)
-    while pattern[-1:] == ("*",) == actual[-1:]:
-        pattern, actual = pattern[:-1], actual[:-1]
-        while pattern[-1:] == ("const",):
-            pattern = pattern[:-1]
-            while actual[-1:] == ("const",):
-                actual = actual[:-1]
-    if pattern[:1] == ("const",):
-        pattern = pattern[1:]
-        actual = tuple(word for word in actual if word != "const") if "*" not in actual else actual
-    if len(pattern) == 1 and pattern[0] in names:
-        if actual:
-            bound.setdefault(pattern[0], actual)
-    elif "<" in pattern and "<" in actual:
-        left, right = pattern.index("<"), actual.index("<")
-        if pattern[left - 1] == actual[right - 1]:
-            inner, other = split(_angles(pattern, left)[0]), split(_angles(actual, right)[0])
-            for one, two in zip(inner, other, strict=False):
-                unify(one, two, names, bound)
+    return tuple(without_name(part) for part in split(words[opening + 1 : closing(words, opening)]))
 
 
 # --- following host code --------------------------------------------------------------------------
-
-_DISPLAYED = re.compile(r"\s*(::|<|>|,|\*|&|\(|\))\s*")
-
-
-def displayed(words: Sequence[str]) -> str:
-    """Return words as one writes them in C++."""
-    text = " ".join(words)
-    text = re.sub(r"\s*(::|[<>()*&\[\]])\s*", r"\1", text)
-    text = re.sub(r"\s*,\s*", ", ", text)
-    return re.sub(r"(\w) *([-+/%|^]) *(\w)", r"\1 \2 \3", text).replace(">>", "> >").replace(" -", "-")
 
 
 class _Unknown(Exception):
@@ -503,7 +234,7 @@ class _Search:
 
     def _use(self, item: Item, words: list[str], index: int, known: Mapping[str, Words], line: int) -> None:
         name = words[index]
-        explicit, after = _angles(words, index + 1) if words[index + 1 : index + 2] == ["<"] else ((), index + 1)
+        explicit, after = angles(words, index + 1) if words[index + 1 : index + 2] == ["<"] else ((), index + 1)
         following = words[after] if after < len(words) else ""
         is_kernel = name in self.kernels
         if not explicit and after == index + 1:
@@ -516,7 +247,7 @@ class _Search:
         if following == "<<<":
             depth_end = next((at for at in range(after + 1, len(words)) if words[at] == ">>>"), len(words) - 1)
             start = depth_end + 1
-        arguments = split(words[start + 1 : _closing(words, start)]) if words[start : start + 1] == ["("] else None
+        arguments = split(words[start + 1 : closing(words, start)]) if words[start : start + 1] == ["("] else None
         reasons = []
         followed = False
         for each in self.templates[name]:
@@ -613,12 +344,12 @@ class _Search:
         result: list[str] = []
         for index, word in enumerate(words):
             before = words[index - 1] if index else ""
-            if not re.match(r"[A-Za-z_]", word) or before in ("::", ".", "->") or word in _BUILTIN:
+            if not re.match(r"[A-Za-z_]", word) or before in ("::", ".", "->") or word in BUILTIN:
                 if word != "typename" or known:
                     result.append(word)
             elif word in known:
                 result += (
-                    known[word] if len(known[word]) == 1 or not _is_value(known[word]) else ("(", *known[word], ")")
+                    known[word] if len(known[word]) == 1 or not is_value(known[word]) else ("(", *known[word], ")")
                 )
             elif word in values and item.kind != "variable" and depth < 8:
                 value = self.resolve(values[word], item, known, depth + 1)
@@ -643,42 +374,42 @@ class _Search:
         first = words[0]
         if len(words) == 1:
             if re.match(r"[\d.]", first):
-                return _literal(first)
+                return literal(first)
             if first in ("true", "false"):
                 return ("bool",)
             kind = types.get(first) or self.globals.get(first) or (self.fields.get(first) if item.owner else None)
             if kind and kind[:2] == ("auto", "="):
                 return self.type_of(kind[2:], item, known, depth + 1)
-            if kind is None and (first in _SIMPLE or first in known):
+            if kind is None and (first in SIMPLE or first in known):
                 return words
             return kind
-        if first == "(" and _closing(words, 0) == len(words) - 1:
+        if first == "(" and closing(words, 0) == len(words) - 1:
             return self.type_of(words[1:-1], item, known, depth + 1)
         if (
             first == "("
             and (cast := type_at(words, 1))
             and words[cast[1] : cast[1] + 1] == (")",)
-            and (cast[0][-1] in "*&" or cast[0][0] in _SIMPLE or cast[0][0] not in types)
+            and (cast[0][-1] in "*&" or cast[0][0] in SIMPLE or cast[0][0] not in types)
         ):
             return cast[0]
         if first == "&":
             kind = self.type_of(words[1:], item, known, depth + 1)
-            return None if kind is None else (*_plain(kind), "*")
+            return None if kind is None else (*plain(kind), "*")
         if first == "*":
             kind = self.type_of(words[1:], item, known, depth + 1)
-            return _pointee(kind)
+            return pointee(kind)
         if first in ("static_cast", "reinterpret_cast", "const_cast"):
-            return _angles(words, 1)[0] or None
+            return angles(words, 1)[0] or None
         if words[-1] == "]":
             opening = max(index for index, word in enumerate(words) if word == "[")
-            return _pointee(self.type_of(words[:opening], item, known, depth + 1))
+            return pointee(self.type_of(words[:opening], item, known, depth + 1))
         whole = type_at(words, 0)
-        if whole and whole[1] == len(words) and (words[-1] in "*&>" or first in ("const", *_SIMPLE)):
+        if whole and whole[1] == len(words) and (words[-1] in "*&>" or first in ("const", *SIMPLE)):
             return whole[0]
-        if whole and words[whole[1] : whole[1] + 1] in (("{",), ("(",)) and _closing(words, whole[1]) == len(words) - 1:
+        if whole and words[whole[1] : whole[1] + 1] in (("{",), ("(",)) and closing(words, whole[1]) == len(words) - 1:
             if first in self.returns and len(whole[0]) == 1:
                 return self.returns[first]
-            if whole[0][0] in self.scopes or whole[0][0] in _SIMPLE or words[whole[1]] == "{":
+            if whole[0][0] in self.scopes or whole[0][0] in SIMPLE or words[whole[1]] == "{":
                 return whole[0]
         if words[-2:-1] in ((".",), ("->",)):
             return self.fields.get(words[-1])
@@ -688,26 +419,9 @@ class _Search:
         return None
 
 
-def _pointee(kind: Words | None) -> Words | None:
-    plain = None if kind is None else _plain(kind)
-    return plain[:-1] if plain and plain[-1] == "*" else None
-
-
 def _is_kernel(template: Template) -> bool:
     return "__global__" in template.item.markers
 
 
 def _template_of(item: Item) -> tuple[Parameter, ...]:
     return _parameters(item)
-
-
-def _is_value(words: Words) -> bool:
-    return any(re.match(r"\d", word) or word in "+-/%|^~!?" for word in words) and "<" not in words
-
-
-def _literal(word: str) -> Words:
-    lower = word.lower()
-    if not lower.startswith("0x") and ("." in lower or "e" in lower or lower.endswith("f")):
-        return ("float",) if lower.endswith("f") else ("double",)
-    suffix = re.sub(r"^(0x[0-9a-f']+|[\d']+)", "", lower)
-    return (*(["unsigned"] * ("u" in suffix)), *(["long"] * suffix.count("l") or ["int"]))
