@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from cuda_wheel.build.cuda_source import Item, Source
-from cuda_wheel.build.cuda_tokens import DECORATION, MARKERS, Macro, balanced
+from cuda_wheel.build.cuda_tokens import DECORATION, MARKERS, Macro, Token, balanced
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -69,9 +69,12 @@ def _plain(
     functions = {name for name in known if any(macro.parameters is not None for macro in macros[name])}
     for directive in source.directives:
         _blank(text, directive.start, directive.end)
+    tokens = source.tokens
     for start, end in _unbalanced_branches(source):
         _blank(text, start, end)
-    tokens = source.tokens
+        tokens = [token for token in tokens if not start <= token.start < end]
+    for start, end in _bodies(tokens, known):
+        _blank(text, start, end)
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -87,6 +90,33 @@ def _plain(
             end = tokens[index - 1].end
         _blank(text, token.start, end)
     return bytes(text), markers
+
+
+def _bodies(tokens: Sequence[Token], known: Mapping[str, frozenset[str]]) -> Iterator[tuple[int, int]]:
+    """Return what stands in the bodies of functions: nothing that the grammar has to see, and much that misleads it."""
+    heading: list[str] = []
+    index = 0
+    while index < len(tokens):
+        text = tokens[index].text
+        after = index + 1
+        if text in DECORATION or text in known or text == "alignas":
+            if after < len(tokens) and tokens[after].text == "(":
+                after = balanced(tokens, after)
+        elif text == "(":
+            after = balanced(tokens, index)
+            heading.append("()")
+        elif text == "{":
+            if "()" in heading and ("=" not in heading or "operator" in heading):
+                after = balanced(tokens, index)
+                if tokens[after - 1].text != "}":
+                    return
+                yield tokens[index].end, tokens[after - 1].start
+            heading = []
+        elif text in ("}", ";"):
+            heading = []
+        else:
+            heading.append(text)
+        index = after
 
 
 def _blank(text: bytearray, start: int, end: int) -> None:

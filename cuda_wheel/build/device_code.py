@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.build import ptx
 from cuda_wheel.build.cuda_source import Item, Source
-from cuda_wheel.build.cuda_tokens import Directive
+from cuda_wheel.build.cuda_tokens import DECORATION, Directive
 from cuda_wheel.build.device_choice import WORD, Choice, learn
 from cuda_wheel.build.device_unit import INCLUDE, FindHeader, Header, Unit, read_unit, with_members
 from cuda_wheel.build.errors import CompileError
@@ -165,11 +165,25 @@ def _write(unit: Unit, name: str, choice: Choice, found: Instances, instantiate:
         and item.source.name not in unit.verbatim
     ]
     kernels += [ExpectedKernel(each.kernel, each.file, each.line, False, each.expression) for each in found.kernels]
+    lost = [*found.unresolved, *_not_understood(unit)]
     given = {re.split("<", expression)[0].split("::")[-1].strip() for expression in instantiate}
-    unresolved = tuple(each for each in found.unresolved if each.kernel.split("::")[-1] not in given)
+    unresolved = tuple(each for each in lost if each.kernel.split("::")[-1] not in given)
     text = texts.pop(name)
     options = (*OPTIONS, *(f"--pre-include={header}" for header in choice.includes))
     return Extraction(text, texts, options, expressions, tuple(_told(unit, choice, kept)), tuple(kernels), unresolved)
+
+
+def _not_understood(unit: Unit) -> Iterator[Unresolved]:
+    """Return the kernel templates that stand in what the grammar did not understand: nobody knows who uses them."""
+    for item in unit.items:
+        said = [token.text for token in item.tokens]
+        if item.kind == "fragment" and "__global__" in said and "template" in said:
+            following = said[said.index("__global__") + 1 :]
+            calls = [word for word, after in zip(following, [*following[1:], ""], strict=True) if after == "("]
+            names = [word for word in calls if word not in DECORATION]
+            yield Unresolved(
+                names[0] if names else "?", item.source.name, item.line, "its definition is not understood"
+            )
 
 
 def _qualified(item: Item) -> str:

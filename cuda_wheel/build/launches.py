@@ -319,7 +319,8 @@ class _Search:
             for pattern, argument in zip(each.types, arguments, strict=False):
                 if not names.intersection(pattern):
                     continue
-                kind = self.type_of(argument, item, known)
+                is_declared = item.kind == "instantiation"
+                kind = without_name(argument) if is_declared else self.type_of(argument, item, known)
                 if kind is not None:
                     unify(pattern, self.resolve(kind, item, known), names, bound)
         for index, parameter in enumerate(each.parameters):
