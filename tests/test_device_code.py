@@ -230,6 +230,48 @@ def test_mixed_files_compile_with_all_their_kernels(build, text: str, symbols: s
     assert kernels == symbols
 
 
+STEPS = """\
+    #define TWICE step = step * v;
+    #define EIGHT TWICE TWICE TWICE
+    #define BOUNDS(threads, blocks)
+    template <class T>
+    __global__ void
+    BOUNDS(128, 4)
+    steps(T* x, T v)
+    {
+        T step = *x;
+        for (int i = 0; i < 4; ++i) {
+            EIGHT EIGHT
+        }
+        *x = step;
+    }
+    template <class T> void run(const T* x, int n) { T* mine; cudaMalloc(&mine, n); steps<<<n, 1>>>(mine, T(2)); }
+    template void run(const float* x, int n);
+    template void run<double>(const double*, int);
+"""
+
+
+def test_macros_that_are_no_statements_hide_no_kernel(build) -> None:
+    kernels, _, answer = build(STEPS)
+    assert not answer["error"], answer["log"]
+    assert kernels == {"_Z5stepsIfEvPT_S0_", "_Z5stepsIdEvPT_S0_"}
+
+
+def test_names_of_absent_headers_are_found_where_the_toolchain_has_them(build) -> None:
+    text = """\
+        #include <vector>
+        #include <cublas_v2.h>
+        template <class T> __device__ bool same(T) { return std::is_same_v<T, float>; }
+        const float third = 1.0f / 3;
+        const float scaled = third * 3;
+        __global__ void k(__nv_bfloat16* x) { *x = same(1) ? scaled : float(CUDART_VERSION); }
+        int main() { std::vector<int> v; }
+    """
+    kernels, _, answer = build(text)
+    assert not answer["error"], answer["log"]
+    assert kernels == {"_Z1kP13__nv_bfloat16"}
+
+
 def test_headers_that_mix_are_treated_likewise(build) -> None:
     files = {
         "src/ops/kernels.h": """\

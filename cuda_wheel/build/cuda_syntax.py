@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.build.cuda_source import Item, Source
 from cuda_wheel.build.cuda_tokens import DECORATION, MARKERS, Macro, Token, balanced
+from cuda_wheel.build.errors import ToolchainError
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -155,8 +156,14 @@ def _balance(source: Source, start: int, end: int) -> int:
 
 @cache
 def _parser() -> Parser:
-    import tree_sitter
-    import tree_sitter_cuda
+    try:
+        import tree_sitter
+        import tree_sitter_cuda
+    except ImportError as error:
+        raise ToolchainError(
+            f"taking device code out of a file with host code needs tree-sitter and tree-sitter-cuda ({error}). "
+            'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.'
+        ) from error
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
 

@@ -95,7 +95,7 @@ class Choice:
         return member in self.restored or not is_host_member(member, self.unit)
 
     def _uses(self, item: Item) -> frozenset[str]:
-        """Return the names that an item uses; those of functions only where they may be calls."""
+        """Return the names that an item uses, but for those of members of something."""
         inside = [(member.start, member.end) for member in item.members]
         tokens = [token for token in item.tokens if not any(start <= token.start < end for start, end in inside)]
         found = set()

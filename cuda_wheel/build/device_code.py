@@ -235,15 +235,17 @@ def compile_device_code(
         if host is None:
             return plain, answer
         raise CompileError(f'{host.file}({host.line}): {host.kind} {host.name} is host code (host-code = "reject").')
-    answer = compile(extraction)
+    result = compile(extraction)
     for _ in range(ATTEMPTS):
-        if not answer["error"] or not learn(choice, answer["log"]):
+        if not result["error"] or not learn(choice, result["log"]):
             break
         extraction = write()
-        answer = compile(extraction)
-    if not answer["error"]:
-        _check(extraction, answer)
-    return extraction, answer
+        result = compile(extraction)
+    if not result["error"]:
+        _check(extraction, result)
+    elif not extraction.blanked:
+        return plain, answer  # there is no host code: the file's own errors are what to show
+    return extraction, result
 
 
 def _missing(extraction: Extraction, answer: Answer) -> list[ExpectedKernel]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from cuda_wheel.build.cuda_source import Item
@@ -36,6 +37,8 @@ __all__ = ["Instance", "Instances", "Unresolved", "instances"]
 
 LIMIT = 4096
 """How many functions and instances of functions are followed at most."""
+WORDS = 1_000_000
+"""How many words of one function, with its macros expanded, are read at most."""
 
 
 class Instance(NamedTuple):
@@ -181,8 +184,16 @@ class _Search:
 
     def _words(self, item: Item) -> list[tuple[str, int]]:
         if item not in self.words_of:
-            self.words_of[item] = list(expand(item.tokens, self.macros))
+            self.words_of[item] = list(islice(expand(item.tokens, self.macros), WORDS))
+            if len(self.words_of[item]) == WORDS:
+                self._give_up(item)
         return self.words_of[item]
+
+    def _give_up(self, item: Item) -> None:
+        for kernel in sorted(self.kernels):
+            self.unresolved.append(
+                Unresolved(kernel, item.source.name, item.line, "the host code is too much to follow")
+            )
 
     def _leading(self) -> set[str]:
         """Return the names of templates that lead to a kernel template."""
@@ -215,7 +226,10 @@ class _Search:
     def follow(self, item: Item, known: Mapping[str, Words]) -> None:
         """Note the instances that one function asks for, with its template's parameters as `known`."""
         key = id(item), tuple(sorted(known.items()))
-        if key in self.done or len(self.done) > LIMIT:
+        if key in self.done:
+            return
+        if len(self.done) >= LIMIT:
+            self._give_up(item)
             return
         self.done.add(key)
         offsets = self._words(item)
