@@ -29,6 +29,8 @@ class Choice:
     """Constants that have to say constexpr: as a device variable, one is not computed before the program runs."""
     lines: set[tuple[str, int]] = field(default_factory=set)
     """Where an `#error` is passed over, which a macro of the host's would have kept out."""
+    headers: set[str] = field(default_factory=set)
+    """Headers of the toolchain that only say, by `#error`, that NVRTC cannot have them."""
     includes: dict[str, None] = field(default_factory=dict)
     """Standard headers that other, absent headers would have included."""
 
@@ -125,7 +127,7 @@ def learn(choice: Choice, log: str) -> bool:
             said = item.names or tuple(words(item.tokens))
             for name in said:
                 restorable.setdefault(name, []).append(item)
-    before = len(choice.restored), len(choice.constants), len(choice.lines), len(choice.includes)
+    before = len(choice.restored), len(choice.constants), len(choice.lines), len(choice.headers), len(choice.includes)
     refused: dict[Item, str] = {}
     for file, line, message in complaints:
         culprit = _innermost(choice, kept, file, line)
@@ -142,7 +144,10 @@ def learn(choice: Choice, log: str) -> bool:
         missing += [f"operator{sign}" for sign in _OPERATOR.findall(message)]
         returning = {item for name in missing for item in restorable.get(name, ())}
         if message.startswith("#error"):
-            choice.lines.add((file, line))
+            if file in choice.unit.sources:
+                choice.lines.add((file, line))
+            else:
+                choice.headers.add(file)
         elif header is not None:
             choice.includes[header] = None
         elif "dynamic initialization" in message and culprit is not None and culprit.kind == "variable":
@@ -156,7 +161,13 @@ def learn(choice: Choice, log: str) -> bool:
             choice.restored |= returning
         elif culprit is not None and not is_sacred(culprit, choice.unit):
             refused.setdefault(culprit, message)
-    if before != (len(choice.restored), len(choice.constants), len(choice.lines), len(choice.includes)):
+    if before != (
+        len(choice.restored),
+        len(choice.constants),
+        len(choice.lines),
+        len(choice.headers),
+        len(choice.includes),
+    ):
         return True  # what is refused now may follow from what was missing
     choice.refused.update(refused)
     return bool(refused)

@@ -109,7 +109,7 @@ def _directive(unit: Unit, source: Source, directive: Directive, choice: Choice)
         # nvcc defines both, NVRTC the second.
         is_condition = directive.word in ("if", "ifdef", "ifndef", "elif")
         return re.sub(rb"\b__NVCC__\b", b"__CUDACC__", text) if is_condition else text
-    if _is_blank_include(directive, header):
+    if _is_blank_include(directive, header, choice):
         return _blank(text)
     if header is not None and header.text is None and directive.rest == "<cub/cub.cuh>":
         return b"#include <cuda_wheel_detail/cub.h>" + b"\n" * text.count(b"\n")
@@ -122,10 +122,12 @@ _MACRO = Header("", b"")
 """Stands for an include whose name a macro gives, and for every other directive."""
 
 
-def _is_blank_include(directive: Directive, header: Header | None) -> bool:
+def _is_blank_include(directive: Directive, header: Header | None, choice: Choice) -> bool:
     asked = INCLUDE.match(directive.rest)
     name = "" if asked is None else asked[1] or asked[2]
-    return header is None or (header.text is None and bool(_HOST_HEADERS.fullmatch(name)))
+    if header is None:
+        return True
+    return header.text is None and (header.name in choice.headers or bool(_HOST_HEADERS.fullmatch(name)))
 
 
 def _told(unit: Unit, choice: Choice, kept: set[Item]) -> Iterator[Blanked]:
@@ -133,7 +135,7 @@ def _told(unit: Unit, choice: Choice, kept: set[Item]) -> Iterator[Blanked]:
     for source in unit.sources.values():
         for directive in source.directives:
             if (source.name, directive.start) in unit.found and _is_blank_include(
-                directive, unit.found[source.name, directive.start]
+                directive, unit.found[source.name, directive.start], choice
             ):
                 line = source.line(directive.start)
                 yield Blanked("include", directive.rest, source.name, line, line, "host header")
