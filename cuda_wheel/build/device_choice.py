@@ -207,6 +207,8 @@ _TOOLKIT = {
         "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
         "cstdint": "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t",
         "assert.h": "assert",
+        "cuda_device_runtime_api.h": "cudaGetErrorString cudaGetErrorName cudaGetLastError cudaPeekAtLastError "
+        "cudaGraphSetConditional cudaDeviceGetAttribute cudaGetDevice",
     }.items()
     for name in names.split()
 }
