@@ -24,6 +24,11 @@ if TYPE_CHECKING:
         options: list[str]
         expressions: list[str]
 
+    class RequestWithHeaders(Request, total=False):
+        """One that brings headers along: texts that `#include` finds by name before it looks for files."""
+
+        headers: dict[str, bytes]
+
     class Answer(TypedDict):
         """What it gave: `error` names what nvrtcCompileProgram answered, and is empty where it succeeded.
 
@@ -90,25 +95,29 @@ def supported(path: str) -> list[int]:
     return list(archs)
 
 
-def compile_text(request: Request) -> Answer:
+def compile_text(request: Request | RequestWithHeaders) -> Answer:
     """Return what NVRTC makes of a text."""
     os.chdir(request["folder"])
     library = _library(request["library"])
     program = ctypes.c_void_p()
+    headers: dict[str, bytes] = request.get("headers", {})  # type: ignore[assignment]
+    texts = (ctypes.c_char_p * len(headers))(*headers.values())
+    names = (ctypes.c_char_p * len(headers))(*map(os.fsencode, headers))
+    name = os.fsencode(request["name"])
     _check(
         library,
         library.nvrtcCreateProgram(
-            ctypes.byref(program), ctypes.c_char_p(request["text"]), os.fsencode(request["name"]), 0, None, None
+            ctypes.byref(program), ctypes.c_char_p(request["text"]), name, len(headers), texts, names
         ),
     )
     try:
         for expression in request["expressions"]:
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
-        error, headers = _compile(library, program, request["options"])
+        error, read = _compile(library, program, request["options"])
         answer: Answer = {
             "error": error,
             "log": _output(library, program, "ProgramLog").decode(errors="replace"),
-            "headers": headers,
+            "headers": read,
             "ptx": b"",
             "cubin": b"",
             "symbols": [],
