@@ -190,6 +190,8 @@ class Manifest(NamedTuple):
     options: tuple[str, ...]
     images: tuple[Image, ...]
     kernels: tuple[KernelInfo, ...]
+    host_code: tuple[str, ...] = ()
+    """What of the sources was left out, a text each: "k.cu(12-40): function main"."""
 
     @property
     def cuda(self) -> Version:
@@ -205,6 +207,7 @@ class Manifest(NamedTuple):
             "toolchain": dict(self.toolchain),
             "sources": self.sources,
             "options": self.options,
+            "host_code": self.host_code,
             "images": [image_to_json(image) for image in self.images],
             "kernels": [
                 kernel._asdict() | {"parameters": [parameter._asdict() for parameter in kernel.parameters]}
@@ -319,6 +322,7 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         toolchain=toolchain,
         sources=texts(document["sources"]),
         options=texts(document["options"]),
+        host_code=texts(document["host_code"]),
         images=tuple(map(image, document["images"])),
         kernels=tuple(map(kernel, document["kernels"])),
     )

@@ -86,6 +86,8 @@ class ProgressReporter:
             f"{module.manifest.name}: {_counted(len(module.manifest.kernels), 'kernel')}, {images}, "
             f"{size_text(len(module.fatbin))}",
         )
+        if module.manifest.host_code:
+            self._tell("say", f"  left out, as host code: {'; '.join(module.manifest.host_code)}")
 
 
 def _counted(count: int, noun: str) -> str:

@@ -100,7 +100,7 @@ def test_what_is_no_manifest_is_refused_with_its_file_named(text: str) -> None:
         Manifest.from_json(text, "k.fatbin.json")
 
 
-@pytest.mark.parametrize("key", ["name", "fatbin", "toolchain", "sources", "options", "images", "kernels"])
+@pytest.mark.parametrize("key", ["name", "fatbin", "toolchain", "sources", "options", "host_code", "images", "kernels"])
 def test_every_part_is_needed(key: str) -> None:
     document = json.loads(MANIFEST.to_json())
     del document[key]

@@ -17,7 +17,7 @@ from cuda_wheel.loader import Cache, Parameter
 
 __all__ = ["CLOCK", "CompileCache", "passed_over"]
 
-FORMAT = "jobs 1"
+FORMAT = "jobs 2"
 """Part of every key: entries of another layout are other entries."""
 
 CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
@@ -123,6 +123,7 @@ def _packed(compiled: Compiled, job: Job) -> bytes:
         "names": compiled.names,
         "headers": [_place(path, job) for path in compiled.headers or ()],
         "log": compiled.log,
+        "blanked": compiled.blanked,
     }
     return json.dumps(document).encode() + b"\n" + cubin + ptx
 
@@ -140,4 +141,5 @@ def _unpacked(entry: bytes, job: Job) -> Compiled:
         names=document["names"],
         headers=tuple(_path(tuple(place), job) for place in document["headers"]),
         log=document["log"],
+        blanked=tuple(document["blanked"]),
     )

@@ -19,9 +19,11 @@ from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.loader import ImageError, Version, resources_of
 
 if TYPE_CHECKING:
+    from cuda_wheel.build.device_code import Extraction
+    from cuda_wheel.build.mixed_source import Result
     from cuda_wheel.build.nvrtc import Answer, Request
 
-__all__ = ["Compiled", "Job", "assemble", "compile_job", "nvrtc_request", "read_answer"]
+__all__ = ["Compiled", "Job", "assemble", "compile_job", "may_hold_host_code", "nvrtc_request", "read_answer"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Job:
     lineinfo: bool
     ptx_version: str
     """ "auto", "as-compiled" or MAJOR.MINOR."""
+    host_code: str = "auto"
+    """ "auto", "keep" or "reject"."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Compiled:
     headers: tuple[str, ...] | None
     """Absolute paths of all files that the compiler read beside the source; None where it cannot tell."""
     log: str
+    blanked: tuple[str, ...] = ()
+    """The host code that was left out, in words."""
 
 
 # --- compiling ------------------------------------------------------------------------------------
@@ -67,7 +73,14 @@ class Compiled:
 
 def compile_job(job: Job) -> Compiled:
     """Return the images of one job; raises CompileError with the compiler's log, or ConfigError for its options."""
-    compiled = read_answer(job, compile_text(nvrtc_request(job)))
+    answer = compile_text(nvrtc_request(job))
+    result = _without_host_code(job, answer) if may_hold_host_code(job, answer) else None
+    if result is None:
+        compiled = read_answer(job, answer)
+    else:
+        compiled = read_answer(job, result.answer, result.expressions)
+        headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *result.headers}))
+        compiled = replace(compiled, headers=headers, blanked=result.blanked)
     cubin, resources = compiled.cubin, compiled.resources
     text = (compiled.ptx or b"").decode()
     if job.lineinfo:
@@ -84,6 +97,36 @@ def compile_job(job: Job) -> Compiled:
     text = ptx.normalise(text)
     lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
     return replace(compiled, cubin=cubin, ptx=None if lowered is None else lowered.encode(), resources=resources)
+
+
+def may_hold_host_code(job: Job, answer: Answer) -> bool:
+    """Return whether a plain compilation's answer leaves it open that there is host code to be taken out."""
+    suspect = bool(answer["error"]) or b"<<<" in job.text
+    return job.host_code != "keep" and suspect and answer["error"] != INVALID_OPTION
+
+
+def _without_host_code(job: Job, plain: Answer) -> Result | None:
+    """Return what becomes of the job without its host code; None where nobody can tell what is host code."""
+    try:
+        from cuda_wheel.build.mixed_source import compile_mixed
+    except ImportError:  # the parser is not installed: whoever put the toolchain together left it out
+        return None
+
+    def compile(extraction: Extraction) -> Answer:
+        if extraction.text is job.text:
+            return plain
+        request = nvrtc_request(job)
+        return compile_text(
+            {
+                **request,
+                "text": extraction.text,
+                "options": [*request["options"], *extraction.options],
+                "expressions": list(extraction.expressions),
+                "headers": dict(extraction.headers),
+            }
+        )
+
+    return compile_mixed(job, compile)
 
 
 def _is_direct(job: Job) -> bool:
@@ -111,8 +154,12 @@ def nvrtc_request(job: Job) -> Request:
     }
 
 
-def read_answer(job: Job, answer: Answer) -> Compiled:
-    """Return what a compilation gave, with its PTX as it was compiled; raises CompileError or ConfigError."""
+def read_answer(job: Job, answer: Answer, expressions: Sequence[str] | None = None) -> Compiled:
+    """Return what a compilation gave, with its PTX as it was compiled; raises CompileError or ConfigError.
+
+    `expressions` are those that the compiler was asked for, if not the job's.
+    """
+    expressions = job.instantiate if expressions is None else expressions
     log = answer["log"]
     if answer["error"] == INVALID_OPTION:
         reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
@@ -120,7 +167,7 @@ def read_answer(job: Job, answer: Answer) -> Compiled:
     if answer["error"]:
         message = _without_noise(log, job.include_dirs) or answer["error"]
         if "__nv_name_map" in message:  # where NVRTC puts name expressions
-            message = f"one of {', '.join(job.instantiate)} (instantiate) is no kernel of this file:\n{message}"
+            message = f"one of {', '.join(expressions)} (instantiate) is no kernel of this file:\n{message}"
         raise CompileError(message)
     text = answer["ptx"].decode()
     return Compiled(
@@ -129,7 +176,7 @@ def read_answer(job: Job, answer: Answer) -> Compiled:
         ptx_version_compiled=ptx.version(text),
         kernels=ptx.kernels(ptx.normalise(text)),
         resources=resources_of(log),
-        names=dict(zip(job.instantiate, answer["symbols"], strict=True)),
+        names=dict(zip(expressions, answer["symbols"], strict=True)),
         headers=None if answer["headers"] is None else tuple(answer["headers"]),
         log=_without_noise(log, job.include_dirs),
     )

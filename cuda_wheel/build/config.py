@@ -211,6 +211,14 @@ class Settings:
         },
     )
     options: tuple[str, ...] = _key(_options, (), "Further options, passed to NVRTC as they are.", "[]", TEXTS)
+    host_code: str = _key(
+        _choice("auto", "keep", "reject"),
+        "auto",
+        'Host code in a `.cu` file: "auto" takes it out where the file does not compile with it, "keep" does not, '
+        '"reject" is an error.',
+        '"auto"',
+        {"enum": ["auto", "keep", "reject"]},
+    )
     lineinfo: bool = _key(_flag, False, "Whether images carry line numbers for profilers and debuggers.", "false", FLAG)
 
 

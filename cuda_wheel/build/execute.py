@@ -197,6 +197,7 @@ def describe(
         options=module.options,
         images=images,
         kernels=_kernels(list(parts.values())),
+        host_code=tuple(sorted({text for part in parts.values() for text in part.blanked})),
     )
     headers = [part.headers for part in parts.values()]
     Manifest.from_json(manifest.to_json(), f"the manifest of {source.name}")  # what is shipped must be readable

@@ -14,8 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
-    class Request(TypedDict):
-        """One compilation. `library` is NVRTC's path, `folder` what relative paths start from."""
+    class Request(TypedDict, total=False):
+        """One compilation. `library` is NVRTC's path, `folder` what relative paths start from; `headers`, which may be
+        left out, are texts that `#include` finds by name before it looks for files."""
 
         library: str
         folder: str
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
         name: str
         options: list[str]
         expressions: list[str]
-
-    class RequestWithHeaders(Request, total=False):
-        """One that brings headers along: texts that `#include` finds by name before it looks for files."""
-
         headers: dict[str, bytes]
 
     class Answer(TypedDict):
@@ -95,12 +92,12 @@ def supported(path: str) -> list[int]:
     return list(archs)
 
 
-def compile_text(request: Request | RequestWithHeaders) -> Answer:
+def compile_text(request: Request) -> Answer:
     """Return what NVRTC makes of a text."""
     os.chdir(request["folder"])
     library = _library(request["library"])
     program = ctypes.c_void_p()
-    headers: dict[str, bytes] = request.get("headers", {})  # type: ignore[assignment]
+    headers = request.get("headers", {})
     texts = (ctypes.c_char_p * len(headers))(*headers.values())
     names = (ctypes.c_char_p * len(headers))(*map(os.fsencode, headers))
     name = os.fsencode(request["name"])

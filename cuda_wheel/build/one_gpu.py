@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cuda_wheel.build.bundling import Bundled
 from cuda_wheel.build.compile_cache import passed_over
-from cuda_wheel.build.compiler import Job, nvrtc_request, read_answer
+from cuda_wheel.build.compiler import Job, may_hold_host_code, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure
@@ -32,9 +32,10 @@ def compile_for_gpu(
     """
     plan = _plan(config, module, root, toolchain, capability)
     job = plan.modules[0].jobs[0]
+    built = None
     if job.cubin and not job.ptx and not job.lineinfo:
         built = _compile_cubin(plan.modules[0], job, toolchain, worker, config.timeout)
-    else:
+    if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
             (built,) = execute(plan, workers, Silent(), None)
     if built.headers is None:
@@ -43,10 +44,18 @@ def compile_for_gpu(
     return built, [*built.headers, *passed_over(built.headers, folders), *toolchain.libraries]
 
 
-def _compile_cubin(module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float) -> BuiltModule:
-    """Return the module of one cubin. It needs no fatbin around it, and of the compilers no other than NVRTC."""
+def _compile_cubin(
+    module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
+) -> BuiltModule | None:
+    """Return the module of one cubin. It needs no fatbin around it, and of the compilers no other than NVRTC.
+
+    None where there is more to do, such as taking out host code.
+    """
     try:
-        part = read_answer(job, worker.call(compile_text, nvrtc_request(job), timeout))
+        answer = worker.call(compile_text, nvrtc_request(job), timeout)
+        if may_hold_host_code(job, answer):
+            return None
+        part = read_answer(job, answer)
     except CompileError as error:
         raise CompileError(failure(job, toolchain, error)) from None
     cubin = part.cubin or b""

@@ -79,6 +79,7 @@ def _module_plan(
             instantiate=settings.instantiate,
             lineinfo=settings.lineinfo,
             ptx_version=config.ptx_version,
+            host_code=settings.host_code,
         )
         for arch in dict.fromkeys(target.arch for target in targets)
     )

@@ -4,7 +4,7 @@
 #   SOURCES file.cu
 #   [ARCHITECTURES 80-real 90 ...]  else CMAKE_CUDA_ARCHITECTURES, else the table's; CUDAARCHS goes before all
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
-#   [INSTANTIATE "gemm<float, 16>" ...] [LINK none])
+#   [INSTANTIATE "gemm<float, 16>" ...] [LINK none] [HOST_CODE auto])
 #
 # Compiles a CUDA module to NAME.fatbin and NAME.fatbin.json, and installs both. What is not given here is as
 # [tool.cuda-wheel] in the pyproject.toml nearest above says. No language needs to be enabled.
@@ -14,7 +14,7 @@ cmake_policy(PUSH)
 cmake_policy(VERSION 3.20...3.31)
 
 function(cuda_wheel_add_module)
-  set(one TARGET DESTINATION STD LINK)
+  set(one TARGET DESTINATION STD LINK HOST_CODE)
   set(many SOURCES ARCHITECTURES INCLUDE_DIRECTORIES DEFINES OPTIONS INSTANTIATE)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "${one}" "${many}")
   if(arg_UNPARSED_ARGUMENTS)
@@ -63,6 +63,7 @@ function(cuda_wheel_add_module)
   _cuda_wheel_member(table instantiate LIST "${arg_INSTANTIATE}")
   _cuda_wheel_member(table std STRING "${arg_STD}")
   _cuda_wheel_member(table link STRING "${arg_LINK}")
+  _cuda_wheel_member(table host-code STRING "${arg_HOST_CODE}")
   set(settings)
   _cuda_wheel_member(settings root STRING "${root}")
   _cuda_wheel_member(settings output STRING "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel")

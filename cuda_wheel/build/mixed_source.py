@@ -1,0 +1,84 @@
+"""Compile a job's source without the host code that is mixed into it. Runs in workers only, where a plain one fails."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cuda_wheel.build.device_code import Extraction, Header, compile_device_code
+from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.sdist import is_inside
+
+if TYPE_CHECKING:
+    from cuda_wheel.build.compiler import Job
+    from cuda_wheel.build.nvrtc import Answer
+
+__all__ = ["Result", "compile_mixed"]
+
+
+class Result(NamedTuple):
+    """What the compiler made of a source's device code, with the name expressions that it was asked for; the absolute
+    paths of the project's headers that were read for it, and what was left out, in words."""
+
+    answer: Answer
+    expressions: tuple[str, ...]
+    headers: tuple[str, ...]
+    blanked: tuple[str, ...]
+
+
+_HOST_CODE = re.compile(rb"<<<|\b__host__\b|\bcuda[A-Z]\w*\s*\(|\bint\s+main\s*\(|\bstd\s*::")
+"""What nobody writes in device code alone, but for `std::` where libcu++ is meant; headers of the host's apart."""
+
+_MARKERS = ("__global__", "__device__", "__constant__", "__managed__")
+_MARKER_LIKE = re.compile(r"\b_+[a-z]+_*\b")
+
+
+def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result | None:
+    """Return what `compile` makes of a job's source, or of its device code if it does not take the whole.
+
+    None where there is no host code, or no kernel beside it: what the compiler said of the whole is right then. Raises
+    CompileError where a kernel would be lost, or where `host-code = "reject"` meets host code.
+    """
+    read: dict[str, str] = {}
+
+    def find(name: str, quoted: bool, includer: str) -> Header | None:
+        own = os.path.dirname(includer)
+        folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
+        for folder in [own, *folders] if quoted else folders:
+            path = os.path.normpath(os.path.join(folder, name))
+            place = os.path.join(job.root, path)
+            if os.path.isfile(place) and is_inside(place, Path(job.root)):
+                read[path] = place
+                return Header(path.replace(os.sep, "/"), Path(place).read_bytes())
+        toolkits = (folder for folder in job.include_dirs if os.path.isabs(folder))
+        there = any(os.path.isfile(os.path.join(folder, name)) for folder in toolkits)
+        return Header(name, None) if there else None
+
+    extraction, answer = compile_device_code(job.text, job.source, find, compile, job.host_code, job.instantiate)
+    if extraction.text is job.text or not extraction.kernels:
+        return None
+    if not _HOST_CODE.search(job.text) and all(each.kind != "include" for each in extraction.blanked):
+        return None
+    _check_markers(job, extraction, read)
+    left_out = []
+    for each in extraction.blanked:
+        lines = f"{each.line}" if each.last_line == each.line else f"{each.line}-{each.last_line}"
+        left_out.append(f"{each.file}({lines}): {each.kind} {each.name}")
+    return Result(answer, extraction.expressions, tuple(sorted(read.values())), tuple(left_out))
+
+
+def _check_markers(job: Job, extraction: Extraction, read: Mapping[str, str]) -> None:
+    """Raise CompileError where what was taken for host code has a misspelt marker: it may be a kernel."""
+    for each in extraction.blanked:
+        text = job.text if each.file == job.source else Path(read.get(each.file, os.devnull)).read_bytes()
+        lines = text.decode(errors="replace").splitlines()[each.line - 1 : each.last_line]
+        for word in _MARKER_LIKE.findall("\n".join(lines)):
+            near = difflib.get_close_matches(word, _MARKERS, n=1, cutoff=0.8)
+            if near and word not in _MARKERS:
+                raise CompileError(
+                    f"{each.file}({each.line}): {each.kind} {each.name}: did you mean {near[0]} by {word}?"
+                )
