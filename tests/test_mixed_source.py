@@ -144,6 +144,13 @@ def test_device_code_that_is_wrong_is_not_taken_for_host_code(make_project, cuda
     assert "demo/typo.cu(2): error" in result.stdout
 
 
+def test_host_code_alone_is_told_as_that(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    project = make_project(TABLE, **{"demo/main.cu": "#include <iostream>\nint main() { std::cout << 1; }\n"})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert "demo/main.cu holds host code alone, and no kernel: leave it out by sources." in result.stdout
+
+
 def test_a_misspelt_marker_in_a_mixed_file_is_no_host_code(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     (project / "demo/mixed.cu").write_text(
         MIXED.replace('extern "C" __global__', 'extern "C" __globl__').replace("clear<<<1, 32>>>(device);", "")

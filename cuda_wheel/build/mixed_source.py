@@ -40,8 +40,8 @@ _MARKER_LIKE = re.compile(r"\b_+[a-z]+_*\b")
 def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result | None:
     """Return what `compile` makes of a job's source, or of its device code if it does not take the whole.
 
-    None where there is no host code, or no kernel beside it: what the compiler said of the whole is right then. Raises
-    CompileError where a kernel would be lost, or where `host-code = "reject"` meets host code.
+    None where there is no host code: what the compiler said of the whole is right then. Raises CompileError where a
+    kernel would be lost or there is none, and where `host-code = "reject"` meets host code.
     """
     read: dict[str, str] = {}
 
@@ -59,10 +59,12 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
         return Header(name, None) if there else None
 
     extraction, answer = compile_device_code(job.text, job.source, find, compile, job.host_code, job.instantiate)
-    if extraction.text is job.text or not extraction.kernels:
+    if extraction.text is job.text:
         return None
     if not _HOST_CODE.search(job.text) and all(each.kind != "include" for each in extraction.blanked):
         return None
+    if not extraction.kernels and not answer["error"]:
+        raise CompileError(f"{job.source} holds host code alone, and no kernel: leave it out by sources.")
     _check_markers(job, extraction, read)
     left_out = []
     for each in extraction.blanked:

@@ -13,6 +13,7 @@ import cuda_wheel
 from cuda_wheel.loader import Manifest, device_and_driver, nvjitlink_version, resolve
 from tests.conftest import installed_extra, pip_wheel, run
 from tests.editable import MODES, install_editable
+from tests.test_mixed_source import FILES
 
 SAXPY = "saxpy_demo.kernels.saxpy"
 
@@ -222,3 +223,33 @@ def test_native_builds_for_this_machines_gpu(make_project, cuda_wheel, tmp_path:
     assert result.returncode == 0, result.stdout
     (major, minor), _ = device_and_driver()
     assert f"cubin sm_{major}{minor}" in result.stdout
+
+
+MIXED_RUN = """
+import numpy as np
+from cuda.core import Device, Kernel, LaunchConfig, LegacyPinnedMemoryResource, launch
+import cuda_wheel
+device = Device()
+device.set_current()
+stream = device.create_stream()
+x = np.from_dlpack(LegacyPinnedMemoryResource().allocate(4096)).view(np.float32)
+x[:] = np.arange(1024)
+module = cuda_wheel.load("demo.mixed")
+kernel = Kernel.from_handle(module["add<float>"].handle)
+launch(stream, LaunchConfig(grid=4, block=256), kernel, x.ctypes.data, np.float32(3), np.int32(1024))
+stream.sync()
+assert (x == 2 * np.arange(1024) + 3).all()
+print(module)
+"""
+
+
+@pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
+def test_the_kernels_of_a_mixed_file_run(make_project, install, tmp_path: Path) -> None:
+    pytest.importorskip("tree_sitter_cuda")
+    pytest.importorskip("cuda.core")
+    result = pip_wheel(make_project("[tool.cuda-wheel]", **FILES), tmp_path / "dist")
+    assert result.returncode == 0, result.stdout
+    install(next((tmp_path / "dist").glob("*.whl")))
+    result = run(sys.executable, "-c", MIXED_RUN, cwd=tmp_path)
+    print(result.stdout)
+    assert result.stdout.startswith("<Module demo.mixed: 2 kernels, cubin sm_90"), result.stdout
