@@ -151,6 +151,15 @@ def test_host_code_alone_is_told_as_that(make_project, cuda_wheel: Run, tmp_path
     assert "demo/main.cu holds host code alone, and no kernel: leave it out by sources." in result.stdout
 
 
+@pytest.mark.parametrize("name", ["nowhere.cuh", "nowhere.h"])
+def test_a_missing_header_of_the_project_is_told(name: str, make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    text = f'#include "{name}"\n__global__ void k(int* x) {{ *x = 1; }}\n'
+    project = make_project(TABLE, **{"demo/k.cu": text})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert f'demo/k.cu(1): catastrophic error: cannot open source file "{name}"' in result.stdout
+
+
 def test_a_misspelt_marker_in_a_mixed_file_is_no_host_code(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     (project / "demo/mixed.cu").write_text(
         MIXED.replace('extern "C" __global__', 'extern "C" __globl__').replace("clear<<<1, 32>>>(device);", "")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.build.device_code import Extraction, Header, compile_device_code
 from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.layout import DEVICE_SOURCES
 from cuda_wheel.build.sdist import is_inside
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
     kernel would be lost or there is none, and where `host-code = "reject"` meets host code.
     """
     read: dict[str, str] = {}
+    missing: list[str] = []
 
     def find(name: str, quoted: bool, includer: str) -> Header | None:
         own = os.path.dirname(includer)
@@ -55,13 +57,17 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
                 read[path] = place
                 return Header(path.replace(os.sep, "/"), Path(place).read_bytes())
         toolkits = (folder for folder in job.include_dirs if os.path.isabs(folder))
-        there = any(os.path.isfile(os.path.join(folder, name)) for folder in toolkits)
-        return Header(name, None) if there else None
+        if any(os.path.isfile(os.path.join(folder, name)) for folder in toolkits):
+            return Header(name, None)
+        if name.endswith(DEVICE_SOURCES):
+            missing.append(name)
+        return None
 
     extraction, answer = compile_device_code(job.text, job.source, find, compile, job.host_code, job.instantiate)
-    if extraction.text is job.text:
+    if extraction.text is job.text or missing:  # a device header that is not there is nothing to pass over
         return None
-    if not _HOST_CODE.search(job.text) and all(each.kind != "include" for each in extraction.blanked):
+    foreign = any(each.kind == "include" and each.name.startswith("<") for each in extraction.blanked)
+    if not foreign and not _HOST_CODE.search(job.text):
         return None
     if not extraction.kernels and not answer["error"]:
         raise CompileError(f"{job.source} holds host code alone, and no kernel: leave it out by sources.")
