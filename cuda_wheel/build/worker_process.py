@@ -84,15 +84,13 @@ def _hide_folder() -> None:
 
 
 def _search_sys_path() -> None:
-    """Let cuda.pathfinder find what is on `sys.path` only.
+    """Let cuda.pathfinder find what is on `sys.path`, and no other environment's.
 
     It looks in `site.getsitepackages()`, where pip's isolated builds (an overlay put on `sys.path`) and PYTHONPATH
-    do not show; it would fall back to whatever toolkit the system has. This process is ours, so we may say so.
+    do not show, and which without `site` names the base environment's. This process is ours, so we may say so.
     """
-    known = site.getsitepackages()
-    extra = [entry for entry in sys.path if entry not in known and os.path.isdir(os.path.join(entry, "nvidia"))]
-    if extra:
-        site.getsitepackages = lambda prefixes=None: [*extra, *known]
+    holders = [entry for entry in sys.path if os.path.isdir(os.path.join(entry, "nvidia"))]
+    site.getsitepackages = lambda prefixes=None: list(dict.fromkeys(holders))
 
 
 def _picklable(error: Exception) -> Exception:
