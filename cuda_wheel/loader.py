@@ -638,6 +638,8 @@ def load(name: str, *, device: int | None = None, jit: JitOptions = JitOptions()
     image, how = resolution.image, resolution.how
     if image is None or how is None:
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
+    if how != "native":
+        jit.check()
     key = name, image.sha256, None if how == "native" else jit, capability if how == "link" else None
     with _lock:
         lock = _locks.setdefault(key, threading.Lock())
@@ -713,7 +715,6 @@ def resources_of(log: str) -> dict[str, dict[str, int]]:
 
 def _jit(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
     """Return the module of PTX that the driver compiles."""
-    options.check()
     # The driver writes its words into these as long as the library is being loaded.
     info, errors = bytearray(1 << 16), bytearray(1 << 16)
     chosen = {
@@ -748,15 +749,13 @@ def _link(
     manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
 ) -> Module:
     """Return the module of PTX that the driver cannot read: nvJitLink compiles it, and the result is kept."""
-    options.check()
     arguments = ["-Xptxas=-v"] if options.verbose else []
     arguments += ["-lineinfo"] if options.lineinfo else []
     arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]
     arguments += [] if options.max_registers is None else [f"-maxrregcount={options.max_registers}"]
     arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
-    identity = ["cubin", image.sha256, arch, *arguments, repr((nvjitlink_version(), driver, FORMAT))]
-    key = _sha256("\0".join(identity).encode())
     cache = Cache()
+    key = cache.key("cubin", image.sha256, arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
     started = time.perf_counter()
     kept = cache.get(key)
     if kept is None:
@@ -800,6 +799,11 @@ class Cache:
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder or cache_folder()
         self._unseen = self.LIMIT  # bytes that were put since the bound was last seen to
+
+    @staticmethod
+    def key(*parts: str) -> str:
+        """Return the key (hexadecimal) of what these parts decide."""
+        return _sha256("\0".join(parts).encode(errors="surrogateescape"))
 
     def get(self, key: str) -> bytes | None:
         """Return the content of the entry `key` (hexadecimal); None where there is none that is whole."""

@@ -6,7 +6,7 @@ import sys
 import venv
 from pathlib import Path
 
-from tests.conftest import pyproject_head, run
+from tests.conftest import LISTS, pyproject_head, run
 
 __all__ = ["HATCHLING", "MODES", "SOURCE", "TABLE", "install_editable", "make_tree"]
 
@@ -32,12 +32,7 @@ MODES = {
     "setuptools strict": ("src/demo", SETUPTOOLS, "strict"),
     "setuptools compat": ("src/demo", SETUPTOOLS, "compat"),
 }
-LISTS = """\
-cmake_minimum_required(VERSION 3.20)
-project(demo LANGUAGES NONE)
-find_package(CudaWheel REQUIRED)
-cuda_wheel_add_module(TARGET k SOURCES {package}/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include DEFINES MORE=1)
-"""
+CALL = "cuda_wheel_add_module(TARGET k SOURCES {}/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include DEFINES MORE=1)"
 MODES |= {
     "scikit-build-core redirect": ("src/demo", SCIKIT_BUILD, ""),
     "scikit-build-core inplace": ("src/demo", SCIKIT_BUILD + 'editable.mode = "inplace"\n', ""),
@@ -69,7 +64,7 @@ def install_editable(mode: str, folder: Path) -> tuple[Path, Path]:
     package, pyproject, setting = MODES[mode]
     project = make_tree(folder / "project", pyproject + TABLE, package)
     if "scikit" in mode:
-        (project / "CMakeLists.txt").write_text(LISTS.format(package=package))
+        (project / "CMakeLists.txt").write_text(LISTS.format(call=CALL.format(package)))
     python = environment_on_top(folder / "environment")
     options = ["--config-settings", f"editable_mode={setting}"] if setting else []
     result = run(

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import LISTS, SCIKIT_BUILD, pip_wheel, pyproject_head, run
+from tests.editable import SOURCE, make_tree
 
-SOURCE = '#include "answer.h"\nextern "C" __global__ void k(int* x) { *x = ANSWER; }\n'
 CALL = "cuda_wheel_add_module(TARGET k SOURCES demo/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include {more})"
 PYPROJECT = (
     pyproject_head("scikit-build-core")
@@ -31,19 +31,8 @@ def make(tmp_path: Path) -> Callable[..., Path]:
     """Return a function that makes a CMake project with one module, with `more` in its call."""
 
     def make(more: str = "", call: str = CALL, pyproject: str = PYPROJECT) -> Path:
-        root = tmp_path / "a project"
-        files = {
-            "CMakeLists.txt": LISTS.format(call=call.format(more=more)),
-            "pyproject.toml": pyproject,
-            "demo/__init__.py": "",
-            "demo/kernels/__init__.py": "",
-            "demo/kernels/k.cu": SOURCE,
-            "include/answer.h": "#define ANSWER 41\n",
-            "include/other.h": "// nobody includes this\n",
-        }
-        for name, content in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(content)
+        root = make_tree(tmp_path / "a project", pyproject)
+        (root / "CMakeLists.txt").write_text(LISTS.format(call=call.format(more=more)))
         return root
 
     return make

@@ -15,7 +15,7 @@ from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.loader import Cache, Parameter
 
-__all__ = ["CLOCK", "CompileCache", "passed_over"]
+__all__ = ["CLOCK", "CompileCache", "holds_folder", "passed_over"]
 
 FORMAT = "jobs 2"
 """Part of every key: entries of another layout are other entries."""
@@ -63,10 +63,12 @@ class CompileCache:
         parts = {item.name: repr(getattr(job, item.name)) for item in fields(job)}
         del parts["library"], parts["root"]  # where they lie decides nothing
         parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
-        return _key(FORMAT, __version__, repr(self._toolchain), *(f"{name}={parts[name]}" for name in sorted(parts)))
+        return Cache.key(
+            FORMAT, __version__, repr(self._toolchain), *(f"{name}={parts[name]}" for name in sorted(parts))
+        )
 
     def _result(self, request: str, job: Job, places: Sequence[Place]) -> str:
-        return _key(request, json.dumps([self._hash(_path(place, job)) for place in places]))
+        return Cache.key(request, json.dumps([self._hash(_path(place, job)) for place in places]))
 
     def _hash(self, path: str) -> str | None:
         if path not in self._hashes:  # headers are many, and shared by all jobs
@@ -91,8 +93,12 @@ def _is_singular(job: Job, compiled: Compiled) -> bool:
     """Return whether a compilation elsewhere, or at another time, would give something else."""
     inside = job.root + os.sep
     own = [Path(path).read_bytes() for path in compiled.headers or () if path.startswith(inside)]
-    images = [content for content in (compiled.cubin, compiled.ptx) if content]
-    return any(map(CLOCK.search, (job.text, *own))) or any(os.fsencode(job.root) in content for content in images)
+    return any(map(CLOCK.search, (job.text, *own))) or holds_folder(job, compiled)
+
+
+def holds_folder(job: Job, compiled: Compiled) -> bool:
+    """Return whether an image holds the path of the project's folder, so that builds elsewhere give another."""
+    return any(os.fsencode(job.root) in content for content in (compiled.cubin, compiled.ptx) if content)
 
 
 def _place(path: str, job: Job) -> Place | None:
@@ -106,10 +112,6 @@ def _place(path: str, job: Job) -> Place | None:
 def _path(place: Place, job: Job) -> str:
     number, below = place
     return os.path.join(job.root if number == 0 else job.include_dirs[number], below)
-
-
-def _key(*parts: str) -> str:
-    return sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
 
 
 def _packed(compiled: Compiled, job: Job) -> bytes:

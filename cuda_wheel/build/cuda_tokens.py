@@ -86,11 +86,9 @@ def scan(content: bytes) -> tuple[list[Token], list[Directive]]:
             tokens.append(Token(kind, text, match.start()))
             continue
         plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", re.sub(r"\\\r?\n", " ", text), flags=re.DOTALL).strip()
-        word, _, rest = plain[1:].strip().partition(" ") if " " in plain else (plain[1:], "", "")
-        word_match = re.match(r"\s*([A-Za-z_]*)(.*)", plain[1:], re.DOTALL)
-        if word_match:
-            word, rest = word_match[1], word_match[2].strip()
-        directives.append(Directive(word, rest, match.start(), match.end()))
+        line = plain[1:].lstrip()
+        word = re.split(r"[^A-Za-z_]", line, maxsplit=1)[0]
+        directives.append(Directive(word, line[len(word) :].strip(), match.start(), match.end()))
     return tokens, directives
 
 

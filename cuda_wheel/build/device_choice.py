@@ -34,6 +34,11 @@ class Choice:
     includes: dict[str, None] = field(default_factory=dict)
     """Standard headers that other, absent headers would have included."""
 
+    def learned(self) -> int:
+        """Return how much the compiler has taught, but for what it refused; it only grows."""
+        kinds = (self.restored, self.constants, self.lines, self.headers, self.includes)
+        return sum(len(kind) for kind in kinds)
+
     def kept(self) -> set[Item]:
         """Return the items that the compiler is given, members on their own."""
         unit = self.unit
@@ -127,7 +132,7 @@ def learn(choice: Choice, log: str) -> bool:
             said = item.names or tuple(words(item.tokens))
             for name in said:
                 restorable.setdefault(name, []).append(item)
-    before = len(choice.restored), len(choice.constants), len(choice.lines), len(choice.headers), len(choice.includes)
+    before = choice.learned()
     refused: dict[Item, str] = {}
     for file, line, message in complaints:
         culprit = _innermost(choice, kept, file, line)
@@ -161,13 +166,7 @@ def learn(choice: Choice, log: str) -> bool:
             choice.restored |= returning
         elif culprit is not None and not is_sacred(culprit, choice.unit):
             refused.setdefault(culprit, message)
-    if before != (
-        len(choice.restored),
-        len(choice.constants),
-        len(choice.lines),
-        len(choice.headers),
-        len(choice.includes),
-    ):
+    if before != choice.learned():
         return True  # what is refused now may follow from what was missing
     choice.refused.update(refused)
     return bool(refused)

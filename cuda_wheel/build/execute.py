@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Protocol
 
 from cuda_wheel.build import ptx
 from cuda_wheel.build.bundling import Bundle, Bundled, Content, bundle
-from cuda_wheel.build.compile_cache import CLOCK, CompileCache
+from cuda_wheel.build.compile_cache import CLOCK, CompileCache, holds_folder
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.names import cpp_name
@@ -124,7 +123,7 @@ def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
         reporter.warning(result.log)
     if CLOCK.search(job.text):
         reporter.warning(f"{job.source} asks for the time of the build (__DATE__ or __TIME__): every build differs.")
-    if any(os.fsencode(job.root) in content for content in (result.cubin, result.ptx) if content):
+    if holds_folder(job, result):
         reporter.warning(
             f"{job.source} for {_form(job)}: the image holds this folder's path ({job.root}), so that builds elsewhere "
             "differ."

@@ -100,7 +100,7 @@ def _found_toolchain(cache: Cache, environment: str, worker: Worker, timeout: fl
 
 
 def _key(*parts: str) -> str:
-    return sha256("\0".join((FORMAT, *parts)).encode(errors="surrogateescape")).hexdigest()
+    return Cache.key(FORMAT, *parts)
 
 
 def _result_key(request: str, capability: Version, looks: dict[str, str | None]) -> str:
