@@ -152,7 +152,9 @@ class Image(NamedTuple):
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]
-    """Per kernel symbol what the assembler reported: registers, and bytes of memory. Empty for PTX."""
+    """Per kernel symbol: "max_threads" in a block, "min_blocks" on a multiprocessor and "cluster_blocks", where the
+    source sets such bounds; for machine code also what the assembler reported: "registers" of a thread, and bytes of
+    "shared", "local" and "constant" memory and of "spill_stores" and "spill_loads"."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
@@ -160,12 +162,13 @@ class Image(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """One kernel parameter as PTX declares it: its PTX type ("u64", "f32", "b8" for a struct), offset
-    and size in bytes."""
+    """One kernel parameter: its PTX type ("u64", "f32", "b8" for a struct), its offset and size in bytes, and its C++
+    type ("const float*"; "void*" where no more is known than that it is a pointer, and "" where not even that)."""
 
     type: str
     offset: int
     size: int
+    cpp: str = ""
 
 
 class KernelInfo(NamedTuple):
@@ -174,6 +177,20 @@ class KernelInfo(NamedTuple):
     name: str
     symbol: str
     parameters: tuple[Parameter, ...]
+    absent: tuple[str, ...] = ()
+    """Targets of the images that do not have it ("sm_75"), where the project allows that."""
+
+
+Space = Literal["global", "constant", "managed"]
+
+
+class GlobalInfo(NamedTuple):
+    """A variable in device memory: its C++ name, its symbol in the images, where it lies, and its size in bytes."""
+
+    name: str
+    symbol: str
+    space: Space
+    size: int
 
 
 class Manifest(NamedTuple):
@@ -190,6 +207,8 @@ class Manifest(NamedTuple):
     options: tuple[str, ...]
     images: tuple[Image, ...]
     kernels: tuple[KernelInfo, ...]
+    globals: tuple[GlobalInfo, ...] = ()
+    """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
     """What of the sources was left out, a text each: "k.cu(12-40): function main"."""
 
@@ -213,6 +232,7 @@ class Manifest(NamedTuple):
                 kernel._asdict() | {"parameters": [parameter._asdict() for parameter in kernel.parameters]}
                 for kernel in self.kernels
             ],
+            "globals": [variable._asdict() for variable in self.globals],
         }
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -304,9 +324,22 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
             name=text(item["name"]),
             symbol=text(item["symbol"]),
             parameters=tuple(
-                Parameter(text(p["type"]), count(p["offset"]), count(p["size"])) for p in item["parameters"]
+                Parameter(
+                    type=text(p["type"]),
+                    offset=count(p["offset"]),
+                    size=count(p["size"]),
+                    cpp="" if p["cpp"] == "" else text(p["cpp"]),
+                )
+                for p in item["parameters"]
             ),
+            absent=texts(item["absent"]),
         )
+
+    def variable(item: dict[str, Any]) -> GlobalInfo:
+        space: Space = item["space"]
+        if space not in ("global", "constant", "managed"):
+            raise ValueError(f"a variable in {space!r} memory")
+        return GlobalInfo(text(item["name"]), text(item["symbol"]), space, count(item["size"]))
 
     fatbin = text(document["fatbin"]["file"])
     if fatbin != os.path.basename(fatbin) or "\\" in fatbin or fatbin in (".", ".."):
@@ -325,6 +358,7 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         host_code=texts(document["host_code"]),
         images=tuple(map(image, document["images"])),
         kernels=tuple(map(kernel, document["kernels"])),
+        globals=tuple(map(variable, document["globals"])),
     )
 
 

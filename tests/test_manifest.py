@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.loader import FORMAT, Image, ImageError, KernelInfo, Manifest, Parameter, Target
+from cuda_wheel.loader import FORMAT, GlobalInfo, Image, ImageError, KernelInfo, Manifest, Parameter, Target
 
 MANIFEST = Manifest(
     name="pkg.kernels.gemm",
@@ -21,7 +21,15 @@ MANIFEST = Manifest(
         Image("cubin", Target.parse("sm_90a"), None, None, (12, 0), 100, 400, "a" * 64, {"k": {"registers": 32}}),
         Image("ptx", Target.parse("compute_80"), (7, 0), (8, 8), (11, 0), 500, 500, "b" * 64, {}),
     ),
-    kernels=(KernelInfo("gemm<float, 16>", "_Z4gemmIfLi16EEvPT_", (Parameter("u64", 0, 8), Parameter("f32", 8, 4))),),
+    kernels=(
+        KernelInfo(
+            "gemm<float, 16>",
+            "_Z4gemmIfLi16EEvPT_",
+            (Parameter("u64", 0, 8, "float*"), Parameter("f32", 8, 4)),
+            ("sm_75",),
+        ),
+    ),
+    globals=(GlobalInfo("ns::weights", "_ZN2ns7weightsE", "constant", 64),),
 )
 
 
@@ -93,6 +101,11 @@ def changed(*path: Any, to: Any) -> str:
         changed("kernels", 0, "parameters", to=None),
         changed("kernels", 0, "symbol", to=None),
         changed("options", to=[1]),
+        changed("kernels", 0, "parameters", 0, "cpp", to=None),
+        changed("kernels", 0, "absent", to="sm_75"),
+        changed("globals", to=None),
+        changed("globals", 0, "space", to="shared"),
+        changed("globals", 0, "size", to="64"),
     ],
 )
 def test_what_is_no_manifest_is_refused_with_its_file_named(text: str) -> None:
@@ -100,7 +113,9 @@ def test_what_is_no_manifest_is_refused_with_its_file_named(text: str) -> None:
         Manifest.from_json(text, "k.fatbin.json")
 
 
-@pytest.mark.parametrize("key", ["name", "fatbin", "toolchain", "sources", "options", "host_code", "images", "kernels"])
+@pytest.mark.parametrize(
+    "key", ["name", "fatbin", "toolchain", "sources", "options", "host_code", "images", "kernels", "globals"]
+)
 def test_every_part_is_needed(key: str) -> None:
     document = json.loads(MANIFEST.to_json())
     del document[key]
