@@ -12,13 +12,29 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    from typing import Generic
+
+    from typing_extensions import TypeVarTuple, Unpack
+
+    Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
+else:  # Python 3.10 has none of these; for types alone they are not worth an import
+    Arguments, Unpack, Generic = "Arguments", {"Arguments": "Arguments"}, {"Arguments": object}
+
+T = TypeVar("T")
 
 __all__ = [
+    "ArgumentError",
+    "Attributes",
     "Cache",
     "CudaWheelError",
     "DriverError",
+    "Global",
+    "GlobalInfo",
     "Image",
     "ImageError",
     "Jit",
@@ -28,10 +44,12 @@ __all__ = [
     "Manifest",
     "Module",
     "NoImageError",
+    "Occupancy",
     "Parameter",
     "Rejection",
     "Resolution",
     "Target",
+    "UnknownGlobalError",
     "UnknownKernelError",
     "assemble",
     "cache_folder",
@@ -74,6 +92,16 @@ class UnknownKernelError(ImageError, KeyError):
     """A module has no kernel of the name asked for."""
 
     __str__ = Exception.__str__  # KeyError would print the message's repr
+
+
+class UnknownGlobalError(ImageError, KeyError):
+    """A module has no variable of the name asked for."""
+
+    __str__ = Exception.__str__
+
+
+class ArgumentError(CudaWheelError, TypeError):
+    """What a kernel was to be launched with does not fit it; nothing was launched."""
 
 
 class DriverError(CudaWheelError):
@@ -528,14 +556,41 @@ class JitOptions(NamedTuple):
             raise ValueError(f"max_registers must be 16 to 255, not {self.max_registers!r}")
 
 
-class Kernel:
+class Attributes(NamedTuple):
+    """What the driver says of a kernel on one GPU: sizes in bytes, versions as (major, minor)."""
+
+    registers: int
+    """Of each thread. (CU_FUNC_ATTRIBUTE_NUM_REGS)"""
+    shared: int
+    """Shared memory of a block that the source declares with its size. (SHARED_SIZE_BYTES)"""
+    max_dynamic_shared: int
+    """The most that a launch may ask for beside that, as things are. (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
+    constant: int
+    """Constant memory that the module's variables take. (CONST_SIZE_BYTES)"""
+    local: int
+    """Local memory of each thread. (LOCAL_SIZE_BYTES)"""
+    max_threads: int
+    """The most threads that a block may have. (MAX_THREADS_PER_BLOCK)"""
+    binary_version: Version
+    """Compute capability that the machine code is for. (BINARY_VERSION)"""
+    ptx_version: Version
+    """Virtual architecture that it was compiled from. (PTX_VERSION)"""
+
+
+class Occupancy(NamedTuple):
+    """How full a kernel makes a multiprocessor: the blocks that it holds at once, and the share of its threads."""
+
+    blocks: int
+    share: float
+
+
+class Kernel(Generic[Unpack[Arguments]]):
     """A kernel of a loaded module.
 
     `handle` is the address of the CUkernel, which `cuda.core.Kernel.from_handle`, ctypes and the driver API
-    take; it is good on every device and lives as long as the process.
+    take; it is good on every device and lives as long as the process. For type checkers, `Kernel` is generic in the
+    types of the arguments: `Kernel[Array, float, int]`.
     """
-
-    __slots__ = ("handle", "info", "module")
 
     def __init__(self, module: "Module", info: KernelInfo, handle: int) -> None:
         self.module = module
@@ -552,6 +607,133 @@ class Kernel:
         """The kernel's name in the image: the mangled one, unless it is `extern "C"`."""
         return self.info.symbol
 
+    def launch(
+        self,
+        grid: "Dim",
+        block: "Dim",
+        *args: "Unpack[Arguments]",
+        stream: Any = None,
+        shared_memory: int = 0,
+        cooperative: bool = False,
+        cluster: "Dim | None" = None,
+        check: bool = True,
+    ) -> None:
+        """Launch the kernel on `grid` blocks of `block` threads each; return without waiting for it.
+
+        Arguments are converted to the width that the kernel declares. A pointer takes anything on the GPU that has
+        `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None; a struct takes
+        bytes, a NumPy record or anything else of its size, vector types also a tuple of numbers. `stream` is an
+        address, or CuPy's, PyTorch's or any with `__cuda_stream__`; None is the default stream. `shared_memory` is in
+        bytes, of the dynamic kind; what needs the driver's leave asks for it. `cluster` is in blocks.
+
+        It runs in the current context. Where this thread has none, and there is one GPU, its primary one is made
+        current, as the CUDA runtime does.
+
+        Raises ArgumentError, before anything is launched, where number, kind, range, element type or device of the
+        arguments do not fit; `check=False` takes them as they are. Raises DriverError where the driver refuses.
+        """
+        # From the next time on, the attribute of that name comes before this method.
+        launch = self.__dict__["launch"] = _Launcher(self).function()
+        launch(
+            grid,
+            block,
+            *args,
+            stream=stream,
+            shared_memory=shared_memory,
+            cooperative=cooperative,
+            cluster=cluster,
+            check=check,
+        )
+
+    @property
+    def attributes(self) -> Attributes:
+        """What the driver says of the kernel on the current context's GPU, else GPU 0."""
+
+        def ask(name: str) -> int:
+            return self._attribute(name)
+
+        return Attributes(
+            registers=ask("NUM_REGS"),
+            shared=ask("SHARED_SIZE_BYTES"),
+            max_dynamic_shared=ask("MAX_DYNAMIC_SHARED_SIZE_BYTES"),
+            constant=ask("CONST_SIZE_BYTES"),
+            local=ask("LOCAL_SIZE_BYTES"),
+            max_threads=ask("MAX_THREADS_PER_BLOCK"),
+            binary_version=divmod(ask("BINARY_VERSION"), 10),
+            ptx_version=divmod(ask("PTX_VERSION"), 10),
+        )
+
+    def occupancy(self, block: "Dim", shared_memory: int = 0) -> Occupancy:
+        """Return how many blocks of that size and dynamic shared memory (bytes) a multiprocessor holds at once.
+
+        Source: CUDA Driver API, cuOccupancyMaxActiveBlocksPerMultiprocessor. Raises ArgumentError for a block that
+        cannot be launched.
+        """
+        x, y, z = _dim(block, "block")
+        device = _device_with_context()
+        self._admit(x * y * z, shared_memory)
+        driver = _driver()
+        result = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.handle, x * y * z, shared_memory)
+        blocks = _check(result, f"asking for the occupancy of {self.name}")
+        threads = _device_attribute("MAX_THREADS_PER_MULTIPROCESSOR", device)
+        warps = -(-x * y * z // 32)
+        return Occupancy(blocks, blocks * warps * 32 / threads)
+
+    def suggest_block(self, shared_memory: int = 0) -> int:
+        """Return the number of threads a block with which a GPU is fullest, given each block's dynamic shared memory.
+
+        Source: CUDA Driver API, cuOccupancyMaxPotentialBlockSize.
+        """
+        _device_with_context()
+        self._admit(1, shared_memory)
+        driver = _driver()
+        constant = driver.CUoccupancyB2DSize(0)
+        result = driver.cuOccupancyMaxPotentialBlockSize(self.handle, constant, shared_memory, 0)
+        if int(result[0]) != 0:
+            _check(result, f"asking for a block size of {self.name}")
+        return int(result[2])
+
+    @property
+    def cuda_core(self) -> Any:
+        """The same kernel as a `cuda.core.Kernel`."""
+        from cuda.core import Kernel as CoreKernel
+
+        return CoreKernel.from_handle(self.handle)
+
+    def _attribute(self, name: str) -> int:
+        driver = _driver()
+        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+        result = driver.cuKernelGetAttribute(which, self.handle, _current_device() or 0)
+        return int(_check(result, f"asking for {name} of {self.name}"))
+
+    def _set_attribute(self, name: str, value: int) -> None:
+        driver = _driver()
+        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+        result = driver.cuKernelSetAttribute(which, value, self.handle, _current_device() or 0)
+        _check(result, f"setting {name} of {self.name}")
+
+    def _admit(self, threads: int, shared_memory: int) -> None:
+        """Raise ArgumentError where no block can have so many threads and so much dynamic shared memory (bytes) on the
+        current GPU; have the driver allow for much."""
+        most = self._attribute("MAX_THREADS_PER_BLOCK")
+        if threads > most:
+            raise ArgumentError(
+                f"{self.name}: a block of {threads} threads is too large: {most} is the most on this GPU, by its "
+                "registers or __launch_bounds__"
+            )
+        if shared_memory <= 0:
+            return
+        static = self._attribute("SHARED_SIZE_BYTES")
+        most = _device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", _current_device() or 0) - static
+        if shared_memory > most:
+            raise ArgumentError(
+                f"{self.name}: {shared_memory} bytes of shared memory are too much: this GPU has {most} for a block"
+                + (f", beside the {static} that the kernel declares" if static else "")
+            )
+        # Source: CUDA C++ Programming Guide, "Shared Memory": above 48 KiB a kernel needs an explicit opt-in.
+        if shared_memory > self._attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES"):
+            self._set_attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES", most)
+
     def __int__(self) -> int:
         return self.handle
 
@@ -559,14 +741,152 @@ class Kernel:
         raise TypeError("a kernel is this process's own: pickle the module's name, and load it where it is needed")
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name!r} of {self.module.name}>"
+        return f"<Kernel {self.name!r} of {self.module.name}: ({_signature(self.info)})>"
+
+
+def _signature(info: KernelInfo) -> str:
+    return ", ".join(map(_type_of, info.parameters))
+
+
+def _type_of(parameter: Parameter) -> str:
+    """Return a parameter's type in words: in C++ where that is known, else PTX's."""
+    struct = parameter.type == "b8" and not parameter.cpp
+    return f"{parameter.size} bytes" if struct else parameter.cpp or f".{parameter.type}"
+
+
+class Global:
+    """A variable of a loaded module in the GPU's memory; each context has its own."""
+
+    def __init__(self, module: "Module", info: GlobalInfo) -> None:
+        self.module = module
+        self.info = info
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.info.size
+
+    @property
+    def address(self) -> int:
+        """Where the variable is in the current context, for kernels and copies."""
+        _device_with_context()
+        result = _driver().cuLibraryGetGlobal(self.module.handle, self.info.symbol.encode())
+        if int(result[0]) != 0:
+            _check(result, f"looking for {self.name} in {self.module!r}")
+        return int(result[1])
+
+    def write(self, data: Any, *, offset: int = 0, stream: Any = None) -> None:
+        """Copy `data`, a NumPy array or any other contiguous buffer, or an array on the GPU, into the variable.
+
+        `offset` is in bytes. Without a `stream`, the copy is done when this returns. Raises ArgumentError where it
+        does not fit.
+        """
+        address, driver = self.address, _driver()
+        source: Any
+        if _is_on_gpu(type(data)):
+            source, size = _device_bytes(data)
+            copy, asynchronously = driver.cuMemcpyDtoD, driver.cuMemcpyDtoDAsync
+        else:
+            source = _host_bytes(data)
+            size = source.nbytes
+            copy, asynchronously = driver.cuMemcpyHtoD, driver.cuMemcpyHtoDAsync
+        self._check_place(offset, size)
+        place = address + offset
+        if stream is None:
+            result = copy(place, source, size)
+        else:
+            result = asynchronously(place, source, size, _stream_address(stream))
+        _check(result, f"writing {self.name}")
+
+    def read(self, into: Any = None, *, offset: int = 0) -> bytes | None:
+        """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
+
+        `offset` is in bytes. Raises ArgumentError where there is not so much of it.
+        """
+        target = bytearray(max(self.size - offset, 0)) if into is None else into
+        view = _host_bytes(target)
+        if view.readonly:
+            raise ArgumentError(f"{self.name} cannot be read into a {type(into).__name__}: it is read-only")
+        self._check_place(offset, view.nbytes)
+        _check(_driver().cuMemcpyDtoH(view, self.address + offset, view.nbytes), f"reading {self.name}")
+        return bytes(target) if into is None else None
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The variable as an array of bytes, for CuPy, Numba and PyTorch."""
+        return {"shape": (self.size,), "typestr": "|u1", "data": (self.address, False), "strides": None, "version": 3}
+
+    def _check_place(self, offset: int, size: int) -> None:
+        if offset < 0 or offset + size > self.size:
+            at = f" from byte {offset} on" if offset else ""
+            raise ArgumentError(f"{self.name} has {self.size} bytes: {size}{at} do not fit")
+
+    def __repr__(self) -> str:
+        return f"<Global {self.name!r} of {self.module.name}: {self.size} bytes, {self.info.space}>"
+
+
+class _ByName(Mapping[str, T]):
+    """What a module has of one kind, by C++ name in any spacing or by symbol; each is made when it is first asked for.
+
+    `what` is the kind in words; `missing` the error for a name that there is not.
+    """
+
+    def __init__(
+        self, module: str, what: str, infos: Sequence[Any], make: Callable[[Any], T], missing: type[Exception]
+    ):
+        self._module = module
+        self._what = what
+        self._infos = infos
+        self._make = make
+        self._missing = missing
+        self._made: dict[str, T] = {}
+        self._by_symbol = {info.symbol: info for info in infos}
+        self._by_name: dict[str, list[Any]] = {}
+        for info in infos:
+            self._by_name.setdefault(_squeezed(info.name), []).append(info)
+
+    def __getitem__(self, name: str) -> T:
+        made = self._made.get(name)
+        if made is None or _forked:
+            made = self._made[name] = self._make(self._find(name))
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names; the symbol stands for one that several share."""
+        for info in self._infos:
+            yield info.name if len(self._by_name[_squeezed(info.name)]) == 1 else info.symbol
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+    def _find(self, name: str) -> Any:
+        by_symbol = self._by_symbol.get(name)
+        found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
+        if len(found) == 1:
+            return found[0]
+        if found:
+            symbols = ", ".join(info.symbol for info in found)
+            raise self._missing(f"{self._module} has several {self._what}s {name!r}; ask by symbol: {symbols}")
+        import difflib
+
+        near = difflib.get_close_matches(name, self, n=3) or list(self)[:8]
+        guess = f"; did you mean {', '.join(near)}?" if near else ", and no other"
+        raise self._missing(f"{self._module} has no {self._what} {name!r}{guess}")
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} {self._what}s of {self._module}: {', '.join(self)}>"
 
 
 class Module(Mapping[str, Kernel]):
     """A loaded module: a mapping from kernel names to kernels. `load` makes it.
 
+    A name is the C++ name, a name expression in any spacing, or the symbol; a wrong one is an UnknownKernelError.
     `image` and `how` say which image was chosen and how it got onto the GPU; `jit` what compiled it here, or None for
-    machine code; `handle` is the address of the CUlibrary.
+    machine code; `handle` is the address of the CUlibrary; `globals` maps names to the module's variables.
     """
 
     def __init__(self, manifest: Manifest, image: Image, how: How, handle: int, jit: "Jit | None" = None) -> None:
@@ -575,11 +895,12 @@ class Module(Mapping[str, Kernel]):
         self.how = how
         self.handle = handle
         self.jit = jit
-        self._kernels: dict[str, Kernel] = {}
-        self._by_symbol = {info.symbol: info for info in manifest.kernels}
-        self._by_name: dict[str, list[KernelInfo]] = {}
-        for info in manifest.kernels:
-            self._by_name.setdefault(_squeezed(info.name), []).append(info)
+        self._by_name: _ByName[Kernel] = _ByName(
+            manifest.name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
+        )
+        self.globals: Mapping[str, Global] = _ByName(
+            manifest.name, "variable", manifest.globals, lambda info: Global(self, info), UnknownGlobalError
+        )
 
     __eq__ = object.__eq__  # a module is itself, and not what a mapping of the same content is
     __hash__ = object.__hash__
@@ -594,41 +915,30 @@ class Module(Mapping[str, Kernel]):
     def __getitem__(self, name: str) -> Kernel:
         """Return the kernel of a C++ name, name expression or symbol.
 
-        Raises UnknownKernelError where there is none or the name is ambiguous, DriverError where the driver
-        cannot compile the module.
+        Raises UnknownKernelError where there is none, the name is ambiguous, or the image for this GPU lacks it;
+        DriverError where the driver cannot compile the module.
         """
-        kernel = self._kernels.get(name)
-        if kernel is None or _forked:
-            kernel = self._kernels[name] = self._find(name)
-        return kernel
+        return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.kernels)
+        return iter(self._by_name)
 
     def __len__(self) -> int:
-        return len(self.manifest.kernels)
+        return len(self._by_name)
 
     @property
     def kernels(self) -> tuple[str, ...]:
         """The kernels' names; the symbol stands for a name that several kernels share."""
-        return tuple(
-            info.name if len(self._by_name[_squeezed(info.name)]) == 1 else info.symbol
-            for info in self.manifest.kernels
-        )
+        return tuple(self._by_name)
 
-    def _find(self, name: str) -> Kernel:
-        by_symbol = self._by_symbol.get(name)
-        found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
-        if len(found) == 1:
-            result = _driver().cuLibraryGetKernel(self.handle, found[0].symbol.encode())
-            return Kernel(self, found[0], int(_check(result, f"loading {self!r}")))
-        if found:
-            symbols = ", ".join(info.symbol for info in found)
-            raise UnknownKernelError(f"{self.name} has several kernels {name!r}; ask by symbol: {symbols}")
-        import difflib
-
-        near = difflib.get_close_matches(name, self.kernels, n=3) or self.kernels[:8]
-        raise UnknownKernelError(f"{self.name} has no kernel {name!r}; did you mean {', '.join(near)}?")
+    def _kernel(self, info: KernelInfo) -> Kernel:
+        if str(self.image.target) in info.absent:
+            raise UnknownKernelError(
+                f"{self.name} has no kernel {info.name!r} for this GPU: {self.image}, which suits it, is one of the images "
+                "without that kernel"
+            )
+        result = _driver().cuLibraryGetKernel(self.handle, info.symbol.encode())
+        return Kernel(self, info, int(_check(result, f"loading {self!r}")))
 
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
@@ -697,6 +1007,710 @@ def _library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:
     keys = [getattr(driver.CUjit_option, f"CU_JIT_{option}") for option in options]
     result = driver.cuLibraryLoadData(code, keys, list(options.values()), len(keys), [], [], 0)
     return int(_check(result, doing))
+
+
+# --- launching ------------------------------------------------------------------------------------
+#
+# A launch is one call of cuLaunchKernelEx through ctypes, with memory that was filled in before: a slot for each
+# configuration and for each launch of it that is under way. Only the arguments are written anew. The function that does
+# so is made for each kernel when it is first launched: a loop over the parameters would cost as much as all the rest;
+# benchmarks/launch.py has the figures.
+
+Dim = int | tuple[int, ...]
+"""The size of a grid, a block or a cluster: one to three numbers, x first."""
+
+_LAUNCH = """
+def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, cluster=None, check=True):
+    if check is not {check}:
+        return other(check)(
+            grid, block, *args,
+            stream=stream, shared_memory=shared_memory, cooperative=cooperative, cluster=cluster, check=check,
+        )
+    if stream is not None and type(stream) is not int:
+        stream = stream_address(stream)
+    try:
+        slots = pools[grid, block, stream, shared_memory, cooperative, cluster]
+        slot = slots.pop()
+    except (KeyError, IndexError, TypeError):
+        slots, slot = prepare(grid, block, stream, shared_memory, cooperative, cluster)
+    buffer, config, extra = slot
+    device = {device}
+    try:
+        [{names}] = args
+        pack_into(buffer, 0{values})
+    except Exception as error:
+        raise explanation(args, error) from error
+    code = launch_kernel(config, handle, None, extra)
+    if code:
+        launch_again(code, config, extra, shared_memory)
+    slots.append(slot)
+"""
+
+_Slot = tuple[Any, Any, Any]
+"""The memory for one launch: what arguments are written to, and as arguments of cuLaunchKernelEx its `config` and
+`extra`, which lie in the same memory."""
+
+
+class _Launcher:
+    """Makes the function that launches one kernel, and does for it what is seldom to do."""
+
+    POOLS = 1000
+    """Configurations to keep slots for."""
+
+    def __init__(self, kernel: Kernel, check: bool = True) -> None:
+        import struct
+
+        self._kernel = kernel
+        self._check = check
+        self._arguments = [_argument(parameter, check) for parameter in kernel.info.parameters]
+        layout = "<"
+        end = 0
+        for parameter, argument in zip(kernel.info.parameters, self._arguments, strict=True):
+            layout += f"{parameter.offset - end}x{argument.format}"
+            end = parameter.offset + parameter.size
+        self._struct = struct.Struct(layout)
+        self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
+        self._launch_kernel = _entry_point("cuLaunchKernelEx")
+        self._handle = _ctypes_pointer(kernel.handle)
+        self._others: dict[bool, Callable[..., None]] = {}
+
+    def function(self) -> Callable[..., None]:
+        """Return what `Kernel.launch` calls from its second time on."""
+        names = [f"a{index}" for index in range(len(self._arguments))]
+        namespace: dict[str, Any] = {
+            "other": self._other,
+            "stream_address": _stream_address,
+            "pools": self._pools,
+            "prepare": self._prepare,
+            "current_device": _current_device,
+            "pack_into": self._struct.pack_into,
+            "explanation": self._explanation,
+            "launch_kernel": self._launch_kernel,
+            "handle": self._handle,
+            "launch_again": self._launch_again,
+        }
+        values = ""
+        for name, argument in zip(names, self._arguments, strict=True):
+            values += f", {argument.expression(name)}"
+            namespace |= argument.names(name)
+        # Asking for the device takes time; where there is one, all is on it.
+        device = "current_device()" if device_count() > 1 else "None"
+        exec(_LAUNCH.format(check=self._check, device=device, names=", ".join(names), values=values), namespace)
+        function: Callable[..., None] = namespace["launch"]
+        function.__doc__ = Kernel.launch.__doc__
+        return function
+
+    def _other(self, check: object) -> Callable[..., None]:
+        """Return the function that checks, or the one that does not."""
+        if not isinstance(check, bool):
+            raise ArgumentError(f"check must be True or False, not {check!r}")
+        if check not in self._others:
+            self._others[check] = _Launcher(self._kernel, check).function()
+        return self._others[check]
+
+    def _prepare(
+        self, grid: Any, block: Any, stream: int | None, shared_memory: Any, cooperative: Any, cluster: Any
+    ) -> tuple[list[_Slot], _Slot]:
+        """Return the free slots of a configuration, and one that is no longer among them."""
+        key = (
+            _dim(grid, "grid"),
+            _dim(block, "block"),
+            stream or 0,
+            _number(shared_memory, "shared_memory", 0),
+            bool(cooperative),
+            None if cluster is None else _dim(cluster, "cluster"),
+        )
+        slots = self._pools.get(key)
+        if slots is None:
+            self._check_configuration(*key)
+            if len(self._pools) >= self.POOLS:
+                self._pools.clear()
+            slots = self._pools[key] = []
+        with suppress(TypeError):  # a list is no key, and comes here each time
+            self._pools[grid, block, stream, shared_memory, cooperative, cluster] = slots
+        with suppress(IndexError):
+            return slots, slots.pop()
+        return slots, self._slot(*key)
+
+    def _check_configuration(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        stream: int,
+        shared_memory: int,
+        cooperative: bool,
+        cluster: tuple[int, int, int] | None,
+    ) -> None:
+        # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+        for what, sizes, most in (
+            ("grid", grid, ((1 << 31) - 1, 65535, 65535)),
+            ("block", block, (1024, 1024, 64)),
+        ):
+            if any(size > limit for size, limit in zip(sizes, most, strict=True)):
+                raise ArgumentError(f"{self._kernel.name}: a {what} of {sizes} is too large: {most} is the most")
+        self._kernel._admit(block[0] * block[1] * block[2], shared_memory)
+        if cluster is not None:
+            if any(size % part for size, part in zip(grid, cluster, strict=True)):
+                raise ArgumentError(
+                    f"{self._kernel.name}: a grid of {grid} has no whole number of clusters of {cluster}"
+                )
+            # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
+            if cluster[0] * cluster[1] * cluster[2] > 8:
+                self._kernel._set_attribute("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
+
+    def _slot(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        stream: int,
+        shared_memory: int,
+        cooperative: bool,
+        cluster: tuple[int, int, int] | None,
+    ) -> _Slot:
+        """Return memory with everything in it but the arguments.
+
+        Source: CUDA Driver API: CUlaunchConfig, CUlaunchAttribute, and `extra` of cuLaunchKernel.
+        """
+        import ctypes
+        import struct
+
+        attributes = b""
+        if cooperative:
+            attributes += struct.pack("<I4xi60x", 2, 1)  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        if cluster is not None:
+            attributes += struct.pack("<I4x3I52x", 4, *cluster)  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        size = self._struct.size
+        config_at = -(-size // 16) * 16
+        attributes_at = config_at + 56
+        extra_at = attributes_at + len(attributes)
+        buffer = ctypes.create_string_buffer(extra_at + 6 * 8)
+        start = ctypes.addressof(buffer)
+        count = len(attributes) // 72
+        config = (*grid, *block, shared_memory, stream, start + attributes_at if count else 0, count)
+        struct.pack_into("<7I4xQQI4x", buffer, config_at, *config)
+        struct.pack_into(f"{len(attributes)}s", buffer, attributes_at, attributes)
+        # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END; then the size itself.
+        struct.pack_into("<6Q", buffer, extra_at, 1, start, 2, start + extra_at + 40, 0, size)
+        return buffer, _ctypes_pointer(start + config_at), _ctypes_pointer(start + extra_at) if size else None
+
+    def _launch_again(self, code: int, config: Any, extra: Any, shared_memory: int) -> None:
+        """Launch again, with what made the driver answer `code` mended; raise DriverError where it still refuses."""
+        driver = _driver()
+        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
+            _device_with_context()
+            code = self._launch_kernel(config, self._handle, None, extra)
+        if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and shared_memory:  # another GPU than in _prepare
+            self._kernel._admit(1, shared_memory)
+            code = self._launch_kernel(config, self._handle, None, extra)
+        _check((driver.CUresult(code),), f"launching {self._kernel.name}")
+
+    def _explanation(self, args: Sequence[Any], error: Exception) -> Exception:
+        """Return the error that says which of the arguments does not fit, and why."""
+        import struct
+
+        info = self._kernel.info
+        if len(args) != len(info.parameters):
+            takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
+            return ArgumentError(f"{info.name} takes {takes}, ({_signature(info)}), and was given {len(args)}")
+        device = _current_device() if device_count() > 1 else None
+        for index, (parameter, argument, value) in enumerate(zip(info.parameters, self._arguments, args, strict=True)):
+            try:
+                encoded = eval(argument.expression("a"), {**argument.names("a"), "a": value, "device": device})
+                struct.pack(f"<{argument.format}", encoded)
+            except Exception as reason:
+                range_ = isinstance(reason, (struct.error, OverflowError))
+                words = f"{value!r} is out of range" if range_ else str(reason) or repr(reason)
+                return ArgumentError(f"{info.name}, argument {index + 1} ({_type_of(parameter)}): {words}")
+        return error
+
+
+def _dim(value: Any, what: str) -> tuple[int, int, int]:
+    """Return a size of one to three numbers as three."""
+    sizes = list(value) if hasattr(value, "__len__") else [value]
+    if not 1 <= len(sizes) <= 3:
+        raise ArgumentError(f"{what} must be one to three numbers, not {value!r}")
+    x, y, z = [_number(size, what, 1) for size in sizes] + [1] * (3 - len(sizes))
+    return x, y, z
+
+
+def _number(value: Any, what: str, least: int) -> int:
+    import operator
+
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{what} must be made of whole numbers, not {value!r}") from None
+    if not least <= number < 1 << 31:
+        raise ArgumentError(f"{what} must be made of numbers from {least} on, not {value!r}")
+    return number
+
+
+def _entry_point(name: str) -> Any:
+    """Return a function of the driver for ctypes, without conversions: it takes addresses as `_ctypes_pointer` makes
+    them, which costs least."""
+    import ctypes
+
+    address = _check(_driver().cuGetProcAddress(name.encode(), 12000, 0)[:2], f"looking for {name}")
+    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+
+
+def _ctypes_pointer(address: int) -> Any:
+    import ctypes
+
+    return ctypes.c_void_p.from_param(address)
+
+
+def _stream_address(stream: Any) -> int:
+    """Return the address of the CUstream that a library's stream object stands for."""
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
+        address = getattr(stream, attribute, None)
+        if address is not None:
+            return int(getattr(address, "value", address) or 0)
+    try:
+        return int(stream)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"stream must be an address or have __cuda_stream__, as CuPy's and PyTorch's do, not {stream!r}"
+        ) from None
+
+
+def _current_device() -> int | None:
+    """Return the number of the current context's GPU; None without a context."""
+    driver = _driver()
+    result = driver.cuCtxGetDevice()
+    if int(result[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
+        return None
+    return int(_check(result, "asking for the device"))
+
+
+def _device_with_context() -> int:
+    """Return the number of the current context's GPU. Where this thread has no context, and there is one GPU, its
+    primary one becomes current."""
+    device = _current_device()
+    if device is not None:
+        return device
+    if device_count() > 1:
+        raise DriverError(
+            "no CUDA context is current in this thread, and there are several GPUs: choose one, by cupy.cuda.Device(n)"
+            ".use(), torch.cuda.set_device(n) or cuda.core.Device(n).set_current()"
+        )
+    driver = _driver()
+    context = _check(driver.cuDevicePrimaryCtxRetain(0), "making a context on GPU 0")
+    _check(driver.cuCtxSetCurrent(context), "making the context of GPU 0 current")
+    return 0
+
+
+def _device_attribute(name: str, device: int) -> int:
+    driver = _driver()
+    which = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+    return int(_check(driver.cuDeviceGetAttribute(which, device), f"asking for {name}"))
+
+
+# --- arguments ------------------------------------------------------------------------------------
+#
+# One object for each parameter: the `format` in which `struct` writes it, the `expression` that stands for an
+# argument's value in the launching function, and the `names` that this uses. What goes wrong in an expression becomes
+# the reason in an ArgumentError.
+
+
+class _Argument:
+    """A number without checks: cut to the width that is declared."""
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+
+    def expression(self, name: str) -> str:
+        if self.format in "fd":
+            return f"float({name})"
+        return f"int({name}) & {(1 << 8 * _WIDTHS[self.format]) - 1}"
+
+    def names(self, name: str) -> dict[str, Any]:
+        return {}
+
+
+_WIDTHS = {"B": 1, "H": 2, "I": 4, "Q": 8}
+_UNSIGNED = {size: format for format, size in _WIDTHS.items()}
+_FLOATS = {"f32": "f", "f64": "d"}
+
+
+class _Number(_Argument):
+    """A number of a known type. What is of a type in `quick` is written as it is, and struct sees to its range."""
+
+    def __init__(self, format: str, takes: str, *quick: type) -> None:
+        super().__init__(format)
+        self._takes = takes
+        self._quick = set(quick)
+
+    def expression(self, name: str) -> str:
+        return f"{name} if type({name}) in quick_{name} else convert_{name}({name})"
+
+    def names(self, name: str) -> dict[str, Any]:
+        return {f"quick_{name}": self._quick, f"convert_{name}": self._convert}
+
+    def _convert(self, value: Any) -> Any:
+        kind = type(value)
+        if not self._suits(kind):
+            raise TypeError(f"takes {self._takes}, not {_named(kind)}")
+        self._quick.add(kind)
+        return value
+
+    def _suits(self, kind: type) -> bool:
+        return hasattr(kind, "__index__") and not _is_array(kind)
+
+
+class _Integer(_Number):
+    def __init__(self, format: str) -> None:
+        super().__init__(format, "an integer", int)
+
+
+class _EitherInteger(_Integer):
+    """An integer of unknown sign: of either sign's range."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(_UNSIGNED[size])
+        self._low, self._high = -(1 << 8 * size - 1), (1 << 8 * size) - 1
+
+    def expression(self, name: str) -> str:
+        # Such numbers are frequent, and a call would take longer than this.
+        fits = f"type({name}) is int and {self._low} <= {name} <= {self._high}"
+        return f"{name} & {self._high} if {fits} else convert_{name}({name})"
+
+    def _convert(self, value: Any) -> int:
+        number: int = super()._convert(value).__index__()
+        if not self._low <= number <= self._high:
+            raise OverflowError
+        return number & self._high
+
+
+class _Real(_Number):
+    def __init__(self, format: str) -> None:
+        super().__init__(format, "a number", float, int)
+
+    def _suits(self, kind: type) -> bool:
+        from numbers import Complex, Real
+
+        if issubclass(kind, Complex):
+            return issubclass(kind, Real)
+        return hasattr(kind, "__float__") and not _is_array(kind)
+
+
+class _BFloat16(_Real):
+    def __init__(self) -> None:
+        super().__init__("H")
+
+    def expression(self, name: str) -> str:
+        return f"convert_{name}({name})"
+
+    def _convert(self, value: Any) -> int:
+        """Return the upper half of the number's 32 bits, rounded to the nearest, to even in the middle."""
+        import struct
+
+        bits: int = struct.unpack("<I", struct.pack("<f", super()._convert(value)))[0]
+        if bits & 0x7FFFFFFF > 0x7F800000:  # not a number, which rounding could make infinite
+            return bits >> 16 | 0x40
+        return bits + 0x7FFF + (bits >> 16 & 1) >> 16
+
+
+class _Bool(_Number):
+    def __init__(self) -> None:
+        super().__init__("?", "True or False", bool)
+
+    def _convert(self, value: Any) -> bool:
+        if type(value).__name__ not in ("bool_", "bool") and not (type(value) is int and value in (0, 1)):
+            raise TypeError(f"takes {self._takes}, not {value!r}")
+        return bool(value)
+
+
+class _Struct(_Argument):
+    """Anything of so many bytes; of a vector or complex type also its numbers."""
+
+    def __init__(self, size: int, cpp: str) -> None:
+        import re
+
+        super().__init__(f"{size}s")
+        self._size = size
+        vector = re.fullmatch(r"(u?)(char|short|int|longlong|float|double)([1-4])", cpp)
+        self._vector = ""
+        if vector:
+            word = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}[vector[2]]
+            self._vector = f"<{vector[3]}{word.upper() if vector[1] else word}"
+        elif match := re.search(r"\bcomplex<(float|double)>$", cpp):
+            self._vector = f"<2{match[1][0]}"
+
+    def expression(self, name: str) -> str:
+        return f"convert_{name}({name})"
+
+    def names(self, name: str) -> dict[str, Any]:
+        return {f"convert_{name}": self._convert}
+
+    def _convert(self, value: Any) -> bytes:
+        import struct
+
+        if self._vector and isinstance(value, (tuple, list, complex)):
+            numbers = (value.real, value.imag) if isinstance(value, complex) else value
+            try:
+                return struct.pack(self._vector, *numbers)
+            except struct.error as error:
+                raise TypeError(f"{value!r} does not fit: {error}") from None
+        if _is_on_gpu(type(value)):
+            raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU")
+        try:
+            content = bytes(_host_bytes(value))
+        except ArgumentError:
+            raise TypeError(f"takes a struct of {self._size} bytes, not {_named(type(value))}") from None
+        if len(content) != self._size:
+            raise TypeError(f"takes a struct of {self._size} bytes, not of {len(content)}")
+        return content
+
+
+def _argument(parameter: Parameter, check: bool) -> _Argument:
+    """Return what writes the arguments for a parameter."""
+    kind, size, cpp = parameter.type, parameter.size, parameter.cpp
+    if cpp.endswith(("*", "&")):
+        return _Pointer(cpp, check)
+    if cpp == "__half":
+        return _Real("e")
+    if cpp == "__nv_bfloat16":
+        return _BFloat16()
+    if kind == "b8" or size not in _UNSIGNED:
+        return _Struct(size, cpp)
+    if kind in _FLOATS:
+        return _Real(_FLOATS[kind]) if check else _Argument(_FLOATS[kind])
+    if size == 8 and not cpp:
+        return _Word(check)
+    if not check:
+        return _Argument(_UNSIGNED[size])
+    if cpp == "bool":
+        return _Bool()
+    if cpp.startswith("unsigned "):
+        return _Integer(_UNSIGNED[size])
+    if cpp in ("signed char", "short", "int", "long", "long long"):
+        return _Integer(_UNSIGNED[size].lower())
+    return _EitherInteger(size)
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+
+_DTYPES = {
+    "bool": {"bool", "uint8"},
+    "char": {"int8", "uint8"},
+    "signed char": {"int8", "uint8"},
+    "unsigned char": {"int8", "uint8", "bool"},
+    "short": {"int16"},
+    "unsigned short": {"uint16"},
+    "int": {"int32"},
+    "unsigned int": {"uint32"},
+    "long": {"int32", "int64"},  # 4 bytes on Windows
+    "unsigned long": {"uint32", "uint64"},
+    "long long": {"int64"},
+    "unsigned long long": {"uint64"},
+    "float": {"float32"},
+    "double": {"float64"},
+    "__half": {"float16"},
+    "__half2": {"float16"},
+    "__nv_bfloat16": {"bfloat16", "int16", "uint16"},  # NumPy and CuPy have no such type of their own
+    "__nv_bfloat162": {"bfloat16", "int16", "uint16"},
+    "__nv_fp8_e4m3": {"float8_e4m3fn", "int8", "uint8"},
+    "__nv_fp8_e5m2": {"float8_e5m2", "int8", "uint8"},
+}
+"""Element types that a pointer to a C++ type may be given, as NumPy and PyTorch call them; anything for other types."""
+
+_VECTORS = {"longlong": "long long", "uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int"}
+_VECTORS |= {"ulong": "unsigned long", "ulonglong": "unsigned long long"}
+
+
+def _dtypes(pointer: str) -> set[str] | None:
+    """Return the element types that suit a pointer's C++ type; None for any."""
+    import re
+
+    words = re.sub(r"\b(const|volatile)\b", "", pointer[:-1])
+    element = " ".join(words.replace("__restrict__", "").split())
+    if element.endswith("*"):
+        return {"uint64", "int64"}
+    vector = re.fullmatch(r"([a-z]+)[1-4]", element)
+    if vector and vector[1] in ("float", "double"):
+        return {*_DTYPES[vector[1]], "complex64" if vector[1] == "float" else "complex128"}
+    if vector:
+        return _DTYPES.get(_VECTORS.get(vector[1], vector[1]))
+    if scalar := re.search(r"\bcomplex<(float|double)>$", element):
+        return {"complex64" if scalar[1] == "float" else "complex128"}
+    return _DTYPES.get(element)
+
+
+Reader = Callable[[Any, int | None], int]
+"""What gives the address of an argument, and raises TypeError where it does not suit the parameter or the GPU."""
+
+
+class _Pointer(dict[type, Reader], _Argument):
+    """An address: from each type of argument what reads it, found when that type is first met."""
+
+    def __init__(self, cpp: str, check: bool) -> None:
+        dict.__init__(self)
+        _Argument.__init__(self, "Q")
+        self._check = check
+        self._dtypes = _dtypes(cpp) if check else None
+        self._const = not check or "const" in cpp or cpp == "void*"
+
+    def expression(self, name: str) -> str:
+        return f"{name} if (kind := type({name})) is int else read_{name}[kind]({name}, device)"
+
+    def names(self, name: str) -> dict[str, Any]:
+        return {f"read_{name}": self}
+
+    def __missing__(self, kind: type) -> Reader:
+        reader = self._reader(kind)
+        self[kind] = reader
+        return reader
+
+    def _reader(self, kind: type) -> Reader:
+        if kind is type(None):
+            return lambda value, device: 0
+        names = {(base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__}
+        if ("cupy", "ndarray") in names:
+            return self._cupy()
+        if ("torch", "Tensor") in names:
+            return self._torch()
+        if hasattr(kind, "__cuda_array_interface__"):
+            return self._array_interface
+        if hasattr(kind, "__dlpack__"):
+            return self._dlpack
+        if hasattr(kind, "__index__") and not _is_array(kind):
+            return lambda value, device: int(value.__index__())
+        if "cuda" in {module for module, _ in names} and hasattr(kind, "__int__"):  # CUdeviceptr
+            return lambda value, device: int(value)
+        raise TypeError(f"takes an array on the GPU, an address or None, not {_named(kind)}")
+
+    def _cupy(self) -> Reader:
+        # The three readers of arrays keep the last element type that suited: looking at its name takes long.
+        suited: Any = None
+
+        def read(array: Any, device: int | None) -> int:
+            nonlocal suited
+            dtype = array.dtype
+            if dtype is not suited:
+                self._suit(dtype.name)
+                suited = dtype
+            memory = array.data
+            if device is not None and memory.device_id != device:
+                self._elsewhere(memory.device_id, device)
+            address: int = memory.ptr
+            return address
+
+        return read
+
+    def _torch(self) -> Reader:
+        suited: Any = None
+
+        def read(tensor: Any, device: int | None) -> int:
+            nonlocal suited
+            dtype = tensor.dtype
+            if dtype is not suited:
+                self._suit(str(dtype).removeprefix("torch."))
+                suited = dtype
+            if not tensor.is_cuda:
+                if self._check and not tensor.is_pinned():
+                    raise TypeError("is a tensor in the memory of the host: .cuda() copies it")
+            elif device is not None and tensor.get_device() != device:
+                self._elsewhere(tensor.get_device(), device)
+            address: int = tensor.data_ptr()
+            return address
+
+        return read
+
+    def _array_interface(self, array: Any, device: int | None) -> int:
+        """Source: Numba, "CUDA Array Interface (Version 3)"."""
+        interface = array.__cuda_array_interface__
+        address, read_only = interface["data"]
+        self._suit(_dtype_name(interface["typestr"]))
+        if read_only and not self._const:
+            raise TypeError("is a read-only array, and the kernel may write to it")
+        return int(address or 0)
+
+    def _dlpack(self, array: Any, device: int | None) -> int:
+        """Source: DLPack, "Python Specification" and "C API"."""
+        import ctypes
+        import struct
+
+        kind, number = array.__dlpack_device__()
+        if kind not in (2, 3, 13):  # CUDA, CUDA's pinned host memory, CUDA's managed memory
+            raise TypeError("is an array in the memory of the host: copy it to the GPU")
+        if kind == 2 and device is not None and number != device:
+            self._elsewhere(number, device)
+        capsule = array.__dlpack__(stream=-1) if kind == 2 else array.__dlpack__()  # without waiting for anything
+        get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        tensor = ctypes.string_at(get_pointer(capsule, b"dltensor"), 48)
+        address, _, _, _, code, bits, _, _, _, offset = struct.unpack("<QiiiBBHQQQ", tensor)
+        words = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+        if code in words:
+            self._suit("bool" if code == 6 else f"{words[code]}{bits}")
+        return int(address + offset)
+
+    def _suit(self, dtype: str) -> None:
+        """Raise TypeError where arrays of the element type `dtype` do not suit."""
+        if self._dtypes is not None and dtype not in self._dtypes:
+            wanted = " or ".join(sorted(self._dtypes))
+            raise TypeError(f"takes an array of {wanted}, not of {dtype}")
+
+    def _elsewhere(self, there: int, here: int) -> None:
+        if self._check:
+            raise TypeError(f"is an array on GPU {there}, and the launch is on GPU {here}")
+
+
+class _Word(_Pointer):
+    """8 bytes of which nothing more is known: an address, or an integer of either sign."""
+
+    def __init__(self, check: bool) -> None:
+        super().__init__("void*", check)
+        self[int] = lambda value, device: value if value >= 0 else value + (1 << 64)
+
+    def expression(self, name: str) -> str:
+        return f"read_{name}[type({name})]({name}, device)"
+
+
+def _dtype_name(typestr: str) -> str:
+    """Return what NumPy calls the type of an array interface's "<f4"."""
+    kinds = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool", "V": "void"}
+    if typestr[1] == "b":
+        return "bool"
+    return f"{kinds.get(typestr[1], typestr[1])}{int(typestr[2:]) * 8}"
+
+
+def _is_on_gpu(kind: type) -> bool:
+    return hasattr(kind, "__cuda_array_interface__")
+
+
+def _device_bytes(array: Any) -> tuple[int, int]:
+    """Return address and size in bytes of a contiguous array on the GPU; raises ArgumentError for another."""
+    interface = array.__cuda_array_interface__
+    if interface.get("strides") is not None:
+        raise ArgumentError(f"the {_named(type(array))} is not contiguous")
+    size = int(interface["typestr"][2:])
+    for length in interface["shape"]:
+        size *= length
+    return int(interface["data"][0] or 0), size
+
+
+def _is_array(kind: type) -> bool:
+    return any(hasattr(kind, name) for name in ("__len__", "__cuda_array_interface__", "__dlpack__"))
+
+
+def _named(kind: type) -> str:
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+def _host_bytes(data: Any) -> memoryview:
+    """Return a view of a contiguous buffer; raises ArgumentError for anything else."""
+    try:
+        view = memoryview(data)
+    except (TypeError, ValueError, BufferError) as error:
+        raise ArgumentError(f"{_named(type(data))} is no buffer in the memory of the host ({error})") from None
+    if not view.c_contiguous:
+        raise ArgumentError(f"the {_named(type(data))} is not contiguous: numpy.ascontiguousarray makes it so")
+    return view
 
 
 # --- compiling PTX ---------------------------------------------------------------------------------
