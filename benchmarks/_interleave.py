@@ -12,11 +12,17 @@ __all__ = ["compare"]
 
 
 def compare(
-    title: str, contenders: Mapping[str, Callable[[], float]], rounds: int, unit: str = "ms", warm_up: int = 1
+    title: str,
+    contenders: Mapping[str, Callable[[], float]],
+    rounds: int,
+    unit: str = "ms",
+    warm_up: int = 1,
+    digits: int = 1,
 ) -> dict[str, list[float]]:
     """Call every contender once a round, after `warm_up` rounds that do not count, and print a table.
 
-    A contender returns its own time in `unit`. The first one is the base of the ratios, each the ratio of medians.
+    A contender returns its own time in `unit`, which is printed with so many `digits` behind the point. The first one
+    is the base of the ratios, each the ratio of medians.
     Returns every time of every contender.
     """
     times: dict[str, list[float]] = {name: [] for name in contenders}
@@ -31,6 +37,8 @@ def compare(
         table.add_column(heading, justify="left" if heading == "contender" else "right")
     for name, values in times.items():
         median = statistics.median(values)
-        table.add_row(name, *(f"{value:.1f}" for value in (median, min(values), max(values))), f"{median / base:.3f}")
+        table.add_row(
+            name, *(f"{value:.{digits}f}" for value in (median, min(values), max(values))), f"{median / base:.3f}"
+        )
     Console(width=100).print(table)
     return times

@@ -934,8 +934,8 @@ class Module(Mapping[str, Kernel]):
     def _kernel(self, info: KernelInfo) -> Kernel:
         if str(self.image.target) in info.absent:
             raise UnknownKernelError(
-                f"{self.name} has no kernel {info.name!r} for this GPU: {self.image}, which suits it, is one of the images "
-                "without that kernel"
+                f"{self.name} has no kernel {info.name!r} for this GPU: {self.image}, which suits it, is one of the "
+                "images without that kernel"
             )
         result = _driver().cuLibraryGetKernel(self.handle, info.symbol.encode())
         return Kernel(self, info, int(_check(result, f"loading {self!r}")))
@@ -1039,7 +1039,7 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
         [{names}] = args
         pack_into(buffer, 0{values})
     except Exception as error:
-        raise explanation(args, error) from error
+        raise explanation(args, error) from None
     code = launch_kernel(config, handle, None, extra)
     if code:
         launch_again(code, config, extra, shared_memory)
@@ -1573,6 +1573,8 @@ class _Pointer(dict[type, Reader], _Argument):
             return self._cupy()
         if ("torch", "Tensor") in names:
             return self._torch()
+        if ("cuda", "Buffer") in names:
+            return self._cuda_core
         if hasattr(kind, "__cuda_array_interface__"):
             return self._array_interface
         if hasattr(kind, "__dlpack__"):
@@ -1619,6 +1621,14 @@ class _Pointer(dict[type, Reader], _Argument):
             return address
 
         return read
+
+    def _cuda_core(self, buffer: Any, device: int | None) -> int:
+        """Read memory without element type, which DLPack would call int8."""
+        if device is not None and not buffer.is_host_accessible and buffer.device_id != device:
+            self._elsewhere(buffer.device_id, device)
+        if not buffer.is_device_accessible:
+            raise TypeError("is a buffer that the GPU cannot reach")
+        return int(buffer.handle)
 
     def _array_interface(self, array: Any, device: int | None) -> int:
         """Source: Numba, "CUDA Array Interface (Version 3)"."""
