@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cuda_wheel.loader import (
+        ArgumentError,
+        Attributes,
         CudaWheelError,
         DriverError,
+        Global,
         Image,
         ImageError,
         Jit,
@@ -19,15 +22,21 @@ if TYPE_CHECKING:
         Kernel,
         Module,
         NoImageError,
+        Occupancy,
+        UnknownGlobalError,
         UnknownKernelError,
+        attach,
         load,
     )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentError",
+    "Attributes",
     "CudaWheelError",
     "DriverError",
+    "Global",
     "Image",
     "ImageError",
     "Jit",
@@ -35,8 +44,11 @@ __all__ = [
     "Kernel",
     "Module",
     "NoImageError",
+    "Occupancy",
+    "UnknownGlobalError",
     "UnknownKernelError",
     "__version__",
+    "attach",
     "load",
 ]
 

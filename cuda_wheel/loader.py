@@ -17,11 +17,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from typing import Generic
+    from typing import Generic, Protocol, SupportsFloat, SupportsIndex, TypeAlias
 
     from typing_extensions import TypeVarTuple, Unpack
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
+
+    class _OnGpu(Protocol):
+        @property
+        def __cuda_array_interface__(self) -> Any: ...
+
+    class _DLPack(Protocol):
+        def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    # What a kernel's parameters take: the words of the stubs that a build writes.
+    Integer: TypeAlias = SupportsIndex
+    Real: TypeAlias = SupportsFloat | SupportsIndex
+    Pointer: TypeAlias = _OnGpu | _DLPack | SupportsIndex | None
+    Struct: TypeAlias = Any
 else:  # Python 3.10 has none of these; for types alone they are not worth an import
     Arguments, Unpack, Generic = "Arguments", {"Arguments": "Arguments"}, {"Arguments": object}
 
@@ -51,7 +64,10 @@ __all__ = [
     "Target",
     "UnknownGlobalError",
     "UnknownKernelError",
+    "argument_type",
     "assemble",
+    "attach",
+    "attached",
     "cache_folder",
     "device_and_driver",
     "device_count",
@@ -62,6 +78,7 @@ __all__ = [
     "parse_version",
     "resolve",
     "resources_of",
+    "signature",
     "unlinkable",
 ]
 
@@ -741,10 +758,11 @@ class Kernel(Generic[Unpack[Arguments]]):
         raise TypeError("a kernel is this process's own: pickle the module's name, and load it where it is needed")
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name!r} of {self.module.name}: ({_signature(self.info)})>"
+        return f"<Kernel {self.name!r} of {self.module.name}: ({signature(self.info)})>"
 
 
-def _signature(info: KernelInfo) -> str:
+def signature(info: KernelInfo) -> str:
+    """Return a kernel's parameter list, as C++ has it: "const float*, int"."""
     return ", ".join(map(_type_of, info.parameters))
 
 
@@ -830,7 +848,8 @@ class Global:
 
 
 class _ByName(Mapping[str, T]):
-    """What a module has of one kind, by C++ name in any spacing or by symbol; each is made when it is first asked for.
+    """What a module has of one kind, by C++ name in any spacing, with its scope or without, or by symbol; each is made
+    when it is first asked for.
 
     `what` is the kind in words; `missing` the error for a name that there is not.
     """
@@ -866,6 +885,7 @@ class _ByName(Mapping[str, T]):
     def _find(self, name: str) -> Any:
         by_symbol = self._by_symbol.get(name)
         found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
+        found = found or [info for info in self._infos if _unscoped(info.name) == name]
         if len(found) == 1:
             return found[0]
         if found:
@@ -884,7 +904,8 @@ class _ByName(Mapping[str, T]):
 class Module(Mapping[str, Kernel]):
     """A loaded module: a mapping from kernel names to kernels. `load` makes it.
 
-    A name is the C++ name, a name expression in any spacing, or the symbol; a wrong one is an UnknownKernelError.
+    A name is the C++ name, with its scope or without, a name expression in any spacing, or the symbol; a wrong one is
+    an UnknownKernelError.
     `image` and `how` say which image was chosen and how it got onto the GPU; `jit` what compiled it here, or None for
     machine code; `handle` is the address of the CUlibrary; `globals` maps names to the module's variables.
     """
@@ -943,6 +964,11 @@ class Module(Mapping[str, Kernel]):
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
         return f"<Module {self.name}: {kernels}, {self.image}, {self.how}>"
+
+
+def _unscoped(name: str) -> str:
+    """Return the last part of a qualified name: "scale" of "ns::scale"."""
+    return name if "<" in name else name.rpartition("::")[2]
 
 
 def _squeezed(name: str) -> str:
@@ -1211,7 +1237,7 @@ class _Launcher:
         info = self._kernel.info
         if len(args) != len(info.parameters):
             takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
-            return ArgumentError(f"{info.name} takes {takes}, ({_signature(info)}), and was given {len(args)}")
+            return ArgumentError(f"{info.name} takes {takes}, ({signature(info)}), and was given {len(args)}")
         device = _current_device() if device_count() > 1 else None
         for index, (parameter, argument, value) in enumerate(zip(info.parameters, self._arguments, args, strict=True)):
             try:
@@ -1319,6 +1345,9 @@ def _device_attribute(name: str, device: int) -> int:
 class _Argument:
     """A number without checks: cut to the width that is declared."""
 
+    hint = "Any"
+    """What type checkers know an argument by."""
+
     def __init__(self, format: str) -> None:
         self.format = format
 
@@ -1362,6 +1391,8 @@ class _Number(_Argument):
 
 
 class _Integer(_Number):
+    hint = "Integer"
+
     def __init__(self, format: str) -> None:
         super().__init__(format, "an integer", int)
 
@@ -1386,6 +1417,8 @@ class _EitherInteger(_Integer):
 
 
 class _Real(_Number):
+    hint = "Real"
+
     def __init__(self, format: str) -> None:
         super().__init__(format, "a number", float, int)
 
@@ -1415,6 +1448,8 @@ class _BFloat16(_Real):
 
 
 class _Bool(_Number):
+    hint = "bool"
+
     def __init__(self) -> None:
         super().__init__("?", "True or False", bool)
 
@@ -1426,6 +1461,8 @@ class _Bool(_Number):
 
 class _Struct(_Argument):
     """Anything of so many bytes; of a vector or complex type also its numbers."""
+
+    hint = "Struct"
 
     def __init__(self, size: int, cpp: str) -> None:
         import re
@@ -1464,6 +1501,11 @@ class _Struct(_Argument):
         if len(content) != self._size:
             raise TypeError(f"takes a struct of {self._size} bytes, not of {len(content)}")
         return content
+
+
+def argument_type(parameter: Parameter) -> str:
+    """Return what a parameter takes, in the words of the stubs: "Pointer", "Integer", "Real", "bool" or "Struct"."""
+    return _argument(parameter, True).hint
 
 
 def _argument(parameter: Parameter, check: bool) -> _Argument:
@@ -1546,6 +1588,8 @@ Reader = Callable[[Any, int | None], int]
 
 class _Pointer(dict[type, Reader], _Argument):
     """An address: from each type of argument what reads it, found when that type is first met."""
+
+    hint = "Pointer"
 
     def __init__(self, cpp: str, check: bool) -> None:
         dict.__init__(self)
@@ -1721,6 +1765,111 @@ def _host_bytes(data: Any) -> memoryview:
     if not view.c_contiguous:
         raise ArgumentError(f"the {_named(type(data))} is not contiguous: numpy.ascontiguousarray makes it so")
     return view
+
+
+# --- kernels as attributes of their package -------------------------------------------------------
+
+
+def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` for a package, by which its modules' kernels are its attributes.
+
+    In the package's `__init__.py`: `__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)`. Then
+    `from saxpy_demo.kernels import saxpy` is the kernel of that name in any of the package's modules, or else the
+    module of that name. Neither needs a GPU until it is used: only then is the module loaded, for the GPU at hand, and
+    may what `load` raises be raised. `attached` has the rule.
+
+    Raises ImageError where the package has no modules.
+    """
+    folders = _package_folders(package)
+    names = (
+        _names_in(folders) if all(map(os.path.isdir, folders)) else [e.name for e in _resource(package, "").iterdir()]
+    )
+    modules = {
+        f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}": None for file in names if file.endswith(MANIFEST_SUFFIX)
+    }
+    found: dict[str, Sequence[str]] = {}
+    for name in modules:
+        files = _find(name, None)
+        file = name.rpartition(".")[2] + MANIFEST_SUFFIX
+        found[name] = [info.name for info in Manifest.from_json(files.read(file), files.where).kernels]
+    with suppress(ImportError):  # a vendored copy of this file, alone
+        from cuda_wheel.build.source_tree import kernels_beside
+
+        found = {**kernels_beside(package, folders), **found}
+    if not found:
+        raise ImageError(f"{package} holds no modules: looked in {', '.join(folders)}")
+    attributes = attached(found, names)
+
+    def __getattr__(name: str) -> Any:
+        if name not in attributes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, kernel = attributes[name]
+        value = _LazyModule(module) if kernel is None else _LazyKernel(module, kernel)
+        return sys.modules[package].__dict__.setdefault(name, value)
+
+    def __dir__() -> list[str]:
+        return sorted({*sys.modules[package].__dict__, *attributes})
+
+    return __getattr__, __dir__, sorted(attributes)
+
+
+def attached(modules: Mapping[str, Sequence[str]], files: Sequence[str]) -> dict[str, tuple[str, str | None]]:
+    """Return the attributes of a package with these modules' kernels and these files: module and kernel by name.
+
+    A kernel's name without its scope, if that is a Python name and nothing else in the package has it; the last part of
+    a module's name, where no kernel has that, then without a kernel. Python's own submodules keep their names.
+    """
+    taken = {file.partition(".")[0] for file in files if file.endswith((".py", ".so", ".pyd"))}
+    taken |= {file for file in files if "." not in file}  # folders
+    owners: dict[str, list[tuple[str, str]]] = {}
+    for module, kernels in modules.items():
+        for kernel in kernels:
+            owners.setdefault(_unscoped(kernel), []).append((module, kernel))
+    attributes: dict[str, tuple[str, str | None]] = {
+        name: its[0] for name, its in owners.items() if len(its) == 1 and name.isidentifier()
+    }
+    for module in modules:
+        attributes.setdefault(module.rpartition(".")[2], (module, None))
+    return {name: value for name, value in attributes.items() if name not in taken and not name.startswith("__")}
+
+
+def _names_in(folders: Sequence[str]) -> list[str]:
+    return [name for folder in folders for name in os.listdir(folder)]
+
+
+class _LazyKernel(Kernel):
+    """A kernel whose module is loaded when it is first used."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._where = module, name
+
+    def __getattr__(self, attribute: str) -> Any:  # for what is not there yet
+        if attribute not in ("module", "info", "handle"):
+            raise AttributeError(f"'Kernel' object has no attribute {attribute!r}")
+        kernel = load(self._where[0])[self._where[1]]
+        self.__dict__.update(module=kernel.module, info=kernel.info, handle=kernel.handle)
+        return self.__dict__[attribute]
+
+    def __repr__(self) -> str:
+        if "module" in self.__dict__:
+            return super().__repr__()
+        return f"<Kernel {self._where[1]!r} of {self._where[0]}: not loaded yet>"
+
+
+class _LazyModule(Module):
+    """A module that is loaded when it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._where = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute not in ("manifest", "image", "how", "handle", "jit", "globals", "_by_name"):
+            raise AttributeError(f"'Module' object has no attribute {attribute!r}")
+        self.__dict__.update(load(self._where).__dict__)
+        return self.__dict__[attribute]
+
+    def __repr__(self) -> str:
+        return super().__repr__() if "manifest" in self.__dict__ else f"<Module {self._where}: not loaded yet>"
 
 
 # --- compiling PTX ---------------------------------------------------------------------------------

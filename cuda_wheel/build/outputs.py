@@ -1,37 +1,88 @@
-"""The files that a build adds to a wheel: each module's fatbin and manifest, and the loader where it is vendored."""
+"""The files that a build adds to a wheel: fatbins and manifests, stubs, and the loader where it is vendored."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from cuda_wheel import __version__, loader
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.execute import BuiltModule
+from cuda_wheel.build.layout import WheelFile
+from cuda_wheel.build.stubs import attaches, stub
 from cuda_wheel.loader import MANIFEST_SUFFIX
 
-__all__ = ["VENDORED_LOADER", "output_files", "output_paths", "write"]
+__all__ = ["VENDORED_LOADER", "Package", "attaching_packages", "output_files", "output_paths", "write"]
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package's `__init__.py`, and the names of the files and folders in it."""
+
+    source: str
+    files: tuple[str, ...]
+
 
 VENDORED_LOADER = "_cuda_wheel.py"
 """The name of the loader's copy, in each top-level package that holds modules."""
 
 
-def output_paths(config: Config, names: Iterable[str]) -> list[str]:
-    """Return the paths in the wheel, with "/", of what modules of these dotted names come to."""
+def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
+    """Return the paths in the wheel, with "/", of what modules of these dotted names come to.
+
+    `packages` are those that attach their kernels, by dotted name.
+    """
     names = sorted(names)
-    return [path for name in names for path in _module_paths(name)] + _loader_paths(config, names)
+    stubs = [_stub_path(package) for package in packages if any(_package_of(name) == package for name in names)]
+    return [path for name in names for path in _module_paths(name)] + stubs + _loader_paths(config, names)
 
 
-def output_files(config: Config, modules: Sequence[BuiltModule]) -> dict[str, bytes]:
+def output_files(
+    config: Config, modules: Sequence[BuiltModule], packages: Mapping[str, Package] = {}
+) -> dict[str, bytes]:
     """Return the content of every such file by its path."""
     files: dict[str, bytes] = {}
     for module in modules:
         manifest = module.manifest
         files |= zip(_module_paths(manifest.name), (module.fatbin, manifest.to_json().encode()), strict=True)
+    for name, package in packages.items():
+        its = [module.manifest for module in modules if _package_of(module.manifest.name) == name]
+        if its:
+            vendored = f"{name.partition('.')[0]}.{VENDORED_LOADER.removesuffix('.py')}"
+            place = vendored if config.loader == "vendor" else loader.__name__
+            files[_stub_path(name)] = stub(package.source, its, package.files, place).encode()
     copy = Path(loader.__file__).read_bytes() + f'VENDORED_FROM = "cuda-wheel {__version__}"\n'.encode()
     return files | dict.fromkeys(_loader_paths(config, [module.manifest.name for module in modules]), copy)
+
+
+def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
+    """Return, by dotted name, the packages among a wheel's files that attach their kernels and have no stub yet."""
+    folders: dict[str, dict[str, Path]] = {}
+    for file in files:
+        folder, _, name = file.destination.rpartition("/")
+        folders.setdefault(folder, {})[name] = file.source
+        for parent in PurePosixPath(folder).parents:
+            folders.setdefault(str(parent), {})
+    packages = {}
+    for folder, its in folders.items():
+        if "__init__.py" not in its or "__init__.pyi" in its:
+            continue
+        source = its["__init__.py"].read_text(encoding="utf-8", errors="replace")
+        if attaches(source):
+            below = [other.removeprefix(f"{folder}/") for other in folders if other.startswith(f"{folder}/")]
+            packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*its, *below})))
+    return packages
+
+
+def _package_of(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _stub_path(package: str) -> str:
+    return package.replace(".", "/") + "/__init__.pyi"
 
 
 def _module_paths(name: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from cuda_wheel.build.execute import BuiltModule, Reporter, execute
 from cuda_wheel.build.includes import is_toolkits
 from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.modules import SourceModule, files_below, one_module, select
-from cuda_wheel.build.outputs import output_files, output_paths
+from cuda_wheel.build.outputs import attaching_packages, output_files, output_paths
 from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, find_toolchain
@@ -31,7 +31,9 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
 
     Raises ConfigError, ToolchainError or CompileError.
     """
-    return output_files(config, _build(root, config, select(config, root, files), reporter))
+    files = list(files)
+    built = _build(root, config, select(config, root, files), reporter)
+    return output_files(config, built, attaching_packages(files))
 
 
 def build_module(
@@ -74,7 +76,8 @@ def _check_headers(module: BuiltModule, root: Path, toolchains: tuple[str, ...])
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
     """Return the paths of what `build_files` would return, without building; raises ConfigError."""
-    return output_paths(config, [module.name for module in select(config, root, files)])
+    files = list(files)
+    return output_paths(config, [module.name for module in select(config, root, files)], attaching_packages(files))
 
 
 def _installed_gpus() -> list[Version]:

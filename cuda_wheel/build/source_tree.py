@@ -9,9 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from cuda_wheel.build.config import Config, is_concerned, read_config, read_pyproject
+from cuda_wheel.build.kernel_scan import kernels_in
 from cuda_wheel.build.modules import SourceModule, one_module, source_module
 
-__all__ = ["find_source"]
+__all__ = ["find_source", "kernels_beside"]
+
+_RECORD = ".cuda-wheel.json"
+"""How the name of what CMake's function recorded of a module ends."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
@@ -20,7 +24,7 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
     The source lies beside the package's files, or where the module's own table or CMake's record says.
     """
     package, _, stem = name.rpartition(".")
-    record = f"{stem}.cuda-wheel.json"
+    record = stem + _RECORD
     for folder in map(Path, folders):
         root = _project_of(folder)
         # What CMake's function recorded: beside the package, or in the source tree where that is built in place.
@@ -43,6 +47,27 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
             settings = replace(settings, sources=(os.path.relpath(os.path.realpath(beside), root),))
         return root, config, source_module(root, settings)
     return None
+
+
+def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str]]:
+    """Return the modules of a package in a source tree, by name, with the kernels that their sources show unread by a
+    compiler: those that no template and no macro makes. Raises ConfigError."""
+    stems: set[str] = set()
+    for folder in map(Path, folders):
+        root = _project_of(folder)
+        if root is None:
+            continue
+        tables = [module.name.rpartition(".") for module in read_config(root, os.environ).module]
+        stems |= {stem for owner, _, stem in tables if owner == package}
+        stems |= {path.stem for path in folder.glob("*.cu")}
+        stems |= {path.name.removesuffix(_RECORD) for path in folder.glob(f"*{_RECORD}")}
+    modules = {}
+    for name in (f"{package}.{stem}" for stem in sorted(stems)):
+        found = find_source(name, folders)
+        if found is not None:
+            scanned = kernels_in(found[2].text.decode())
+            modules[name] = list(dict.fromkeys(kernel.name for kernel in scanned if not kernel.template))
+    return modules
 
 
 def _project_of(folder: Path) -> Path | None:

@@ -1,0 +1,88 @@
+"""Write the stub of a package that attaches its kernels, so that editors and type checkers know them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from cuda_wheel.loader import KernelInfo, Manifest, argument_type, attached, signature
+
+__all__ = ["attaches", "stub"]
+
+
+def attaches(source: str) -> bool:
+    """Return whether a package's `__init__.py` makes its kernels its attributes, by `attach`."""
+    if "attach" not in source:
+        return False
+    try:
+        return any(map(_is_attaching, ast.parse(source).body))
+    except SyntaxError:  # Python's to tell, and not of this Python's version perhaps
+        return False
+
+
+def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader: str) -> str:
+    """Return the `__init__.pyi` of a package with this `__init__.py`, these modules and files of these names.
+
+    `loader` is the module that holds the loader. Of everything else in the package the stub says what `__init__.py`
+    says, without the bodies of functions.
+    """
+    lines = ["# Made by cuda-wheel of __init__.py and the compiled kernels."]
+    for statement in ast.parse(source).body:
+        if _is_attaching(statement):
+            lines += _kernels(modules, files, loader)
+        else:
+            lines.append(ast.unparse(_Declarations().visit(statement)))
+    return "\n".join(lines) + "\n"
+
+
+def _kernels(modules: Sequence[Manifest], files: Sequence[str], loader: str) -> list[str]:
+    known = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in modules}
+    attributes = attached({name: list(kernels) for name, kernels in known.items()}, files)
+    lines = [
+        f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct",
+        f"__all__ = {sorted(attributes)!r}",
+    ]
+    for name, (module, kernel) in sorted(attributes.items()):
+        if kernel is None:
+            lines += [f"{name}: Module", f'"""The module {module}."""']
+        else:
+            info = known[module][kernel]
+            lines += [f"{name}: {_annotation(info)}", f'"""{kernel}({signature(info)}) of {module}."""']
+    return lines
+
+
+def _annotation(info: KernelInfo) -> str:
+    return f"Kernel[{', '.join(map(argument_type, info.parameters)) or '()'}]"
+
+
+def _is_attaching(statement: ast.stmt) -> bool:
+    """Return whether a statement is `__getattr__, __dir__, __all__ = attach(__name__)`, by whatever name."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return False
+    function, target = statement.value.func, statement.targets[0]
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    names = {getattr(each, "id", "") for each in target.elts} if isinstance(target, ast.Tuple) else set()
+    return name == "attach" and "__getattr__" in names
+
+
+class _Declarations(ast.NodeTransformer):
+    """Functions without their bodies, and imports that say that a name is for others as well."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        node.body = [*_docstring(node), ast.Expr(ast.Constant(...))]
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        node.body = [*_docstring(node), ast.Expr(ast.Constant(...))]
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
+        # In a stub, `from .x import y` alone keeps y to itself.
+        for alias in node.names:
+            if node.module != "__future__" and alias.name != "*" and alias.asname is None:
+                alias.asname = alias.name
+        return node
+
+
+def _docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+    return node.body[:1] if ast.get_docstring(node) is not None else []
