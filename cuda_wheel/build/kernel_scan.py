@@ -1,0 +1,117 @@
+"""Find the kernels that a text defines, by its words alone: no macro is expanded and no condition evaluated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cuda_wheel.build.cuda_tokens import Directive, Token, balanced, scan
+
+__all__ = ["ScannedKernel", "kernels_in"]
+
+
+class ScannedKernel(NamedTuple):
+    """A kernel as the text defines it: its name without scope, the line of `__global__`, and whether it is a template
+    that somebody has to instantiate."""
+
+    name: str
+    line: int
+    template: bool
+
+
+_WITH_ARGUMENTS = frozenset(
+    {"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"}
+    | {"__align__", "alignas", "decltype", "noexcept", "explicit", "requires"}
+)
+"""Words whose parentheses hold no parameters."""
+_FARTHEST = 400
+"""How many tokens a declaration's head may have; what has more is none."""
+
+
+def kernels_in(text: str) -> list[ScannedKernel]:
+    """Return the kernels that a text defines, in its order; in linear time, and of any text.
+
+    Left out are declarations without a body, explicit instantiations, and what only the preprocessor can tell:
+    definitions within macros, and names that are or come out of macros of the text.
+    """
+    if "__global__" not in text:
+        return []
+    content = text.encode(errors="surrogateescape")
+    tokens, directives = scan(content)
+    macros = {_macro(directive) for directive in directives if directive.word == "define"}
+    found: list[ScannedKernel] = []
+    line, counted = 1, 0
+    for index, token in enumerate(tokens):
+        if token.text != "__global__" or token.kind != "word":
+            continue
+        name = _defined_name(tokens, index + 1)
+        template = _is_template(tokens, index)
+        if name is None or name in macros or template is None:
+            continue
+        line += content.count(b"\n", counted, token.start)
+        counted = token.start
+        kernel = ScannedKernel(name, line, template)
+        if not found or found[-1] != kernel:
+            found.append(kernel)
+    return found
+
+
+def _macro(directive: Directive) -> str:
+    match = re.match(r"[\w$]+", directive.rest)
+    return match[0] if match else ""
+
+
+def _defined_name(tokens: Sequence[Token], index: int) -> str | None:
+    """Return the name of the function whose head goes on at `index`, if it has a body."""
+    end = min(index + _FARTHEST, len(tokens))
+    name = ""
+    while index < end:
+        token = tokens[index]
+        if token.text == "(":
+            if name in _WITH_ARGUMENTS or not name:
+                index += balanced(tokens[index:end], 0)
+                name = ""
+                continue
+            break
+        if token.text in (";", "{", "}", "=", "__global__"):
+            return None
+        if token.text == "<" and name:  # template arguments: of a specialisation, or of a type before the name
+            index = _behind_angles(tokens, index, end)
+            continue
+        if token.kind == "word":
+            name = token.text
+        index += 1
+    index += balanced(tokens[index:end], 0)
+    while index < end and tokens[index].text not in (";", "{"):
+        if tokens[index].text == "(" and tokens[index - 1].text == ")":
+            return None  # NAME(x)(parameters): a macro makes the name
+        index += 1
+    return name if index < end and tokens[index].text == "{" else None
+
+
+def _behind_angles(tokens: Sequence[Token], index: int, end: int) -> int:
+    depth = 0
+    while index < end:
+        text = tokens[index].text
+        depth += (text == "<") - (text == ">")
+        index += 1
+        if depth == 0 or text in (";", "{"):
+            break
+    return index
+
+
+def _is_template(tokens: Sequence[Token], index: int) -> bool | None:
+    """Return whether the declaration around `index` is a template's; None where it instantiates one."""
+    first = max(index - _FARTHEST, 0)
+    start = index
+    while start > first and tokens[start - 1].text not in (";", "{", "}"):
+        start -= 1
+    for position in range(start, index):
+        if tokens[position].text == "template" and tokens[position].kind == "word":
+            following = [token.text for token in tokens[position + 1 : position + 3]]
+            if following[:1] != ["<"]:
+                return None
+            if following != ["<", ">"]:
+                return True
+    return False
