@@ -13,11 +13,11 @@ from pathlib import Path
 from cuda_wheel import __version__
 from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.toolchain import Toolchain
-from cuda_wheel.loader import Cache, Parameter
+from cuda_wheel.loader import Cache, GlobalInfo, Parameter
 
 __all__ = ["CLOCK", "CompileCache", "holds_folder", "passed_over"]
 
-FORMAT = "jobs 2"
+FORMAT = "jobs 3"
 """Part of every key: entries of another layout are other entries."""
 
 CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
@@ -121,7 +121,9 @@ def _packed(compiled: Compiled, job: Job) -> bytes:
         "ptx": None if compiled.ptx is None else len(ptx),
         "ptx_version_compiled": compiled.ptx_version_compiled,
         "kernels": compiled.kernels,
+        "bounds": compiled.bounds,
         "resources": compiled.resources,
+        "variables": compiled.variables,
         "names": compiled.names,
         "headers": [_place(path, job) for path in compiled.headers or ()],
         "log": compiled.log,
@@ -139,7 +141,9 @@ def _unpacked(entry: bytes, job: Job) -> Compiled:
         ptx=None if document["ptx"] is None else body[middle:],
         ptx_version_compiled=tuple(document["ptx_version_compiled"]),
         kernels={symbol: tuple(Parameter(*each) for each in found) for symbol, found in document["kernels"].items()},
+        bounds=document["bounds"],
         resources=document["resources"],
+        variables=tuple(GlobalInfo(*each) for each in document["variables"]),
         names=document["names"],
         headers=tuple(_path(tuple(place), job) for place in document["headers"]),
         log=document["log"],

@@ -16,7 +16,8 @@ from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
-from cuda_wheel.loader import ImageError, Version, resources_of
+from cuda_wheel.build.variables import variables
+from cuda_wheel.loader import GlobalInfo, ImageError, Version, resources_of
 
 if TYPE_CHECKING:
     from cuda_wheel.build.device_code import Extraction
@@ -59,7 +60,11 @@ class Compiled:
     ptx: bytes | None
     ptx_version_compiled: Version
     kernels: dict[str, tuple[Any, ...]]
+    bounds: dict[str, dict[str, int]]
+    """What the source demands of launches, by kernel symbol."""
     resources: dict[str, dict[str, int]]
+    """What the assembler reported, by kernel symbol."""
+    variables: tuple[GlobalInfo, ...]
     names: dict[str, str]
     headers: tuple[str, ...] | None
     """Absolute paths of all files that the compiler read beside the source; None where it cannot tell."""
@@ -170,12 +175,15 @@ def read_answer(job: Job, answer: Answer, expressions: Sequence[str] | None = No
             message = f"one of {', '.join(expressions)} (instantiate) is no kernel of this file:\n{message}"
         raise CompileError(message)
     text = answer["ptx"].decode()
+    normal = ptx.normalise(text)
     return Compiled(
         cubin=answer["cubin"] if _is_direct(job) else None,
         ptx=answer["ptx"],
         ptx_version_compiled=ptx.version(text),
-        kernels=ptx.kernels(ptx.normalise(text)),
+        kernels=ptx.kernels(normal),
+        bounds=ptx.bounds(normal),
         resources=resources_of(log),
+        variables=variables(normal),
         names=dict(zip(expressions, answer["symbols"], strict=True)),
         headers=None if answer["headers"] is None else tuple(answer["headers"]),
         log=_without_noise(log, job.include_dirs),

@@ -219,6 +219,13 @@ class Settings:
         '"auto"',
         {"enum": ["auto", "keep", "reject"]},
     )
+    optional_kernels: tuple[str, ...] = _key(
+        _texts,
+        (),
+        "Kernels that some images may lack, as globs over C++ names or symbols; any other is an error.",
+        "[]",
+        TEXTS,
+    )
     lineinfo: bool = _key(_flag, False, "Whether images carry line numbers for profilers and debuggers.", "false", FLAG)
 
 

@@ -12,12 +12,12 @@ from cuda_wheel.build import ptx
 from cuda_wheel.build.bundling import Bundle, Bundled, Content, bundle
 from cuda_wheel.build.compile_cache import CLOCK, CompileCache, holds_folder
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
-from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.build.names import cpp_name
+from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.kernel_table import kernel_table, unseen, variable_table
 from cuda_wheel.build.plan import ModulePlan, Plan
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Image, KernelInfo, Manifest, Target, Version, parse_version
+from cuda_wheel.loader import Image, Manifest, Target, Version, parse_version
 from cuda_wheel.releases import first_reading
 
 __all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure"]
@@ -149,6 +149,8 @@ def _bundle_all(
     built = []
     for module, parts, request, future in requests:
         done = describe(module, parts, request.images, future.result(), plan.toolchain)
+        for text in unseen(module, parts):
+            reporter.warning(text)
         reporter.built(done)
         built.append(done)
     return tuple(built)
@@ -163,13 +165,10 @@ def describe(
 ) -> BuiltModule:
     """Return a module of its jobs' results by architecture, its images' contents and the fatbin that holds them.
 
-    Raises CompileError where there is no kernel in it, ConfigError where a kernel has two names.
+    Raises CompileError where there is no kernel in it, or a kernel is missing in some images or not the same in all;
+    ConfigError where a kernel has two names.
     """
-    if not any(part.kernels for part in parts.values()):
-        raise CompileError(
-            f"{module.module.source} holds no kernel: it compiles to an empty image. A template is compiled only "
-            "where it is named in the module's instantiate; a file of helpers can be left out by sources."
-        )
+    kernels = kernel_table(module, parts)
     cuda = parse_version(toolchain.nvrtc)
     images = tuple(
         Image(
@@ -181,7 +180,7 @@ def describe(
             offset=offset,
             size=len(content),
             sha256=sha256(content).hexdigest(),
-            resources=parts[target.arch].resources if target.real else {},
+            resources=_resources(parts[target.arch], target),
         )
         for target, (_, _, content), offset in zip(module.targets, contents, bundled.offsets, strict=True)
     )
@@ -195,7 +194,8 @@ def describe(
         sources=(source.source,),
         options=module.options,
         images=images,
-        kernels=_kernels(list(parts.values())),
+        kernels=kernels,
+        globals=variable_table(parts),
         host_code=tuple(sorted({text for part in parts.values() for text in part.blanked})),
     )
     headers = [part.headers for part in parts.values()]
@@ -213,14 +213,9 @@ def _first_driver(target: Target, content: bytes, cuda: Version) -> Version:
     return (cuda[0], 0) if target.real else first_reading(ptx.version(content.decode()), cuda)
 
 
-def _kernels(parts: Sequence[Compiled]) -> tuple[KernelInfo, ...]:
-    expressions: dict[str, str] = {}
-    for expression, symbol in (pair for part in parts for pair in part.names.items()):
-        other = expressions.setdefault(symbol, expression)
-        if other != expression:
-            raise ConfigError(f"instantiate names one kernel twice, as {other!r} and as {expression!r}: leave one out.")
-    parameters = {symbol: found for part in parts for symbol, found in part.kernels.items()}
-    return tuple(
-        KernelInfo(expressions.get(symbol) or cpp_name(symbol), symbol, found)
-        for symbol, found in sorted(parameters.items())
-    )
+def _resources(part: Compiled, target: Target) -> dict[str, dict[str, int]]:
+    reported = part.resources if target.real else {}
+    return {
+        symbol: {**part.bounds.get(symbol, {}), **reported.get(symbol, {})}
+        for symbol in sorted({*part.bounds, *reported})
+    }

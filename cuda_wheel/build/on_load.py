@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_on_load"]
 
-FORMAT = "2"
+FORMAT = "3"
 """Part of every key: entries of another layout are other entries."""
 
 

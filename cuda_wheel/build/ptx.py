@@ -1,23 +1,33 @@
-"""Read and rewrite PTX text: version, kernels and their parameters, the form that nvFatbin keeps verbatim."""
+"""Read and rewrite PTX text: version, kernels, their parameters and bounds, the form that nvFatbin keeps verbatim."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
 from cuda_wheel.loader import Parameter, Version
 
-__all__ = ["compiler_release", "kernels", "normalise", "relocate_files", "set_version", "version"]
+__all__ = ["bounds", "compiler_release", "kernels", "normalise", "relocate_files", "set_version", "version"]
 
 _VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
 _STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*")|(?:/\*.*?\*/|//[^\n]*|[ \t\r])+', re.DOTALL)
-_ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>[^)]*)\))?")
+_ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>[a-z]+\d*)"
-    r"(?P<attributes>(?:\s+\.(?!param)\w+(?:\s+\d+)?)*)"
+    r"(?P<attributes>(?:\s+\.(?!param)\w+(?:\s*\([^()]*\)|\s+\d+)?)*)"
     r"\s+[\w$.%]+\s*(?:\[(?P<count>\d+)\])?"
 )
+_BOUND = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
+_BOUND_NAMES = {
+    "maxntid": "max_threads",
+    "reqntid": "max_threads",
+    "minnctapersm": "min_blocks",
+    "maxclusterrank": "cluster_blocks",
+    "reqnctapercluster": "cluster_blocks",
+}
+"""Source: PTX ISA, "Performance-Tuning Directives" and "Cluster Dimension Directives"."""
 _FILE = re.compile(r'^([ \t]*\.file\s+\d+\s+")([^"\n]*)(")', re.MULTILINE)
 
 
@@ -67,8 +77,25 @@ def relocate_files(ptx: str, roots: Mapping[str, str]) -> str:
 
 
 def kernels(ptx: str) -> dict[str, tuple[Parameter, ...]]:
-    """Return each kernel's symbol and parameters, in the text's order."""
+    """Return each kernel's symbol and parameters, in the text's order.
+
+    Of a parameter's C++ type the text says at most that it is a pointer, and that for some architectures only.
+    """
     return {match[1]: _parameters(match["params"] or "") for match in _ENTRY.finditer(ptx)}
+
+
+def bounds(ptx: str) -> dict[str, dict[str, int]]:
+    """Return the bounds that the source sets to kernels' launches, by symbol: "max_threads" in a block, "min_blocks" on
+    a multiprocessor, "cluster_blocks"; nothing of a kernel without."""
+    found = {}
+    for entry in _ENTRY.finditer(ptx):
+        figures = {
+            _BOUND_NAMES[match[1]]: math.prod(int(number) for number in match[2].split(","))
+            for match in _BOUND.finditer(entry["directives"])
+        }
+        if figures:
+            found[entry[1]] = figures
+    return found
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:
@@ -79,6 +106,7 @@ def _parameters(text: str) -> tuple[Parameter, ...]:
         size = width * int(match["count"] or 1)
         align = int(match["align"] or width)
         offset = -(-offset // align) * align
-        parameters.append(Parameter(match["type"], offset, size))
+        pointer = ".ptr" in match["attributes"].split()
+        parameters.append(Parameter(match["type"], offset, size, "void*" if pointer else ""))
         offset += size
     return tuple(parameters)
