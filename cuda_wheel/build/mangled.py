@@ -27,7 +27,7 @@ class Signature(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def signature(symbol: str) -> Signature:
-    """Return what a symbol says: ("ns::gemm<float, 16>", ("const float*", "int")) for "_ZN2ns4gemmIfLi16EEvPKT_i".
+    """Return what a symbol says: ("ns::gemm<float, 16>", ("const float*", "int")) for "_ZN2ns4gemmIfLi16EEEvPKT_i".
 
     What nobody wrote is left out: the names that compilers give to unnamed namespaces and add to private symbols,
     inline namespaces of the standard library and CUDA's, and ABI tags. Never raises; work and depth are bounded.
