@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cuda_wheel import __version__
 from cuda_wheel.coverage import Requirement, advice, cover, describe, missing, parse_requirement, to_json
-from cuda_wheel.inspection import Found, differences, find_modules
+from cuda_wheel.inspection import Found, described, differences, find_modules
 from cuda_wheel.loader import (
     CudaWheelError,
     DriverError,
@@ -158,7 +158,7 @@ def _module_json(found: Found) -> dict[str, Any]:
     return {
         "name": manifest.name,
         "fatbin": manifest.fatbin,
-        **{key: document[key] for key in ("toolchain", "sources", "options", "images", "kernels")},
+        **{key: document[key] for key in ("toolchain", "sources", "options", "images", "kernels", "globals")},
     }
 
 
@@ -166,12 +166,11 @@ def _module_table(found: Found) -> Table:
     from cuda_wheel.progress import size_text
 
     manifest = found.manifest
-    kernels = ", ".join(kernel.name for kernel in manifest.kernels)
+    lines = "\n".join(described(manifest))
     table = Table(
         title=Text(manifest.name),
         caption=Text(
-            f"kernels: {kernels}\n"
-            f"{manifest.fatbin}, {size_text(manifest.fatbin_size)}, NVRTC {manifest.toolchain['nvrtc']}"
+            f"{lines}\n{manifest.fatbin}, {size_text(manifest.fatbin_size)}, NVRTC {manifest.toolchain['nvrtc']}"
         ),
         title_justify="left",
         caption_justify="left",
@@ -188,7 +187,7 @@ def _module_table(found: Found) -> Table:
             ", ".join(
                 str(image.resources[kernel.symbol].get("registers", "?"))
                 for kernel in manifest.kernels
-                if kernel.symbol in image.resources
+                if image.target.real and kernel.symbol in image.resources
             ),
         )
     return table

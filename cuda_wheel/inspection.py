@@ -1,4 +1,4 @@
-"""Find the modules in a wheel, a folder, a fatbin or an installed package, and check their bytes."""
+"""Find the modules in a wheel, a folder, a fatbin or an installed package; check and describe what they hold."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from cuda_wheel.loader import MANIFEST_SUFFIX, Image, ImageError, Manifest
+from cuda_wheel.loader import MANIFEST_SUFFIX, Image, ImageError, KernelInfo, Manifest, Parameter
 
-__all__ = ["Found", "differences", "find_modules"]
+__all__ = ["Found", "described", "differences", "find_modules"]
 
 
 @dataclass(frozen=True)
@@ -124,3 +124,38 @@ def _matches(image: Image, fatbin: bytes) -> bool:
     if image.offset is None:  # compressed: only the whole can be checked
         return True
     return sha256(fatbin[image.offset : image.offset + image.size]).hexdigest() == image.sha256
+
+
+def described(manifest: Manifest) -> list[str]:
+    """Return the kernels and variables of a module, one line each: "k(const float*, int): at most 256 threads"."""
+    lines = []
+    for kernel in manifest.kernels:
+        facts = [_bounds(kernel, manifest)] + ([f"not in {', '.join(kernel.absent)}"] if kernel.absent else [])
+        told = "; ".join(filter(None, facts))
+        lines.append(f"{kernel.name}({', '.join(map(_type, kernel.parameters))})" + (f": {told}" if told else ""))
+    lines += [f"{each.name}: {each.space} variable, {each.size} bytes" for each in manifest.globals]
+    return lines
+
+
+def _type(parameter: Parameter) -> str:
+    """Return a parameter's C++ type; where it is not known, its type in PTX."""
+    if parameter.cpp:
+        return parameter.cpp
+    return f".b8[{parameter.size}]" if parameter.type == "b8" else f".{parameter.type}"
+
+
+_BOUNDS = {
+    "max_threads": "at most {} threads in a block",
+    "min_blocks": "at least {} blocks on a multiprocessor",
+    "cluster_blocks": "at most {} blocks in a cluster",
+}
+
+
+def _bounds(kernel: KernelInfo, manifest: Manifest) -> str:
+    """Return a kernel's launch bounds in words, of all images where they are not the same."""
+    told = []
+    for key, words in _BOUNDS.items():
+        figures = {image.resources.get(kernel.symbol, {}).get(key) for image in manifest.images}
+        numbers = " or ".join(str(number) for number in sorted(number for number in figures if number is not None))
+        told += [words.format(numbers)] if numbers else []
+    return ", ".join(told)

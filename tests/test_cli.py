@@ -54,7 +54,7 @@ def test_inspect_takes_a_wheel_a_folder_a_fatbin_a_manifest_and_a_package(
 def test_inspect_draws_a_table(fixture_wheel, cuda_wheel: Command) -> None:
     text = cuda_wheel("inspect", fixture_wheel("matmul_templates"), COLUMNS="100").stdout
     assert "matmul_demo.kernels.matmul" in text
-    assert "matmul<double, 8>, matmul<float, 16>" in text
+    assert "matmul<float, 16>(const float*, const float*, float*, int)" in text
     assert "sm_90" in text
     assert "8.7 (was " in text
 

@@ -66,7 +66,7 @@ def test_kernels_are_read_with_their_parameters() -> None:
     expected = {
         "k": (
             Parameter("f32", 0, 4),
-            Parameter("u64", 8, 8),
+            Parameter("u64", 8, 8, "void*"),
             Parameter("b8", 16, 24),
             Parameter("u16", 40, 2),
         ),
@@ -74,6 +74,28 @@ def test_kernels_are_read_with_their_parameters() -> None:
         "bare": (),
     }
     assert ptx.kernels(TEXT) == ptx.kernels(ptx.normalise(TEXT)) == expected
+
+
+def test_parameters_are_read_whatever_their_attributes() -> None:
+    text = ".entry k(.param .u64 .ptr .const .align 16 a,.param .u64 .ptr b, .param .align 4 .b8 c[4], .param .u8 d)\n{"
+    assert ptx.kernels(text)["k"] == (
+        Parameter("u64", 0, 8, "void*"),
+        Parameter("u64", 8, 8, "void*"),
+        Parameter("b8", 16, 4),
+        Parameter("u8", 20, 1),
+    )
+
+
+def test_launch_bounds_are_read() -> None:
+    text = TEXT + (
+        ".visible .entry c()\n.reqntid 16, 8\n.minnctapersm 2\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{ ret; }\n"
+        ".visible .entry r()\n.maxclusterrank 4\n.maxnreg 32\n{ .maxntid 7 }\n"
+    )
+    assert ptx.bounds(ptx.normalise(text)) == {
+        "k": {"max_threads": 256},
+        "c": {"max_threads": 128, "min_blocks": 2, "cluster_blocks": 2},
+        "r": {"cluster_blocks": 4},
+    }
 
 
 def test_normal_text_has_no_comments_and_single_spaces() -> None:
