@@ -185,7 +185,7 @@ def test_a_wrong_call_ends_the_configuration(call: str, message: str, make) -> N
 @pytest.mark.parametrize(
     ("source", "more", "message"),
     [
-        ("wrong\n", "", "demo/kernels/k.cu(1): error"),
+        ("wrong\n", "", "demo/kernels/k.cu:1:1: error"),
         (SOURCE, "ARCHITECTURES ampere", "'ampere' is not an architecture"),
         (SOURCE, "LINK lto", "is planned and not in this version yet"),
     ],

@@ -178,9 +178,12 @@ def test_cudaarchs_overrides_for_one_build(tmp_path: Path, extra: str) -> None:
         ("two_modules_of_one_name", ["demo/fill.cu and demo/other.cu would both become the module demo.fill"]),
         (
             "syntax_error",
-            ["demo/fill.cu does not compile for sm_", 'demo/fill.cu(5): error: expected a ";"', "    }\n", "    ^\n"],
+            ["demo/fill.cu does not compile for sm_", 'demo/fill.cu:5:1: error: expected a ";"', "    }\n", "    ^\n"],
         ),
-        ("missing_header", ["demo/fill.cu(1)", 'cannot open source file "nowhere.cuh"', '#include "nowhere.cuh"']),
+        (
+            "missing_header",
+            ['demo/fill.cu:1:23: error: cannot open source file "nowhere.cuh"', '#include "nowhere.cuh"'],
+        ),
         ("no_cuda_sources", ["there is nothing to compile: no .cu file is in the packages"]),
     ],
 )
@@ -203,7 +206,7 @@ def test_pip_shows_the_compilers_message_without_being_asked(tmp_path: Path, ext
         sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-w", tmp_path / "dist", project
     )
     assert result.returncode != 0
-    assert 'demo/fill.cu(5): error: expected a ";"' in result.stdout
+    assert 'demo/fill.cu:5:1: error: expected a ";"' in result.stdout
 
 
 def test_options_in_the_hooks_own_table_are_sent_to_their_place(make_project, tmp_path: Path) -> None:

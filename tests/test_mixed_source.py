@@ -116,7 +116,7 @@ def test_a_header_with_host_code_counts_as_one_that_was_read(project: Path, cuda
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("keep", "demo/mixed.cu(3): "),
+        ("keep", "demo/mixed.cu:3:"),
         ("reject", 'demo/mixed.cu(15): function check is host code (host-code = "reject").'),
         ("auto?", 'tool.cuda-wheel.host-code must be "auto", "keep" or "reject", not \'auto?\''),
     ],
@@ -133,7 +133,7 @@ def test_an_error_in_device_code_stays_what_it_is(project: Path, cuda_wheel: Run
     (project / "demo/mixed.cu").write_text(MIXED.replace("x[threadIdx.x] = LEVEL", "x[threadIdx.y] = LOVEL"))
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert 'demo/mixed.cu(13): error: identifier "LOVEL" is undefined' in result.stdout
+    assert 'demo/mixed.cu:13:63: error: identifier "LOVEL" is undefined' in result.stdout
 
 
 def test_device_code_that_is_wrong_is_not_taken_for_host_code(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_device_code_that_is_wrong_is_not_taken_for_host_code(make_project, cuda
     project = make_project(TABLE, **{"demo/typo.cu": text})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "demo/typo.cu(2): error" in result.stdout
+    assert "demo/typo.cu:2:1: error" in result.stdout
 
 
 def test_host_code_alone_is_told_as_that(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_missing_header_of_the_project_is_told(name: str, make_project, cuda_w
     project = make_project(TABLE, **{"demo/k.cu": text})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert f'demo/k.cu(1): catastrophic error: cannot open source file "{name}"' in result.stdout
+    assert f'demo/k.cu:1:{len(name) + 12}: error: cannot open source file "{name}"' in result.stdout
 
 
 def test_a_misspelt_marker_in_a_mixed_file_is_no_host_code(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_project_of_other_people_is_left_alone(project: Path) -> None:
 
 def test_what_does_not_compile_says_why_and_is_not_kept(project: Path, cache: Cache) -> None:
     (project / "demo/kernels/k.cu").write_text("wrong\n")
-    with pytest.raises(CompileError, match=r"demo/kernels/k\.cu\(1\): error"):
+    with pytest.raises(CompileError, match=r"demo/kernels/k\.cu:1:1: error"):
         compiled(project)
     assert len([path for path in Path(cache.folder).rglob("*") if path.is_file()]) == 1  # the toolchain
 

@@ -6,7 +6,6 @@ Text goes in, bytes come out; nothing here knows of projects, wheels or manifest
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
+from cuda_wheel.build.diagnostics import Log, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.build.variables import variables
@@ -77,7 +77,7 @@ class Compiled:
 
 
 def compile_job(job: Job) -> Compiled:
-    """Return the images of one job; raises CompileError with the compiler's log, or ConfigError for its options."""
+    """Return the images of one job; raises CompileError with what the compiler says, or ConfigError for its options."""
     answer = compile_text(nvrtc_request(job))
     result = _without_host_code(job, answer) if may_hold_host_code(job, answer) else None
     if result is None:
@@ -96,7 +96,10 @@ def compile_job(job: Job) -> Compiled:
             with tempfile.TemporaryDirectory() as nowhere:
                 os.chdir(nowhere)
                 options = ("-lineinfo", "-Xptxas=-v", *_for_assembler(job.options))
-                cubin, figures = assemble(text, job.arch, options)
+                try:
+                    cubin, figures = assemble(text, job.arch, options)
+                except CompileError as error:
+                    raise CompileError(_explained(job, str(error))) from None
                 resources = resources_of(figures)
                 os.chdir(job.root)
     text = ptx.normalise(text)
@@ -170,10 +173,7 @@ def read_answer(job: Job, answer: Answer, expressions: Sequence[str] | None = No
         reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
         raise ConfigError(f"{job.source}: NVRTC refuses an option (of std, defines or options): {reason}.")
     if answer["error"]:
-        message = _without_noise(log, job.include_dirs) or answer["error"]
-        if "__nv_name_map" in message:  # where NVRTC puts name expressions
-            message = f"one of {', '.join(expressions)} (instantiate) is no kernel of this file:\n{message}"
-        raise CompileError(message)
+        raise CompileError(_explained(job, log) or answer["error"])
     text = answer["ptx"].decode()
     normal = ptx.normalise(text)
     return Compiled(
@@ -186,8 +186,18 @@ def read_answer(job: Job, answer: Answer, expressions: Sequence[str] | None = No
         variables=variables(normal),
         names=dict(zip(expressions, answer["symbols"], strict=True)),
         headers=None if answer["headers"] is None else tuple(answer["headers"]),
-        log=_without_noise(log, job.include_dirs),
+        log=str(_read(job, log)),
     )
+
+
+def _read(job: Job, log: str) -> Log:
+    systems = [folder for folder in job.include_dirs if os.path.isabs(folder)]
+    return read_log(log, job.source, job.root, systems, job.instantiate)
+
+
+def _explained(job: Job, log: str) -> str:
+    """Return what a log says, and what would help."""
+    return str(_read(job, log))
 
 
 def _for_assembler(options: Sequence[str]) -> list[str]:
@@ -213,31 +223,3 @@ def assemble(text: str, arch: str, options: Sequence[str] = ()) -> tuple[bytes, 
         return loader.assemble(text.encode(), arch, options)
     except ImageError as error:
         raise CompileError(str(error)) from error
-
-
-_NOISE = (
-    "ptxas info",
-    "ptxas         .",
-    "nvrtc: warning: Architectures prior to",
-    "Remark: The warnings can be suppressed",
-)
-"""How lines begin that tell nobody anything: figures that are read elsewhere; that old targets, which somebody asked
-for, are old; and an option that is not ours."""
-
-_DIAGNOSTIC = re.compile(r"(?P<file>\S.*?)\(\d+\): (?P<severity>warning|remark|error|catastrophic error)\b")
-
-
-def _without_noise(log: str, include_dirs: Sequence[str]) -> str:
-    """Return a log without figures, and without warnings about headers that are not the project's.
-
-    Every other compiler keeps quiet about system headers; NVRTC has no way to say that a header is one.
-    """
-    systems = tuple(folder for folder in include_dirs if os.path.isabs(folder))
-    kept = []
-    quiet = False
-    for line in log.rstrip("\0 \n").splitlines():
-        if match := _DIAGNOSTIC.match(line):
-            quiet = match["severity"] in ("warning", "remark") and match["file"].startswith(systems)
-        if not quiet and not line.startswith(_NOISE):
-            kept.append(line)
-    return "\n".join(kept).strip("\n")
