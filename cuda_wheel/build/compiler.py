@@ -6,6 +6,7 @@ Text goes in, bytes come out; nothing here knows of projects, wheels or manifest
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -197,7 +198,33 @@ def _read(job: Job, log: str) -> Log:
 
 def _explained(job: Job, log: str) -> str:
     """Return what a log says, and what would help."""
-    return str(_read(job, log))
+    from cuda_wheel.build.hints import Case, hints  # what compiles needs no help
+
+    read = _read(job, log)
+    standard = next((option[6:] for option in job.options if option.startswith("--std=")), "c++17")
+    release = re.search(r"\.so\.(\d+)|nvrtc64_(\d\d)", job.library)
+    case = Case(
+        text=job.text.decode(errors="replace"),
+        arch=job.arch,
+        std=standard,
+        searched=tuple(folder for folder in job.include_dirs if not os.path.isabs(folder)),
+        find=lambda name: _files_of(name, job.root),
+        cuda=int(release[1] or release[2]) if release else 12,
+    )
+    return "\n".join(filter(None, [str(read), *hints(read.diagnostics, case)]))
+
+
+def _files_of(name: str, root: str) -> list[str]:
+    """Return the project-relative paths of all files of that name, but for those in hidden folders."""
+    found = []
+    for folder, below, files in os.walk(root):
+        below[:] = sorted(each for each in below if not each.startswith(".") and each not in _NOT_SEARCHED)
+        if name in files:
+            found.append(os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/"))
+    return found
+
+
+_NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__")
 
 
 def _for_assembler(options: Sequence[str]) -> list[str]:

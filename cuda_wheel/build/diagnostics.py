@@ -118,8 +118,10 @@ def read_log(log: str, source: str, root: str, systems: Sequence[str], expressio
         for each in _without_name_map(found, source, expressions)
         if each.severity == "error" or not (each.file.startswith(theirs) or each.file == _BUILTIN)
     ]
-    unique = {(each.file, each.line, each.column, each.severity, each.message): each for each in reversed(loud)}
-    first = sorted(reversed(unique.values()), key=lambda each: each.severity != "error")
+    unique: dict[tuple[object, ...], Diagnostic] = {}
+    for each in loud:
+        unique.setdefault((each.file, each.line, each.column, each.severity, each.message), each)
+    first = sorted(unique.values(), key=lambda each: each.severity != "error")
     return Log(tuple(first), tuple(rest))
 
 
@@ -127,13 +129,11 @@ def _blocks(log: str) -> list[list[str]]:
     """Return the lines of a log, from each beginning of a diagnostic on to its end."""
     blocks: list[list[str]] = []
     ended = True
-    # NVRTC ends its own part of the log with a NUL. A source line may hold other ends of line, as str.splitlines has it.
+    # NVRTC ends its own part of the log with a NUL. A source line may hold what str.splitlines takes for an end.
     for line in log.replace("\0", "\n").split("\n"):
         line = line.rstrip("\r")
         begins = not line.startswith((" ", "\t"))
-        if not line.strip():
-            ended = True
-        elif line.startswith(_NOISE):
+        if not line.strip() or line.startswith(_NOISE):
             ended = True
         elif begins or ended:
             blocks.append([line])
