@@ -298,6 +298,39 @@ def test_a_warning_is_shown_once_and_does_not_fail_the_build(make_project, cuda_
     assert result.stdout.count(warning) == 1
 
 
+def test_a_warning_of_some_targets_alone_names_them(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    source = """__global__ void k(int* x) {
+        int unused = 1;
+        #if __CUDA_ARCH__ == 900
+        int other = 1;
+        #endif
+        *x = 2;
+    }"""
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["80-real", "90"]', **{"demo/k.cu": source})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.stdout.count("warning: ") == 2
+    assert result.stdout.count("only for") == 1
+    assert result.stdout.index('"unused"') < result.stdout.index('"other"') < result.stdout.index("  only for sm_90")
+
+
+def test_warnings_may_be_errors_fresh_and_from_the_cache(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    header = "#include <cuda/std/limits>\ninline __device__ int level() { int unused = 1; return 2; }\n"
+    source = '#include "level.h"\n__global__ void k(int* x) { *x = level(); }'
+    files = {"demo/k.cu": source, "demo/level.h": header, "demo/good.cu": KERNEL}
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nwarnings-as-errors = false', **files)
+    assert cuda_wheel("build", project, "-o", tmp_path / "warned").returncode == 0
+    path = project / "pyproject.toml"
+    path.write_text(path.read_text().replace("errors = false", "errors = true"))
+    for _ in range(2):
+        result = cuda_wheel("build", project, "-o", tmp_path / "out")
+        assert result.returncode == 1
+        assert "demo/k.cu has warnings (warnings-as-errors):" in result.stdout
+        assert 'demo/level.h:2:37: warning: variable "unused" was declared but never referenced' in result.stdout
+        assert "good.cu" not in result.stdout
+    assert "2 of 2 jobs done before, from the cache" in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

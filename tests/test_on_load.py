@@ -145,6 +145,18 @@ def test_what_does_not_compile_says_why_and_is_not_kept(project: Path, cache: Ca
     assert len([path for path in Path(cache.folder).rglob("*") if path.is_file()]) == 1  # the toolchain
 
 
+@pytest.mark.parametrize("lineinfo", ["false", "true"])  # another way to the image
+def test_warnings_may_be_errors(project: Path, lineinfo: str) -> None:
+    (project / "demo/kernels/k.cu").write_text("__global__ void k(int* x) { int unused = 1; *x = 2; }\n")
+    compiled(project)
+    settings = project / "pyproject.toml"
+    table = f"[tool.cuda-wheel]\nwarnings-as-errors = true\nlineinfo = {lineinfo}\n"
+    settings.write_text(settings.read_text().replace("[tool.cuda-wheel]\n", table))
+    for _ in range(2):
+        with pytest.raises(CompileError, match=r"(?s)\(warnings-as-errors\):.*demo/kernels/k\.cu:1:33: warning: "):
+            compiled(project)
+
+
 def test_a_header_that_goes_before_another_one_counts(project: Path) -> None:
     _, before = compiled(project)
     (project / "demo/kernels/answer.h").write_text("#define ANSWER 43\n")

@@ -227,6 +227,9 @@ class Settings:
         TEXTS,
     )
     lineinfo: bool = _key(_flag, False, "Whether images carry line numbers for profilers and debuggers.", "false", FLAG)
+    warnings_as_errors: bool = _key(
+        _flag, False, "Whether a compiler warning about the project's own files is an error.", "false", FLAG
+    )
 
 
 _LINKING = dict.fromkeys(("ptx", "lto"), "one source per module is compiled on its own.")

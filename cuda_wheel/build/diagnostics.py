@@ -6,10 +6,10 @@ Pure, and light to import: the process that loads a module reads a log too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Diagnostic", "Log", "read_log", "split", "text_of", "warnings_in"]
+__all__ = ["Diagnostic", "Log", "is_warning", "merged", "read_log", "text_of"]
 
 
 class Diagnostic(NamedTuple):
@@ -51,14 +51,18 @@ def text_of(diagnostics: Iterable[Diagnostic], rest: Sequence[str] = ()) -> str:
     return "\n\n".join([*map(str, diagnostics), *filter(None, ["\n".join(rest)])])
 
 
-def split(text: str) -> list[str]:
-    """Return the texts of the single diagnostics that `text_of` joined."""
-    return text.split("\n\n") if text else []
+def merged(texts: Mapping[str, str]) -> list[str]:
+    """Return the diagnostics in what `text_of` gave by target, each once; with its targets, if it is not of all."""
+    targets: dict[str, list[str]] = {}
+    for target, text in texts.items():
+        for each in filter(None, text.split("\n\n")):
+            targets.setdefault(each, []).append(target)
+    return [each if len(its) == len(texts) else f"{each}\n  only for {', '.join(its)}" for each, its in targets.items()]
 
 
-def warnings_in(text: str) -> list[str]:
-    """Return those of a text's diagnostics that are warnings."""
-    return [each for each in split(text) if _WARNING.match(each)]
+def is_warning(text: str) -> bool:
+    """Return whether the text of a diagnostic is a warning's."""
+    return bool(_WARNING.match(text))
 
 
 _WARNING = re.compile(r"\S[^\n]*?: warning: ")

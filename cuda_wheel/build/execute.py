@@ -12,6 +12,7 @@ from cuda_wheel.build import ptx
 from cuda_wheel.build.bundling import Bundle, Bundled, Content, bundle
 from cuda_wheel.build.compile_cache import CLOCK, CompileCache, holds_folder
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
+from cuda_wheel.build.diagnostics import is_warning, merged
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.kernel_table import kernel_table, unseen, variable_table
 from cuda_wheel.build.plan import ModulePlan, Plan
@@ -20,7 +21,7 @@ from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Image, Manifest, Target, Version, parse_version
 from cuda_wheel.releases import first_reading
 
-__all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure"]
+__all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure", "refused"]
 
 
 class Reporter(Protocol):
@@ -99,6 +100,16 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
         if cache:
             cache.keep(job, result)
         _report(reporter, job, name, result)
+    for module in plan.modules:
+        name = module.module.name
+        if name not in failures:
+            warnings = merged({_form(job): compiled[name, job.arch].log for job in module.jobs})
+            refusal = refused(module, warnings)
+            if refusal is None:
+                for text in warnings:
+                    reporter.warning(text)
+            else:
+                failures[name] = refusal
     if failures:
         raise CompileError("\n\n".join(failures[name] for name in sorted(failures)))
     return _bundle_all(plan, compiled, workers, reporter)
@@ -107,6 +118,13 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
 def failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
     """Return what to tell of a job that failed."""
     return f"{job.source} does not compile for {_form(job)} with {toolchain.name}:\n{error}"
+
+
+def refused(module: ModulePlan, warnings: Sequence[str]) -> str | None:
+    """Return what to tell of a module whose warnings are errors; None if they are not, or there are none."""
+    if not module.module.settings.warnings_as_errors or not any(map(is_warning, warnings)):
+        return None
+    return "\n\n".join([f"{module.module.source} has warnings (warnings-as-errors):", *warnings])
 
 
 def _flavour(job: Job) -> tuple[str, ...]:
@@ -119,8 +137,6 @@ def _form(job: Job) -> str:
 
 def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
     reporter.compiled(name, job.arch)
-    if result.log:
-        reporter.warning(result.log)
     if CLOCK.search(job.text):
         reporter.warning(f"{job.source} asks for the time of the build (__DATE__ or __TIME__): every build differs.")
     if holds_folder(job, result):

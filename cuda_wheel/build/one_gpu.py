@@ -10,8 +10,9 @@ from cuda_wheel.build.bundling import Bundled
 from cuda_wheel.build.compile_cache import passed_over
 from cuda_wheel.build.compiler import Job, may_hold_host_code, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
+from cuda_wheel.build.diagnostics import merged
 from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure
+from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure, refused
 from cuda_wheel.build.modules import SourceModule
 from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
@@ -58,6 +59,9 @@ def _compile_cubin(
         part = read_answer(job, answer)
     except CompileError as error:
         raise CompileError(failure(job, toolchain, error)) from None
+    refusal = refused(module, merged({job.arch: part.log}))
+    if refusal is not None:
+        raise CompileError(refusal)
     cubin = part.cubin or b""
     return describe(module, {job.arch: part}, [("cubin", job.arch, cubin)], Bundled(cubin, (0,)), toolchain)
 
