@@ -307,7 +307,7 @@ def test_keep_takes_nothing_out(build) -> None:
 
 
 def test_reject_names_the_first_host_definition(build) -> None:
-    with pytest.raises(CompileError, match=r"src/a\.cu\(7\): variable weights is host code"):
+    with pytest.raises(CompileError, match=r"src/a\.cu:7: error: variable weights is host code"):
         build(SAMPLE, host_code="reject")
 
 
@@ -318,7 +318,7 @@ UNKNOWN = """\
 
 
 def test_a_launch_that_cannot_be_followed_names_the_kernel(build) -> None:
-    with pytest.raises(CompileError, match=r"src/a\.cu\(2\): .*kernel template k .*instantiate"):
+    with pytest.raises(CompileError, match=r"src/a\.cu:2: error: .*kernel template k .*instantiate"):
         build(UNKNOWN)
 
 

@@ -117,7 +117,7 @@ def test_a_header_with_host_code_counts_as_one_that_was_read(project: Path, cuda
     ("setting", "message"),
     [
         ("keep", "demo/mixed.cu:3:"),
-        ("reject", 'demo/mixed.cu(15): function check is host code (host-code = "reject").'),
+        ("reject", 'demo/mixed.cu:15: error: function check is host code (host-code = "reject").'),
         ("auto?", 'tool.cuda-wheel.host-code must be "auto", "keep" or "reject", not \'auto?\''),
     ],
 )
@@ -142,6 +142,42 @@ def test_device_code_that_is_wrong_is_not_taken_for_host_code(make_project, cuda
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
     assert "demo/typo.cu:2:1: error" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("slip", "message"),
+    [
+        ("this is garbage", "demo/mixed.cu:15:1: error: expected a declaration\n  this is garbage\n  ^"),
+        ("@decorator", "demo/mixed.cu:15:1: error: unrecognized token"),
+        ("}", 'demo/mixed.cu:15: error: "{" and "}" do not match in this fragment'),
+        ("float f(int x) {", 'demo/mixed.cu:15: error: "{" and "}" do not match in this function f'),
+        ("void f(int x { }", 'demo/mixed.cu:15: error: "(" and ")" do not match in this function f'),
+    ],
+)
+def test_what_makes_no_sense_is_no_host_code(
+    slip: str, message: str, project: Path, cuda_wheel: Run, tmp_path: Path
+) -> None:
+    (project / "demo/mixed.cu").write_text(MIXED.replace("static void check", f"{slip}\n\nstatic void check"))
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert message in result.stdout
+
+
+@pytest.mark.parametrize("macro", ["REGISTER(clear);", "BEGIN_EXPORTS", 'BINDINGS("x", clear) '])
+def test_a_macro_of_the_hosts_headers_is_host_code(macro: str, project: Path, cuda_wheel: Run) -> None:
+    (project / "demo/mixed.cu").write_text(MIXED.replace("static void check", f"{macro}\n\nstatic void check"))
+    assert [kernel.name for kernel in built(cuda_wheel, project).kernels] == ["add<float>", "clear"]
+
+
+def test_an_error_shows_its_line_and_column_as_they_were_written(
+    project: Path, cuda_wheel: Run, tmp_path: Path
+) -> None:
+    line = "static int on() { return 1; } const float L[] = {1, 2}; __device__ float f(int i) { return L[i] + nope; }"
+    (project / "demo/mixed.cu").write_text(MIXED.replace("static void check", f"{line}\n\nstatic void check"))
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    column = line.index("nope") + 1
+    assert f'demo/mixed.cu:15:{column}: error: identifier "nope" is undefined\n  {line}\n' in result.stdout
 
 
 def test_host_code_alone_is_told_as_that(make_project, cuda_wheel: Run, tmp_path: Path) -> None:

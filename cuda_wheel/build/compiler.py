@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
-from cuda_wheel.build.diagnostics import Log, read_log
+from cuda_wheel.build.diagnostics import Log, Written, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.build.variables import variables
@@ -84,7 +84,7 @@ def compile_job(job: Job) -> Compiled:
     if result is None:
         compiled = read_answer(job, answer)
     else:
-        compiled = read_answer(job, result.answer, result.expressions)
+        compiled = read_answer(job, result.answer, result.expressions, lambda file: _lines_of(file, job))
         headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *result.headers}))
         compiled = replace(compiled, headers=headers, blanked=result.blanked)
     cubin, resources = compiled.cubin, compiled.resources
@@ -163,10 +163,13 @@ def nvrtc_request(job: Job) -> Request:
     }
 
 
-def read_answer(job: Job, answer: Answer, expressions: Sequence[str] | None = None) -> Compiled:
+def read_answer(
+    job: Job, answer: Answer, expressions: Sequence[str] | None = None, written: Written = lambda file: None
+) -> Compiled:
     """Return what a compilation gave, with its PTX as it was compiled; raises CompileError or ConfigError.
 
-    `expressions` are those that the compiler was asked for, if not the job's.
+    `expressions` are those that the compiler was asked for, if not the job's; `written` returns the lines of files that
+    it was given with changes.
     """
     expressions = job.instantiate if expressions is None else expressions
     log = answer["log"]
@@ -174,7 +177,7 @@ def read_answer(job: Job, answer: Answer, expressions: Sequence[str] | None = No
         reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
         raise ConfigError(f"{job.source}: NVRTC refuses an option (of std, defines or options): {reason}.")
     if answer["error"]:
-        raise CompileError(_explained(job, log) or answer["error"])
+        raise CompileError(_explained(job, log, written) or answer["error"])
     text = answer["ptx"].decode()
     normal = ptx.normalise(text)
     return Compiled(
@@ -187,20 +190,31 @@ def read_answer(job: Job, answer: Answer, expressions: Sequence[str] | None = No
         variables=variables(normal),
         names=dict(zip(expressions, answer["symbols"], strict=True)),
         headers=None if answer["headers"] is None else tuple(answer["headers"]),
-        log=str(_read(job, log)),
+        log=str(_read(job, log, written)),
     )
 
 
-def _read(job: Job, log: str) -> Log:
+def _read(job: Job, log: str, written: Written) -> Log:
     systems = [folder for folder in job.include_dirs if os.path.isabs(folder)]
-    return read_log(log, job.source, job.root, systems, job.instantiate)
+    return read_log(log, job.source, job.root, systems, job.instantiate, written)
 
 
-def _explained(job: Job, log: str) -> str:
+def _lines_of(file: str, job: Job) -> list[str] | None:
+    """Return the lines of the source, or of another file of the project."""
+    if file == job.source:
+        return job.text.decode(errors="replace").split("\n")
+    try:
+        with open(os.path.join(job.root, file), encoding="utf-8", errors="replace", newline="\n") as stream:
+            return stream.read().split("\n")
+    except OSError:
+        return None
+
+
+def _explained(job: Job, log: str, written: Written = lambda file: None) -> str:
     """Return what a log says, and what would help."""
     from cuda_wheel.build.hints import Case, hints  # what compiles needs no help
 
-    read = _read(job, log)
+    read = _read(job, log, written)
     standard = next((option[6:] for option in job.options if option.startswith("--std=")), "c++17")
     release = re.search(r"\.so\.(\d+)|nvrtc64_(\d\d)", job.library)
     case = Case(

@@ -16,7 +16,7 @@ from cuda_wheel.build import ptx
 from cuda_wheel.build.cuda_source import Item, Source
 from cuda_wheel.build.cuda_tokens import DECORATION, Directive
 from cuda_wheel.build.device_choice import WORD, Choice, learn
-from cuda_wheel.build.device_unit import INCLUDE, FindHeader, Header, Unit, read_unit, with_members
+from cuda_wheel.build.device_unit import INCLUDE, FindHeader, Header, Unit, mismatch, read_unit, with_members
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.launches import Instances, Unresolved, instances
 
@@ -236,7 +236,12 @@ def compile_device_code(
         host = next((each for each in extraction.blanked if each.kind in ("function", "variable")), None)
         if host is None:
             return plain, answer
-        raise CompileError(f'{host.file}({host.line}): {host.kind} {host.name} is host code (host-code = "reject").')
+        raise CompileError(
+            f'{host.file}:{host.line}: error: {host.kind} {host.name} is host code (host-code = "reject").'
+        )
+    confused = mismatch(choice.unit) if extraction.blanked else None
+    if confused is not None:
+        raise CompileError(confused)
     result = compile(extraction)
     for _ in range(ATTEMPTS):
         if not result["error"] or not learn(choice, result["log"]):
@@ -265,11 +270,12 @@ def _missing(extraction: Extraction, answer: Answer) -> list[ExpectedKernel]:
 def _check(extraction: Extraction, answer: Answer) -> None:
     """Raise CompileError that names every kernel which an image should hold, and does not."""
     lines = [
-        f"{each.file}({each.line}): kernel {each.name} is not in the image." for each in _missing(extraction, answer)
+        f"{each.file}:{each.line}: error: kernel {each.name} is not in the image."
+        for each in _missing(extraction, answer)
     ]
     lines += [
-        f"{each.file}({each.line}): which instances of the kernel template {each.kernel} are launched cannot be told: "
-        f"{each.reason}. Name them with instantiate."
+        f"{each.file}:{each.line}: error: which instances of the kernel template {each.kernel} are launched cannot be "
+        f"told: {each.reason}. Name them with instantiate."
         for each in extraction.unresolved
     ]
     if lines:

@@ -23,6 +23,7 @@ __all__ = [
     "is_host_member",
     "is_sacred",
     "launches",
+    "mismatch",
     "read_unit",
     "with_members",
 ]
@@ -167,6 +168,8 @@ def is_sacred(item: Item, unit: Unit) -> bool:
     """Return whether an item must reach the compiler, whatever happens."""
     if item in unit.led:
         return True
+    if _is_nonsense(item, unit):
+        return True
     if item.kind in ("macro call", "fragment"):
         return bool(words(item.tokens) & (unit.device_macros | DEVICE))
     if item.kind in ("function", "variable"):
@@ -174,6 +177,41 @@ def is_sacred(item: Item, unit: Unit) -> bool:
     if item.kind == "instantiation":
         return "__global__" in item.markers or bool(set(item.names) & unit.marked)
     return False
+
+
+_MACRO_LIKE = re.compile(r"\b_*[A-Z][A-Z0-9_]+\b|^(?:\w+\s+)*\w+\s*\(.*\)\s*;?\s*$", re.DOTALL)
+
+
+def _is_nonsense(item: Item, unit: Unit) -> bool:
+    """Return whether an item makes no sense, and a macro of a header that only the host has cannot give it one.
+
+    It may be what a slip has left of a kernel: the compiler is to tell its reader. In headers, which are written for
+    other compilers too, much is strange that is not wrong.
+    """
+    return (
+        item.kind == "fragment"
+        and not item.owner
+        and item.source.name == next(iter(unit.sources))
+        and not item.source.is_conditional(item.start)
+        and "friend" not in item.heading
+        and not _MACRO_LIKE.search(item.text.strip())
+    )
+
+
+def mismatch(unit: Unit) -> str | None:
+    """Return where the source's brackets do not match, as an error of it; None where they do, or an `#if` is amid.
+
+    What is one definition then, and what the next, nobody can tell: a kernel may look like a part of a host function.
+    """
+    source = next(iter(unit.sources.values()))
+    for item in source.items:
+        said = [token.text for token in item.tokens]
+        directives = any(item.start < each.start < item.end and each.word != "pragma" for each in source.directives)
+        for opening, closing in ("{}", "()", "[]"):
+            if said.count(opening) != said.count(closing) and not directives and not source.is_conditional(item.start):
+                what = f"{item.kind} {', '.join(item.names)}".strip()
+                return f'{source.name}:{item.line}: error: "{opening}" and "{closing}" do not match in this {what}'
+    return None
 
 
 def launches(item: Item) -> bool:

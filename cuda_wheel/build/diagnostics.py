@@ -6,10 +6,10 @@ Pure, and light to import: the process that loads a module reads a log too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Diagnostic", "Log", "is_warning", "merged", "read_log", "text_of"]
+__all__ = ["Diagnostic", "Log", "Written", "is_warning", "merged", "read_log", "text_of"]
 
 
 class Diagnostic(NamedTuple):
@@ -94,7 +94,18 @@ _AT_LINE = re.compile(r"(at line \d+ of )(\S.*)$")
 _BUILTIN = "__nv_nvrtc_builtin_header.h"
 
 
-def read_log(log: str, source: str, root: str, systems: Sequence[str], expressions: Sequence[str] = ()) -> Log:
+Written = Callable[[str], "Sequence[str] | None"]
+"""Returns the lines of a project-relative file as they are, where the compiler was given others."""
+
+
+def read_log(
+    log: str,
+    source: str,
+    root: str,
+    systems: Sequence[str],
+    expressions: Sequence[str] = (),
+    written: Written = lambda file: None,
+) -> Log:
     """Return a compiler's log of a source without figures, and without warnings about headers not of the project.
 
     Every other compiler keeps quiet about system headers; NVRTC has no way to say that a header is one. `systems` are
@@ -109,7 +120,7 @@ def read_log(log: str, source: str, root: str, systems: Sequence[str], expressio
             if match["message"] != _ABORTED or not found:
                 found.append(_assemblers(match, source, block[1:]))
         elif match := _HEAD.match(head):
-            each = _compilers(match, block[1:], paths)
+            each = _as_written(_compilers(match, block[1:], paths), written)
             if each.severity == "note" and found:
                 found[-1] = found[-1]._replace(notes=(*found[-1].notes, each))
             else:
@@ -195,6 +206,27 @@ def _column(lines: list[str]) -> tuple[int | None, list[str]]:
             caret = "".join(sign if sign.isspace() else " " for sign in ahead) + "^"
             return column, [*lines[:index], caret, *lines[index + 1 :]]
     return None, lines
+
+
+def _as_written(each: Diagnostic, written: Written) -> Diagnostic:
+    """Return a diagnostic that shows its line, and the column there, as its author knows them."""
+    lines = written(each.file) if each.line is not None and each.column is not None else None
+    if lines is None or each.line is None or each.column is None or not 0 < each.line <= len(lines):
+        return each
+    line = lines[each.line - 1].rstrip("\r\n")
+    at = next(index for index, detail in enumerate(each.details) if detail.strip() == "^") - 1
+    given = each.details[at][2:]
+    if given == line:
+        return each
+    own = other = 0
+    while other < each.column - 1:
+        # Of all that is changed for the compiler, this alone is not of the same length.
+        longer = given.startswith("constexpr", other) and line.startswith("const", own)
+        longer = longer and not line.startswith("constexpr", own)
+        own, other = (own + 5, other + 9) if longer else (own + 1, other + 1)
+    caret = "".join(sign if sign.isspace() else " " for sign in line[:own])
+    details = (*each.details[:at], f"  {line}", f"  {caret}^", *each.details[at + 2 :])
+    return each._replace(column=own + 1, details=details)
 
 
 def _without_name_map(found: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:

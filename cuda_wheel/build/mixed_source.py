@@ -88,5 +88,5 @@ def _check_markers(job: Job, extraction: Extraction, read: Mapping[str, str]) ->
             near = difflib.get_close_matches(word, _MARKERS, n=1, cutoff=0.8)
             if near and word not in _MARKERS:
                 raise CompileError(
-                    f"{each.file}({each.line}): {each.kind} {each.name}: did you mean {near[0]} by {word}?"
+                    f"{each.file}:{each.line}: error: {each.kind} {each.name}: did you mean {near[0]} by {word}?"
                 )

@@ -114,7 +114,7 @@ class Worker:
 
     def _obituary(self, timeout: float | None) -> str:
         if timeout is not None:
-            return f"the compiler was stopped after {timeout:g} s, the timeout of one compile job"
+            return f"the compiler was stopped after {timeout:g} s, the timeout of one compile job (key: timeout)"
         status = self._process.wait()
         try:
             how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
