@@ -452,3 +452,21 @@ def test_two_toolchains_in_one_environment_are_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(cuda.bindings, "__version__", "11.8.0")
     with pytest.raises(ToolchainError, match=r"cuda-bindings is 11\.8\.0, but the NVRTC that it finds is 1"):
         find_toolchain()
+
+
+def test_headers_of_random_numbers_are_found_where_they_are_installed(
+    toolchain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from cuda import pathfinder
+
+    real = pathfinder.locate_nvidia_header_directory
+    (tmp_path / "curand_kernel.h").write_text("// stands for the package's\n")
+
+    def with_curand(name: str):
+        found = real("cccl")
+        located = type(found)(abs_path=str(tmp_path), found_via=found.found_via)
+        return located if name == "curand" else real(name)
+
+    assert str(tmp_path) not in toolchain.include_dirs
+    monkeypatch.setattr(pathfinder, "locate_nvidia_header_directory", with_curand)
+    assert find_toolchain().include_dirs == (*toolchain.include_dirs, str(tmp_path))

@@ -27,6 +27,9 @@ HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "nvcc": "crt/hos
 """cuda.pathfinder's names of the header folders, and a header that each brings. Where an earlier folder has that one
 already (CUDA 13 puts the last two together), there is nothing to look for: a search would go on to the system's."""
 
+FURTHER_HEADERS = {"curand": "curand_kernel.h"}
+"""Likewise, of packages that only some projects ask for: what device code can use of them is in their headers alone."""
+
 
 @dataclass(frozen=True)
 class Toolchain:
@@ -122,11 +125,26 @@ def find_toolchain(_: None = None) -> Toolchain:
                 f"{located.abs_path}, which may be of another release. {INSTALL_HINT}"
             )
         include_dirs.append(located.abs_path)
+    include_dirs += _further(include_dirs, compiler.found_via)
     _check_header_release(include_dirs, release)
     supported = tuple(nvrtc.supported(library))
     libraries = (library, *(str(load_nvidia_dynamic_lib(name).abs_path) for name in LIBRARIES[1:]))
     exact = _exact_release(library, supported[-1]) or dotted(release)
     return Toolchain(exact, dotted(linker), dotted(fatbin), supported, tuple(include_dirs), libraries)
+
+
+def _further(include_dirs: Sequence[str], found_via: str) -> list[str]:
+    """Return the folders of further packages' headers that are installed as the compiler is."""
+    from cuda.pathfinder import locate_nvidia_header_directory
+
+    folders = []
+    for name, header in FURTHER_HEADERS.items():
+        if any(Path(folder, header).is_file() for folder in include_dirs):
+            continue  # CUDA 13 puts all into one folder
+        located = locate_nvidia_header_directory(name)
+        if located is not None and located.abs_path is not None and located.found_via == found_via:
+            folders += [located.abs_path] * Path(located.abs_path, header).is_file()
+    return folders
 
 
 def _exact_release(library: str, arch: int) -> str | None:
