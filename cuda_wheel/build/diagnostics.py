@@ -73,6 +73,8 @@ _NOISE = (
     "nvrtc: warning: Architectures prior to",
     "Remark: The warnings can be suppressed",
     "Compilation terminated.",
+    "1 error detected",
+    "1 catastrophic error detected",
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
