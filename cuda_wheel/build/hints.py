@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from cuda_wheel.build.diagnostics import Diagnostic
-from cuda_wheel.build.names import cpp_name
+from cuda_wheel.build.mangled import signature
 
 __all__ = ["Case", "hints"]
 
@@ -310,7 +310,7 @@ _LAUNCHES = (
 
 
 def _unresolved(match: re.Match[str], each: Diagnostic, case: Case) -> str:
-    name = cpp_name(match[1])
+    name = signature(match[1]).name
     if name.startswith("cuda"):
         return _LAUNCHES
     return (

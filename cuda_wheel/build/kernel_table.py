@@ -62,7 +62,7 @@ def unseen(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
         if (match := re.match(re.escape(source) + r"\((\d+)(?:-(\d+))?\): ", text))
     ]
     return [
-        f"{source}({kernel.line}): no image has the kernel {_described(kernel)}"
+        f"{source}:{kernel.line}: warning: no image has the kernel {_described(kernel)}"
         for kernel in _scanned(module)
         if kernel.name not in names and not any(kernel.line in lines for lines in left_out)
     ]
