@@ -165,8 +165,8 @@ def test_kernels_that_no_image_has_are_told(build: Build) -> None:
     )
     assert [kernel.name for kernel in manifest.kernels] == ["ns::k"]
     assert warnings == [
-        "demo/k.cu(3): no image has the kernel template t: name its instantiations in the module's instantiate.",
-        "demo/k.cu(5): no image has the kernel never: is it inside an #if that is not met?",
+        "demo/k.cu:3: warning: no image has the kernel template t: name its instantiations in the module's instantiate.",
+        "demo/k.cu:5: warning: no image has the kernel never: is it inside an #if that is not met?",
     ]
 
 
@@ -182,7 +182,7 @@ def test_a_build_prints_the_warnings(
     project = make_project('[tool.cuda-wheel]\narchitectures = ["80-real"]', **{"demo/k.cu": text})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 0
-    assert "demo/k.cu(2): no image has the kernel template t" in result.stdout
+    assert "demo/k.cu:2: warning: no image has the kernel template t" in result.stdout
 
 
 def test_the_tables_parameters_are_the_manifests(build: Build) -> None:
