@@ -28,6 +28,7 @@ PTX = """\
 .global .align 8 .u64 _ZTV1A[3];
 .global .align 4 .u32 _ZN4cuda3__420memory_order_seq_cstE = 5;
 .global .align 4 .u32 _ZN43_INTERNAL_00000000_12_normalise_cu_1f90780218cooperative_groups4__v17details13grid_group_idE = 3;
+.global .align 4 .u32 _Z15__cccl_requiresILb1ELi0EE;
 .extern .shared .align 16 .b8 dynamic[];
 .visible .entry k()
 {
@@ -104,7 +105,9 @@ def test_every_kind_of_declaration_is_told(workers: Workers, toolchain: Toolchai
     assert found == expected
 
 
-@pytest.mark.parametrize("header", ["cooperative_groups.h", "cub/block/block_reduce.cuh"])
+@pytest.mark.parametrize(
+    "header", ["cooperative_groups.h", "cub/block/block_reduce.cuh", "cmath", "cuda_fp16.h", "cuda/std/tuple"]
+)
 def test_variables_of_libraries_are_not(workers: Workers, toolchain: Toolchain, header: str) -> None:
     text = f"#include <{header}>\n__device__ int own; __global__ void k() {{ own = 1; }}"
     assert compiled(workers, toolchain, text).variables == (GlobalInfo("own", "own", "global", 4),)

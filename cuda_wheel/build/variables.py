@@ -23,8 +23,8 @@ _VARIABLE = re.compile(
 _TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d+)(?:x(?P<packed>\d))?)\b")
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
 """How symbols of what the compiler adds begin: texts, tables of virtual functions, guards."""
-_LIBRARIES = re.compile(r"(?:cuda|cub|thrust|cooperative_groups|nvcuda|nv|std|__\w+)::")
-"""How the names of the toolkit's and CCCL's own variables begin."""
+_LIBRARIES = re.compile(r"(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std)::")
+"""How the names of the variables of the toolkit's headers, CCCL's and our own begin."""
 
 
 def variables(ptx: str) -> tuple[GlobalInfo, ...]:
@@ -36,7 +36,7 @@ def variables(ptx: str) -> tuple[GlobalInfo, ...]:
         if size == 0 or _COMPILERS.match(symbol):
             continue
         name = signature(symbol).name
-        if _LIBRARIES.match(name):
+        if _LIBRARIES.match(name) or (name != symbol and name.startswith("__")):  # a header's: nobody else may
             continue
         space: Space = "constant" if match["space"] == "const" else "global"
         managed = re.search(r"\.attribute\s*\(.*\.managed\b", match["words"])
