@@ -116,6 +116,11 @@ def test_a_kernel_that_an_image_lacks_is_an_error(build: Build) -> None:
     assert "everywhere is" not in message
 
 
+def test_kernels_that_a_condition_takes_away_are_named(build: Build) -> None:
+    with pytest.raises(CompileError, match=r"It seems to define never \(line 2\): is that inside an #if"):
+        build("#ifdef NEVER\n__global__ void never() {}\n#endif")
+
+
 @pytest.mark.parametrize("pattern", ["later<float>", "later*", "_Z5laterI*", "later< float >"])
 def test_a_kernel_that_an_image_may_lack_is_marked(build: Build, pattern: str) -> None:
     manifest, warnings = build(PARTLY, "80", "90-real", **{"optional-kernels": [pattern, "nothing"]})

@@ -85,15 +85,20 @@ def _plain(symbol: str) -> str:
 
 
 def _no_kernel(module: ModulePlan) -> str:
-    text = f"{module.module.source} holds no kernel: it compiles to an empty image. "
-    templates = [kernel for kernel in _scanned(module) if kernel.template]
+    text = f"{module.module.source} holds no kernel: it compiles to an empty image."
+    scanned = _scanned(module)
+    templates = ", ".join(f"{kernel.name} (line {kernel.line})" for kernel in scanned if kernel.template)
+    others = ", ".join(f"{kernel.name} (line {kernel.line})" for kernel in scanned if not kernel.template)
     if templates:
-        listed = ", ".join(f"{kernel.name} (line {kernel.line})" for kernel in templates)
-        return text + f"It has templates: {listed}. Name their instantiations in the module's instantiate."
-    return text + (
-        "A template is compiled only where it is named in the module's instantiate; a file of helpers can be left out "
-        "by sources."
-    )
+        text += f" It has templates: {templates}. Name their instantiations in the module's instantiate."
+    if others:
+        text += f" It seems to define {others}: is that inside an #if that is not met?"
+    if not scanned:
+        text += (
+            " A template is compiled only where it is named in the module's instantiate; a file of helpers can be left "
+            "out by sources."
+        )
+    return text
 
 
 def _names(parts: Sequence[Compiled]) -> dict[str, str]:
