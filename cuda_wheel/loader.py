@@ -807,18 +807,17 @@ class Global:
         source: Any
         if _is_on_gpu(type(data)):
             source, size = _device_bytes(data)
-            copy, asynchronously = driver.cuMemcpyDtoD, driver.cuMemcpyDtoDAsync
+            copy = driver.cuMemcpyDtoDAsync
         else:
             source = _host_bytes(data)
             size = source.nbytes
-            copy, asynchronously = driver.cuMemcpyHtoD, driver.cuMemcpyHtoDAsync
+            copy = driver.cuMemcpyHtoDAsync
         self._check_place(offset, size)
-        place = address + offset
+        # On the default stream or another, a copy may go on when the call returns.
+        of = 0 if stream is None else _stream_address(stream)
+        _check(copy(address + offset, source, size, of), f"writing {self.name}")
         if stream is None:
-            result = copy(place, source, size)
-        else:
-            result = asynchronously(place, source, size, _stream_address(stream))
-        _check(result, f"writing {self.name}")
+            _check(driver.cuStreamSynchronize(0), f"writing {self.name}")
 
     def read(self, into: Any = None, *, offset: int = 0) -> bytes | None:
         """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
@@ -1792,10 +1791,11 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         files = _find(name, None)
         file = name.rpartition(".")[2] + MANIFEST_SUFFIX
         found[name] = [info.name for info in Manifest.from_json(files.read(file), files.where).kernels]
-    with suppress(ImportError):  # a vendored copy of this file, alone
-        from cuda_wheel.build.source_tree import kernels_beside
+    if not found:
+        with suppress(ImportError):  # a vendored copy of this file, alone
+            from cuda_wheel.build.source_tree import kernels_beside
 
-        found = {**kernels_beside(package, folders), **found}
+            found = dict(kernels_beside(package, folders))
     if not found:
         raise ImageError(f"{package} holds no modules: looked in {', '.join(folders)}")
     attributes = attached(found, names)

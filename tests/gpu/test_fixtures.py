@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import cuda_wheel
 from tests.conftest import FIXTURES, GOOD, installed_extra, run
 from tests.gpu.conftest import carried_sets
 
@@ -42,3 +43,38 @@ def test_a_wheel_built_elsewhere_agrees_with_numpy(
     install(carried(name, fixture))
     output = check(fixture)
     assert (", jit>" if name.endswith("-jit") else ", native>") in output
+
+
+@pytest.mark.parametrize("fixture", GOOD)
+def test_signatures_are_what_the_driver_says(
+    fixture: str,
+    request: pytest.FixtureRequest,
+    install: Callable[[Path], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sets = carried_sets() or ["cu13"]
+    if installed_extra():
+        wheel = request.getfixturevalue("fixture_wheel")(fixture)
+    else:
+        wheel = request.getfixturevalue("carried")(sets[0], fixture)
+    site = install(wheel)
+    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    for path in site.rglob("*.fatbin.json"):
+        name = ".".join(path.relative_to(site).parts).removesuffix(".fatbin.json")
+        compare_signatures(cuda_wheel.load(name))
+
+
+def compare_signatures(module: cuda_wheel.Module) -> None:
+    """See that every kernel's parameters are where the driver has them."""
+    from cuda.bindings import driver
+
+    assert len(module)
+    for kernel in module.values():
+        found = []
+        while True:
+            error, offset, size = driver.cuKernelGetParamInfo(kernel.handle, len(found))
+            if int(error) != 0:
+                break
+            found.append((offset, size))
+        assert [(each.offset, each.size) for each in kernel.info.parameters] == found, kernel
+        assert all(each.cpp or kernel.symbol == kernel.name for each in kernel.info.parameters), kernel

@@ -15,6 +15,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.loader import ArgumentError, DriverError, Module, device_and_driver, device_count
 from tests.conftest import installed_extra, run
+from tests.gpu.test_fixtures import compare_signatures
 
 KERNELS = Path(__file__).parent / "kernels"
 COPIED = {
@@ -213,7 +214,7 @@ def test_too_much_shared_memory_is_told(module: Module) -> None:
 
 
 def test_a_cooperative_launch_waits_across_blocks(module: Module) -> None:
-    blocks, rounds = 64, 10
+    blocks, rounds = 64, 4
     sums = Memory(np.zeros((rounds + 1) * blocks, np.int32))
     module["in_turn"].launch(blocks, 128, sums, rounds, cooperative=True)
     expected = np.zeros((rounds + 1, blocks), np.int32)
@@ -340,6 +341,10 @@ def test_a_thread_without_a_context_gets_the_primary_one(module: Module) -> None
 
 
 # --- what the driver knows -------------------------------------------------------------------------
+
+
+def test_signatures_are_the_drivers(module: Module) -> None:
+    compare_signatures(module)
 
 
 def test_attributes_are_the_drivers(module: Module) -> None:
