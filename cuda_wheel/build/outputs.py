@@ -68,8 +68,8 @@ def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
             folders.setdefault(str(parent), {})
     packages = {}
     for folder, its in folders.items():
-        if "__init__.py" not in its or "__init__.pyi" in its:
-            continue
+        if "__init__.py" not in its or "__init__.pyi" in its or not its["__init__.py"].is_file():
+            continue  # setuptools lists that of a namespace package too, which has none
         source = its["__init__.py"].read_text(encoding="utf-8", errors="replace")
         if attaches(source):
             below = [other.removeprefix(f"{folder}/") for other in folders if other.startswith(f"{folder}/")]

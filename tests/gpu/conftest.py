@@ -70,5 +70,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path],
     yield install
     site = str(tmp_path / "site")
     for name, module in list(sys.modules.items()):
-        if any(str(path).startswith(site) for path in getattr(module, "__path__", ())):
+        try:
+            places = list(module.__path__)
+        except (AttributeError, TypeError):  # not a package; or one of PyTorch's odd ones
+            continue
+        if any(str(place).startswith(site) for place in places):
             del sys.modules[name]
