@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.loader import attached
-from tests.conftest import contents, pip_wheel, run
+from tests.conftest import BACKENDS, contents, copy_fixture, pip_wheel, run
 
 INIT = '''"""The kernels."""
 import cuda_wheel
@@ -171,6 +171,16 @@ def test_a_stub_tells_type_checkers_of_every_kernel(
     wrong = [int(line.partition(":")[0]) for line in lines if "error:" in line]
     first = USER.splitlines().index('scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer') + 1
     assert sorted(set(wrong)) == list(range(first, first + 5)), result.stdout
+
+
+def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None:
+    stubs = set()
+    for backend in BACKENDS:
+        project = copy_fixture("saxpy", tmp_path / backend / "project", extra, backend)
+        wheel = built(project, tmp_path / backend)
+        stubs.add(contents(wheel)["saxpy_demo/kernels/__init__.pyi"])
+    (stub,) = stubs
+    assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in stub
 
 
 def test_a_stub_of_ones_own_stays(make_project: Callable[..., Path], tmp_path: Path) -> None:

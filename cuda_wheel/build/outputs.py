@@ -13,9 +13,9 @@ from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.execute import BuiltModule
 from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.stubs import attaches, stub
-from cuda_wheel.loader import MANIFEST_SUFFIX
+from cuda_wheel.loader import MANIFEST_SUFFIX, Manifest
 
-__all__ = ["VENDORED_LOADER", "Package", "attaching_packages", "output_files", "output_paths", "write"]
+__all__ = ["VENDORED_LOADER", "Package", "attaching_packages", "output_files", "output_paths", "stub_file", "write"]
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,17 @@ def output_files(
     for name, package in packages.items():
         its = [module.manifest for module in modules if _package_of(module.manifest.name) == name]
         if its:
-            vendored = f"{name.partition('.')[0]}.{VENDORED_LOADER.removesuffix('.py')}"
-            place = vendored if config.loader == "vendor" else loader.__name__
-            files[_stub_path(name)] = stub(package.source, its, package.files, place).encode()
+            files |= [stub_file(config, package, its)]
     copy = Path(loader.__file__).read_bytes() + f'VENDORED_FROM = "cuda-wheel {__version__}"\n'.encode()
     return files | dict.fromkeys(_loader_paths(config, [module.manifest.name for module in modules]), copy)
+
+
+def stub_file(config: Config, package: Package, modules: Sequence[Manifest]) -> tuple[str, bytes]:
+    """Return path and content of the stub of a package that attaches the kernels of its modules, at least one."""
+    name = _package_of(modules[0].name)
+    vendored = f"{name.partition('.')[0]}.{VENDORED_LOADER.removesuffix('.py')}"
+    place = vendored if config.loader == "vendor" else loader.__name__
+    return _stub_path(name), stub(package.source, modules, package.files, place).encode()
 
 
 def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:

@@ -7,7 +7,8 @@
 #   [INSTANTIATE "gemm<float, 16>" ...] [LINK none] [HOST_CODE auto])
 #
 # Compiles a CUDA module to NAME.fatbin and NAME.fatbin.json, and installs both. What is not given here is as
-# [tool.cuda-wheel] in the pyproject.toml nearest above says. No language needs to be enabled.
+# [tool.cuda-wheel] in the pyproject.toml nearest above says. No language needs to be enabled. Where the source lies in
+# a package whose __init__.py attaches the kernels, its stub is installed too.
 
 include_guard(GLOBAL)
 cmake_policy(PUSH)
@@ -95,6 +96,18 @@ function(cuda_wheel_add_module)
     VERBATIM)
   add_custom_target("${arg_TARGET}" ALL DEPENDS ${outputs})
   install(FILES ${outputs} DESTINATION "${destination}")
+  # A package that attaches its kernels gets a stub of them, when all are there.
+  list(GET sources 0 first)
+  cmake_path(REPLACE_FILENAME first "__init__.py" OUTPUT_VARIABLE init)
+  if(EXISTS "${init}")
+    set_property(GLOBAL APPEND PROPERTY "cuda_wheel_${package}" "${package}.${arg_TARGET}")
+    get_property(names GLOBAL PROPERTY "cuda_wheel_${package}")
+    list(JOIN names "\" \"" names)
+    set(built "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel")
+    install(CODE "execute_process(COMMAND \"${Python_EXECUTABLE}\" -m cuda_wheel.cmake.stub \"${root}\" \"${built}\"
+      \"${init}\" \"${names}\" COMMAND_ERROR_IS_FATAL ANY)")
+    install(FILES "${built}/${destination}/__init__.pyi" DESTINATION "${destination}" OPTIONAL)
+  endif()
   # With loader = "vendor" the package carries the loader as well.
   string(REGEX REPLACE "/.*" "" top "${destination}")
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel/${top}/_cuda_wheel.py" DESTINATION "${top}" OPTIONAL)

@@ -1,0 +1,39 @@
+"""Write the stub of a package that attaches its kernels: `python -m cuda_wheel.cmake.stub ROOT BUILT INIT NAME...`.
+
+ROOT is the project's folder, BUILT the one with what was compiled, where the stub goes too, INIT the package's
+`__init__.py`, and NAMEs are the dotted names of its modules. There is none where the package does not attach or has its
+own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cuda_wheel.build.config import read_config
+from cuda_wheel.build.outputs import Package, stub_file, write
+from cuda_wheel.build.stubs import attaches
+from cuda_wheel.loader import MANIFEST_SUFFIX, CudaWheelError, Manifest
+
+__all__ = ["main"]
+
+
+def main(root: Path, built: Path, init: Path, names: Sequence[str]) -> int:
+    """Write the stub, and return the exit status."""
+    if init.with_suffix(".pyi").exists() or not attaches(init.read_text(encoding="utf-8")):
+        return 0
+    package = Package(init.read_text(encoding="utf-8"), tuple(sorted(os.listdir(init.parent))))
+    try:
+        paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(names))]
+        manifests = [Manifest.from_json(path.read_bytes(), str(path)) for path in paths]
+        write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
+    except (CudaWheelError, OSError) as error:
+        print(f"cuda-wheel: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]))
