@@ -199,7 +199,7 @@ class Image(NamedTuple):
     resources: Mapping[str, Mapping[str, int]]
     """Per kernel symbol: "max_threads" in a block, "min_blocks" on a multiprocessor and "cluster_blocks", where the
     source sets such bounds; for machine code also what the assembler reported: "registers" of a thread, and bytes of
-    "shared", "local" and, before sm_90, the module's "constant" memory and of "spill_stores" and "spill_loads"."""
+    "shared" and "local" memory, "spill_stores" and "spill_loads", and the module's "constant" memory."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
@@ -1904,17 +1904,12 @@ class Jit:
 
 
 def resources_of(log: str) -> dict[str, dict[str, int]]:
-    """Return what `ptxas -v` says of each kernel: registers, and bytes of static shared memory, stack and spills.
-
-    Also of the module's constant memory, of which every kernel has all; ptxas tells it for targets before sm_90.
-    """
+    """Return what `ptxas -v` says of each kernel: registers, and bytes of static shared memory, stack and spills."""
     import re
 
     resources: dict[str, dict[str, int]] = {}
-    symbol, frame, constant = "", {}, {}
+    symbol, frame = "", {}
     for line in log.splitlines():
-        if " gmem" in line and (match := re.search(r"(\d+) bytes cmem\[3\]", line)):  # the bank of `__constant__`
-            constant = {"constant": int(match[1])}
         if match := re.search(r"Function properties for (\S+)", line):
             symbol = match[1]
         elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
@@ -1922,8 +1917,6 @@ def resources_of(log: str) -> dict[str, dict[str, int]]:
         elif match := re.match(r"ptxas info\s*: Used (\d+) registers(.*)", line):
             shared = re.search(r"(\d+) bytes smem", match[2])
             resources[symbol] = {"registers": int(match[1]), "shared": int(shared[1]) if shared else 0, **frame}
-    for figures in resources.values():
-        figures.update(constant)
     return resources
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
+from cuda_wheel.build.cubin import constant_bytes
 from cuda_wheel.build.diagnostics import Log, Written, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
@@ -101,7 +102,7 @@ def compile_job(job: Job) -> Compiled:
                     cubin, figures = assemble(text, job.arch, options)
                 except CompileError as error:
                     raise CompileError(_explained(job, str(error))) from None
-                resources = resources_of(figures)
+                resources = _resources(figures, cubin)
                 os.chdir(job.root)
     text = ptx.normalise(text)
     lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
@@ -186,7 +187,7 @@ def read_answer(
         ptx_version_compiled=ptx.version(text),
         kernels=ptx.kernels(normal),
         bounds=ptx.bounds(normal),
-        resources=resources_of(log),
+        resources=_resources(log, answer["cubin"]) if _is_direct(job) else {},
         variables=variables(normal),
         names=dict(zip(expressions, answer["symbols"], strict=True)),
         headers=None if answer["headers"] is None else tuple(answer["headers"]),
@@ -239,6 +240,12 @@ def _files_of(name: str, root: str) -> list[str]:
 
 
 _NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__")
+
+
+def _resources(log: str, cubin: bytes | None) -> dict[str, dict[str, int]]:
+    """Return what each kernel needs; constant memory, which ptxas does not tell for every target, is the module's."""
+    constant = {"constant": constant_bytes(cubin)} if cubin else {}
+    return {symbol: figures | constant for symbol, figures in resources_of(log).items()}
 
 
 def _for_assembler(options: Sequence[str]) -> list[str]:

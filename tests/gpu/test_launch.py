@@ -354,7 +354,8 @@ def test_attributes_are_the_drivers(module: Module) -> None:
     manifest = module.image.resources[module["narrow"].symbol]
     assert manifest["registers"] == narrow.registers
     assert manifest["max_threads"] == 64
-    assert module["polynomial"].attributes.constant >= 16
+    assert manifest["constant"] == narrow.constant >= 16
+    assert manifest["shared"] == narrow.shared and manifest["local"] == narrow.local
 
 
 def test_occupancy_and_a_block_size_that_fills(module: Module) -> None:
