@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Blanked", "ExpectedKernel", "Extraction", "FindHeader", "Header", "compile_device_code", "extract"]
 
-OPTIONS = ("--device-as-default-execution-space", "--pre-include=cuda_wheel_detail/host_code.h")
+OPTIONS = (
+    "--device-as-default-execution-space",
+    "--pre-include=cuda_wheel_detail/host_code.h",
+    "--diag-suppress=177",  # "declared but never referenced": what refers to it may be what is left out
+)
 ATTEMPTS = 16
 """How often a file is compiled at most, until what it needs is known."""
 
@@ -65,8 +69,10 @@ class Extraction(NamedTuple):
 
 
 _HOST_HEADERS = re.compile(
-    r"cuda\.h|cuda_runtime(_api)?\.h|cuda_profiler_api\.h|cuda_.*_interop\.h|device_launch_parameters\.h|nvtx3/.*"
-    r"|cuda(EGL|GL|VDPAU)(Typedefs)?\.h|thrust/(?!pair\.h|tuple\.h).*|cub/device/.*"
+    r"cuda_runtime(_api)?\.h|cuda_profiler_api\.h|cuda_.*_interop\.h|device_launch_parameters\.h|nvtx3/.*"
+    r"|cuda(EGL|GL|VDPAU)(Typedefs)?\.h|cuda(Profiler)?Typedefs\.h|(channel_descriptor|driver_functions)\.h"
+    r"|nv(rtc|Fatbin|JitLink|PTXCompiler)\.h|cuda/(buffer|memory_pool|memory_resource|stream|stream_ref)"
+    r"|thrust/(?!pair\.h|tuple\.h).*|cub/device/.*"
 )
 """Headers of the toolchain that declare host functions. What device code uses of them, NVRTC knows by itself."""
 
@@ -111,8 +117,6 @@ def _directive(unit: Unit, source: Source, directive: Directive, choice: Choice)
         return re.sub(rb"\b__NVCC__\b", b"__CUDACC__", text) if is_condition else text
     if _is_blank_include(directive, header, choice):
         return _blank(text)
-    if header is not None and header.text is None and directive.rest == "<cub/cub.cuh>":
-        return b"#include <cuda_wheel_detail/cub.h>" + b"\n" * text.count(b"\n")
     if header is not None and header.text is not None:
         return b'#include "' + os.fsencode(header.name) + b'"' + b"\n" * text.count(b"\n")
     return text

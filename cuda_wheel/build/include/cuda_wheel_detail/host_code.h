@@ -2,6 +2,7 @@
 #ifndef CUDA_WHEEL_DETAIL_HOST_CODE_H
 #define CUDA_WHEEL_DETAIL_HOST_CODE_H
 
+#include <cuda.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,13 +11,7 @@
 #ifndef CUDART_VERSION
 #define CUDART_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
 #endif
-#ifndef CUDA_VERSION
-#define CUDA_VERSION CUDART_VERSION
-#endif
 
-typedef unsigned long long CUdeviceptr;
-typedef unsigned long long CUsurfObject;
-typedef unsigned long long CUtexObject;
 typedef unsigned char u_char;
 typedef unsigned short ushort;
 typedef unsigned int uint;
