@@ -232,3 +232,29 @@ def test_a_mixed_file_compiles_on_load(project: Path) -> None:
     assert results[0] == results[1]
     (project / "demo/scale.h").write_text(FILES["demo/scale.h"].replace("FACTOR 2", "FACTOR 5"))
     assert compile_on_load("demo.mixed", [str(project / "demo")], lambda: (8, 0))[1] != results[0][1]
+
+
+ABSENT = """\
+#include "later.h"
+#include <chrono_like>
+#ifndef BY
+#define BY 1
+#endif
+__global__ void k(int* x) { *x *= BY; }
+int main() { k<<<1, 1>>>(nullptr); }
+"""
+
+
+@pytest.mark.parametrize("place", ["demo/later.h", "include/later.h", "include/chrono_like"])
+def test_a_header_that_was_not_there_is_noticed_when_it_comes(
+    place: str, make_project, cuda_wheel: Run, tmp_path: Path
+) -> None:
+    table = TABLE + 'include-dirs = ["include"]\n'
+    project = make_project(table, **{"demo/mixed.cu": ABSENT, "include/other.h": ""})
+    before = built(cuda_wheel, project)
+    assert built(cuda_wheel, project).fatbin_sha256 == before.fatbin_sha256
+    loaded = compile_on_load("demo.mixed", [str(project / "demo")], lambda: (8, 0))
+    assert compile_on_load("demo.mixed", [str(project / "demo")], lambda: (8, 0)) == loaded
+    (project / place).write_text("#define BY 3\n")
+    assert built(cuda_wheel, project).fatbin_sha256 != before.fatbin_sha256
+    assert compile_on_load("demo.mixed", [str(project / "demo")], lambda: (8, 0)) != loaded

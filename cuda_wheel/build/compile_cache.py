@@ -51,7 +51,8 @@ class CompileCache:
         if compiled.headers is None or _is_singular(job, compiled):
             return
         folders = [os.path.join(job.root, folder) for folder in job.include_dirs]
-        places = [_place(path, job) for path in (*compiled.headers, *passed_over(compiled.headers, folders))]
+        decisive = (*compiled.headers, *passed_over(compiled.headers, folders), *compiled.absent)
+        places = [_place(path, job) for path in decisive]
         known = sorted({place for place in places if place is not None})
         if None in places:  # a header from nowhere: another machine may have another one there
             return
@@ -127,6 +128,7 @@ def _packed(compiled: Compiled, job: Job) -> bytes:
         "names": compiled.names,
         "headers": [_place(path, job) for path in compiled.headers or ()],
         "log": compiled.log,
+        "absent": [_place(path, job) for path in compiled.absent],
         "blanked": compiled.blanked,
     }
     return json.dumps(document).encode() + b"\n" + cubin + ptx
@@ -147,5 +149,6 @@ def _unpacked(entry: bytes, job: Job) -> Compiled:
         names=document["names"],
         headers=tuple(_path(tuple(place), job) for place in document["headers"]),
         log=document["log"],
+        absent=tuple(_path(tuple(place), job) for place in document["absent"]),
         blanked=tuple(document["blanked"]),
     )

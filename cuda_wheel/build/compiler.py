@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from cuda_wheel import loader
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
     from cuda_wheel.build.mixed_source import Result
     from cuda_wheel.build.nvrtc import Answer, Request
 
-__all__ = ["Compiled", "Job", "assemble", "compile_job", "may_hold_host_code", "nvrtc_request", "read_answer"]
+__all__ = [
+    "Compiled",
+    "Job",
+    "assemble",
+    "compile_job",
+    "launches",
+    "may_hold_host_code",
+    "nvrtc_request",
+    "read_answer",
+]
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ class Compiled:
     headers: tuple[str, ...] | None
     """Absolute paths of all files that the compiler read beside the source; None where it cannot tell."""
     log: str
+    absent: tuple[str, ...] = ()
+    """Absolute paths in the project where a header that is left out would be, if there were one."""
     blanked: tuple[str, ...] = ()
     """The host code that was left out, in words."""
 
@@ -80,14 +92,15 @@ class Compiled:
 
 def compile_job(job: Job) -> Compiled:
     """Return the images of one job; raises CompileError with what the compiler says, or ConfigError for its options."""
-    answer = compile_text(nvrtc_request(job))
-    result = _without_host_code(job, answer) if may_hold_host_code(job, answer) else None
+    whole = cache(lambda: compile_text(nvrtc_request(job)))
+    suspect = launches(job) or may_hold_host_code(job, whole())
+    result = _without_host_code(job, whole) if suspect else None
     if result is None:
-        compiled = read_answer(job, answer)
+        compiled = read_answer(job, whole())
     else:
         compiled = read_answer(job, result.answer, result.expressions, lambda file: _lines_of(file, job))
         headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *result.headers}))
-        compiled = replace(compiled, headers=headers, blanked=result.blanked)
+        compiled = replace(compiled, headers=headers, absent=result.absent, blanked=result.blanked)
     cubin, resources = compiled.cubin, compiled.resources
     text = (compiled.ptx or b"").decode()
     if job.lineinfo:
@@ -109,13 +122,17 @@ def compile_job(job: Job) -> Compiled:
     return replace(compiled, cubin=cubin, ptx=None if lowered is None else lowered.encode(), resources=resources)
 
 
+def launches(job: Job) -> bool:
+    """Return whether a job's text seems to launch kernels, which is host code to be taken out."""
+    return job.host_code != "keep" and b"<<<" in job.text
+
+
 def may_hold_host_code(job: Job, answer: Answer) -> bool:
     """Return whether a plain compilation's answer leaves it open that there is host code to be taken out."""
-    suspect = bool(answer["error"]) or b"<<<" in job.text
-    return job.host_code != "keep" and suspect and answer["error"] != INVALID_OPTION
+    return job.host_code != "keep" and answer["error"] not in ("", INVALID_OPTION)
 
 
-def _without_host_code(job: Job, plain: Answer) -> Result | None:
+def _without_host_code(job: Job, whole: Callable[[], Answer]) -> Result | None:
     """Return what becomes of the job without its host code; None where nobody can tell what is host code."""
     try:
         from cuda_wheel.build.mixed_source import compile_mixed
@@ -124,7 +141,7 @@ def _without_host_code(job: Job, plain: Answer) -> Result | None:
 
     def compile(extraction: Extraction) -> Answer:
         if extraction.text is job.text:
-            return plain
+            return whole()
         request = nvrtc_request(job)
         return compile_text(
             {

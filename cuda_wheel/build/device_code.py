@@ -16,7 +16,16 @@ from cuda_wheel.build import ptx
 from cuda_wheel.build.cuda_source import Item, Source
 from cuda_wheel.build.cuda_tokens import DECORATION, Directive
 from cuda_wheel.build.device_choice import WORD, Choice, learn
-from cuda_wheel.build.device_unit import INCLUDE, FindHeader, Header, Unit, mismatch, read_unit, with_members
+from cuda_wheel.build.device_unit import (
+    INCLUDE,
+    FindHeader,
+    Header,
+    Unit,
+    is_surely_mixed,
+    mismatch,
+    read_unit,
+    with_members,
+)
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.launches import Instances, Unresolved, instances
 
@@ -229,17 +238,20 @@ def compile_device_code(
     where there is host code.
     """
     plain = Extraction(content, {}, (), tuple(instantiate), (), (), ())
-    answer = compile(plain)
-    if host_code == "keep" or (not answer["error"] and b"<<<" not in content):
-        return plain, answer
+    if host_code == "keep" or b"<<<" not in content:
+        answer = compile(plain)
+        if host_code == "keep" or not answer["error"]:
+            return plain, answer
     choice, write = _begin(content, name, find_header, instantiate)
     extraction = write()
-    if not answer["error"] and not _missing(extraction, answer):
-        return plain, answer
+    if b"<<<" in content and not is_surely_mixed(choice.unit, name):  # else to compile it takes time, and tells nothing
+        answer = compile(plain)
+        if not answer["error"] and not _missing(extraction, answer):
+            return plain, answer
     if host_code == "reject":
         host = next((each for each in extraction.blanked if each.kind in ("function", "variable")), None)
         if host is None:
-            return plain, answer
+            return plain, compile(plain)
         raise CompileError(
             f'{host.file}:{host.line}: error: {host.kind} {host.name} is host code (host-code = "reject").'
         )
@@ -255,7 +267,7 @@ def compile_device_code(
     if not result["error"]:
         _check(extraction, result)
     elif not extraction.blanked:
-        return plain, answer  # there is no host code: the file's own errors are what to show
+        return plain, compile(plain)  # there is no host code: the file's own errors are what to show
     return extraction, result
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "is_device",
     "is_host_member",
     "is_sacred",
+    "is_surely_mixed",
     "launches",
     "mismatch",
     "read_unit",
@@ -212,6 +213,24 @@ def mismatch(unit: Unit) -> str | None:
                 what = f"{item.kind} {', '.join(item.names)}".strip()
                 return f'{source.name}:{item.line}: error: "{opening}" and "{closing}" do not match in this {what}'
     return None
+
+
+def is_surely_mixed(unit: Unit, name: str) -> bool:
+    """Return whether no NVRTC takes the source `name` as it is, whatever the target: it includes what is not there, or
+    has a function that launches kernels."""
+    source = unit.sources[name]
+    lost = any(
+        unit.found.get((name, each.start), each) is None and not source.is_conditional(each.start)
+        for each in source.directives
+    )
+    return lost or any(
+        item.kind == "function"
+        and item.defined
+        and launches(item)
+        and not item.markers & DEVICE
+        and not source.is_conditional(item.start)
+        for item in source.items
+    )
 
 
 def launches(item: Item) -> bool:

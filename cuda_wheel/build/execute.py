@@ -62,6 +62,8 @@ class BuiltModule:
     manifest: Manifest
     fatbin: bytes
     headers: tuple[str, ...] | None
+    absent: tuple[str, ...]
+    """Absolute paths where a header that was left out, for there was none, would be."""
 
 
 def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCache | None) -> tuple[BuiltModule, ...]:
@@ -217,7 +219,8 @@ def describe(
     headers = [part.headers for part in parts.values()]
     Manifest.from_json(manifest.to_json(), f"the manifest of {source.name}")  # what is shipped must be readable
     known = None if None in headers else tuple(sorted({path for paths in headers for path in paths or ()}))
-    return BuiltModule(manifest, bundled.fatbin, known)
+    absent = tuple(sorted({path for part in parts.values() for path in part.absent}))
+    return BuiltModule(manifest, bundled.fatbin, known, absent)
 
 
 def _first_driver(target: Target, content: bytes, cuda: Version) -> Version:

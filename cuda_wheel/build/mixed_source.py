@@ -23,11 +23,13 @@ __all__ = ["Result", "compile_mixed"]
 
 class Result(NamedTuple):
     """What the compiler made of a source's device code, with the name expressions that it was asked for; the absolute
-    paths of the project's headers that were read for it, and what was left out, in words."""
+    paths of the project's headers that were read for it, those where there was no header, and what was left out, in
+    words."""
 
     answer: Answer
     expressions: tuple[str, ...]
     headers: tuple[str, ...]
+    absent: tuple[str, ...]
     blanked: tuple[str, ...]
 
 
@@ -45,6 +47,7 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
     kernel would be lost or there is none, and where `host-code = "reject"` meets host code.
     """
     read: dict[str, str] = {}
+    absent: set[str] = set()
     missing: list[str] = []
 
     def find(name: str, quoted: bool, includer: str) -> Header | None:
@@ -53,12 +56,15 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
         for folder in [own, *folders] if quoted else folders:
             path = os.path.normpath(os.path.join(folder, name))
             place = os.path.join(job.root, path)
-            if os.path.isfile(place) and is_inside(place, Path(job.root)):
+            if os.path.isfile(place):
+                if not is_inside(place, Path(job.root)):
+                    return Header(place, None)
                 read[path] = place
                 return Header(path.replace(os.sep, "/"), Path(place).read_bytes())
-        toolkits = (folder for folder in job.include_dirs if os.path.isabs(folder))
-        if any(os.path.isfile(os.path.join(folder, name)) for folder in toolkits):
-            return Header(name, None)
+            absent.add(os.path.normpath(place))
+        for folder in job.include_dirs:
+            if os.path.isabs(folder) and os.path.isfile(os.path.join(folder, name)):
+                return Header(os.path.join(folder, name), None)
         if name.endswith(DEVICE_SOURCES):
             missing.append(name)
         return None
@@ -76,7 +82,8 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
     for each in extraction.blanked:
         lines = f"{each.line}" if each.last_line == each.line else f"{each.line}-{each.last_line}"
         left_out.append(f"{each.file}({lines}): {each.kind} {each.name}")
-    return Result(answer, extraction.expressions, tuple(sorted(read.values())), tuple(left_out))
+    looked = tuple(sorted(path for path in absent if path.startswith(job.root + os.sep)))
+    return Result(answer, extraction.expressions, tuple(sorted(read.values())), looked, tuple(left_out))
 
 
 def _check_markers(job: Job, extraction: Extraction, read: Mapping[str, str]) -> None:

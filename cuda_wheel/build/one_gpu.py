@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cuda_wheel.build.bundling import Bundled
 from cuda_wheel.build.compile_cache import passed_over
-from cuda_wheel.build.compiler import Job, may_hold_host_code, nvrtc_request, read_answer
+from cuda_wheel.build.compiler import Job, launches, may_hold_host_code, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
 from cuda_wheel.build.diagnostics import merged
 from cuda_wheel.build.errors import CompileError, ConfigError
@@ -42,7 +42,7 @@ def compile_for_gpu(
     if built.headers is None:
         return built, None
     folders = [os.path.join(root, folder) for folder in job.include_dirs]
-    return built, [*built.headers, *passed_over(built.headers, folders), *toolchain.libraries]
+    return built, [*built.headers, *passed_over(built.headers, folders), *built.absent, *toolchain.libraries]
 
 
 def _compile_cubin(
@@ -52,6 +52,8 @@ def _compile_cubin(
 
     None where there is more to do, such as taking out host code.
     """
+    if launches(job):
+        return None
     try:
         answer = worker.call(compile_text, nvrtc_request(job), timeout)
         if may_hold_host_code(job, answer):
