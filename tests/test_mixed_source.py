@@ -258,3 +258,14 @@ def test_a_header_that_was_not_there_is_noticed_when_it_comes(
     (project / place).write_text("#define BY 3\n")
     assert built(cuda_wheel, project).fatbin_sha256 != before.fatbin_sha256
     assert compile_on_load("demo.mixed", [str(project / "demo")], lambda: (8, 0)) != loaded
+
+
+def test_an_instance_of_what_nothing_declares_is_told_as_one_to_name(
+    make_project, cuda_wheel: Run, tmp_path: Path
+) -> None:
+    text = (Path(__file__).parent / "styles/mixed_torch.cu").read_text()
+    project = make_project(TABLE, **{"demo/gelu.cu": text})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert "which instances of the kernel template gelu_forward are launched cannot be told: " in result.stdout
+    assert 'in gelu_forward<scalar_t>, identifier "scalar_t" is undefined. Name them with instantiate.' in result.stdout

@@ -39,6 +39,8 @@ _TOKEN = re.compile(
     | (?P<sign> ::|->|<<<|>>>|\#\#|[^\s] )""",
     re.VERBOSE | re.DOTALL,
 )
+_SPENT = "spent"
+"""The kind of a word that is a macro's name, and stays: it came up in what that macro stands for."""
 _DEFINE = re.compile(r"define[ \t]+([\w$]+)(\([^)]*\))?(.*)", re.DOTALL)
 
 
@@ -127,24 +129,32 @@ def expand(
     tokens: Sequence[Token], macros: Mapping[str, Sequence[Macro]], hidden: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, int]]:
     """Return the words that tokens stand for, macros expanded, each with the offset of what it came from."""
+    return ((token.text, token.start) for token in _expanded(tokens, macros, hidden))
+
+
+def _expanded(
+    tokens: Sequence[Token], macros: Mapping[str, Sequence[Macro]], hidden: frozenset[str]
+) -> Iterator[Token]:
     index = 0
     while index < len(tokens):
         token = tokens[index]
         index += 1
-        macro = macros[token.text][-1] if token.text in macros and token.text not in hidden else None
-        if macro is None or len(hidden) > 24:
-            yield token.text, token.start
+        macro = macros[token.text][-1] if token.text in macros and token.kind != _SPENT else None
+        if macro is None or token.text in hidden or len(hidden) > 24:
+            yield token if macro is None else token._replace(kind=_SPENT)
             continue
         arguments: dict[str, list[Token]] = {}
         if macro.parameters is not None:
             if index >= len(tokens) or tokens[index].text != "(":
-                yield token.text, token.start
+                yield token
                 continue
             after = balanced(tokens, index)
             arguments = _arguments(macro.parameters, tokens[index + 1 : after - 1])
             index = after
-        body = _substituted(macro.body, arguments, token.start)
-        yield from expand(body, macros, hidden | {token.text})
+        # As the preprocessor: what an argument stands for is told before, and without regard to, the macro around it.
+        told = {name: list(_expanded(given, macros, hidden)) for name, given in arguments.items()}
+        body = _substituted(macro.body, arguments, told, token.start)
+        yield from _expanded(body, macros, hidden | {token.text})
 
 
 def _arguments(parameters: Sequence[str], tokens: Sequence[Token]) -> dict[str, list[Token]]:
@@ -160,14 +170,18 @@ def _arguments(parameters: Sequence[str], tokens: Sequence[Token]) -> dict[str, 
     return {name: (parts[index] if index < len(parts) else []) for index, name in enumerate(names)}
 
 
-def _substituted(body: Sequence[Token], arguments: Mapping[str, list[Token]], start: int) -> list[Token]:
+def _substituted(
+    body: Sequence[Token], arguments: Mapping[str, list[Token]], told: Mapping[str, list[Token]], start: int
+) -> list[Token]:
+    """Return a macro's body for arguments: as they are given beside `##`, else what they stand for."""
     result: list[Token] = []
     paste = False
-    for token in body:
+    for index, token in enumerate(body):
         if token.text == "##":
             paste = True
             continue
-        pieces = arguments.get(token.text, [token])
+        as_given = paste or any(following.text == "##" for following in body[index + 1 : index + 2])
+        pieces = (arguments if as_given else told).get(token.text, [token])
         for piece in pieces:
             moved = piece._replace(start=start)
             if paste and result:

@@ -166,6 +166,25 @@ def _told_items(items: Iterable[Item], choice: Choice, kept: set[Item]) -> Itera
             yield Blanked(item.kind, name, item.source.name, item.line, item.last_line, reason)
 
 
+_EXPRESSION = re.compile(
+    r"^__nv_name_map\(\d+\): error(?: #\S+)?: (?P<message>.*)\n\s*#pragma nv_mangled_name (?P<expression>.*)$",
+    re.MULTILINE,
+)
+"""An error in a name expression. NVRTC shows each in a line of a text that it writes itself."""
+
+
+def _without_impossible(found: Instances, log: str, instantiate: Sequence[str]) -> Instances:
+    """Return what host code asks for without the instances that are none: what they name, nothing here declares."""
+    reasons = {match["expression"].strip(): match["message"] for match in reversed([*_EXPRESSION.finditer(log)])}
+    lost = [each for each in found.kernels if each.expression in reasons and each.expression not in instantiate]
+    unresolved = [
+        Unresolved(each.kernel, each.file, each.line, f"in {each.expression}, {reasons[each.expression]}")
+        for each in lost
+    ]
+    kernels = tuple(each for each in found.kernels if each not in lost)
+    return Instances(kernels, (*found.unresolved, *unresolved))
+
+
 def _write(unit: Unit, name: str, choice: Choice, found: Instances, instantiate: Sequence[str]) -> Extraction:
     kept = choice.kept()
     texts = {source.name: _render(unit, source, kept, choice) for source in unit.sources.values()}
@@ -210,17 +229,16 @@ def _qualified(item: Item) -> str:
 
 def extract(content: bytes, name: str, find_header: FindHeader, instantiate: Sequence[str] = ()) -> Extraction:
     """Return the device code of a source, as its names tell it; `compile_device_code` asks the compiler too."""
-    return _begin(content, name, find_header, instantiate)[1]()
+    choice, found = _begin(content, name, find_header, instantiate)
+    return _write(choice.unit, name, choice, found, instantiate)
 
 
-def _begin(
-    content: bytes, name: str, find_header: FindHeader, instantiate: Sequence[str]
-) -> tuple[Choice, Callable[[], Extraction]]:
+def _begin(content: bytes, name: str, find_header: FindHeader, instantiate: Sequence[str]) -> tuple[Choice, Instances]:
     unit = read_unit(content, name, find_header)
     found = instances(unit.items, unit.macros)
     expressions = [*instantiate, *(each.expression for each in found.kernels)]
     choice = Choice(unit, frozenset(word for expression in expressions for word in WORD.findall(expression)))
-    return choice, lambda: _write(unit, name, choice, found, instantiate)
+    return choice, found
 
 
 def compile_device_code(
@@ -242,8 +260,8 @@ def compile_device_code(
         answer = compile(plain)
         if host_code == "keep" or not answer["error"]:
             return plain, answer
-    choice, write = _begin(content, name, find_header, instantiate)
-    extraction = write()
+    choice, found = _begin(content, name, find_header, instantiate)
+    extraction = _write(choice.unit, name, choice, found, instantiate)
     if b"<<<" in content and not is_surely_mixed(choice.unit, name):  # else to compile it takes time, and tells nothing
         answer = compile(plain)
         if not answer["error"] and not _missing(extraction, answer):
@@ -260,9 +278,13 @@ def compile_device_code(
         raise CompileError(confused)
     result = compile(extraction)
     for _ in range(ATTEMPTS):
-        if not result["error"] or not learn(choice, result["log"]):
+        if not result["error"]:
             break
-        extraction = write()
+        possible = _without_impossible(found, result["log"], instantiate)
+        if not learn(choice, result["log"]) and possible == found:
+            break
+        found = possible
+        extraction = _write(choice.unit, name, choice, found, instantiate)
         result = compile(extraction)
     if not result["error"]:
         _check(extraction, result)

@@ -238,12 +238,15 @@ class _Search:
             return
         if item not in self.declared:
             self.declared[item] = locals_of(words)
+        renames = _renames(words)
         heading = item.names[0] if item.kind != "instantiation" and item.names else ""
         for index, word in enumerate(words):
             if word not in self.leading or ((index and words[index - 1] in (".", "->")) and word not in self.members):
                 continue
             if word == heading and offsets[index][1] < item.body:
                 continue
+            if renames:
+                self.declared[item] = locals_of(words[:index])
             self._use(item, words, index, known, item.source.line(offsets[index][1]))
 
     def _use(self, item: Item, words: list[str], index: int, known: Mapping[str, Words], line: int) -> None:
@@ -381,6 +384,22 @@ class _Search:
                 result.append(word)
         return tuple(result)
 
+    def _static_functions(self, called: Words) -> list[Item]:
+        """Return the members of a class that may be `called`, as in `Box<int>::of`."""
+        return [
+            member
+            for word in called[:-1]
+            for member in self.members.get(word, ())
+            if "::" in called and member.kind == "function" and called[-1] in member.names
+        ]
+
+    def _made_by(self, member: Item, called: Words) -> Words | None:
+        """Return the type that a static function of a class gives: the class itself, or what no template decides."""
+        declared = type_at(_texts(member.source.tokens_in(member.start, member.body)), 0)
+        if declared is None or declared[0] == (member.owner,):
+            return declared and called[:-2]
+        return None if member.template else declared[0]
+
     def type_of(self, words: Words, item: Item, known: Mapping[str, Words], depth: int = 0) -> Words | None:
         """Return the type of an expression, where that is simple to tell."""
         if not words or depth > 8:
@@ -424,6 +443,8 @@ class _Search:
         if whole and words[whole[1] : whole[1] + 1] in (("{",), ("(",)) and closing(words, whole[1]) == len(words) - 1:
             if first in self.returns and len(whole[0]) == 1:
                 return self.returns[first]
+            if members := self._static_functions(whole[0]):
+                return self._made_by(members[-1], whole[0])
             if whole[0][0] in self.scopes or whole[0][0] in SIMPLE or words[whole[1]] == "{":
                 return whole[0]
         if words[-2:-1] in ((".",), ("->",)):
@@ -432,6 +453,13 @@ class _Search:
             kind = self.type_of(words[:1], item, known, depth + 1)
             return kind if kind and (kind[-1] == "*" or len(words) == 3) else None
         return None
+
+
+def _renames(words: Sequence[str]) -> bool:
+    """Return whether a function gives one name to several types, as the cases of a switch over types do."""
+    uses = zip(words, words[1:], words[2:], strict=False)
+    named = [name for word, name, sign in uses if word == "using" and sign == "="]
+    return len(set(named)) < len(named)
 
 
 def _is_kernel(template: Template) -> bool:
