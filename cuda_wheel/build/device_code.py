@@ -295,14 +295,17 @@ def compile_device_code(
 
 def _missing(extraction: Extraction, answer: Answer) -> list[ExpectedKernel]:
     """Return the expected kernels that an image lacks; one that an `#if` rules is not missed."""
-    entries = set(ptx.kernels(ptx.normalise(answer["ptx"].decode())))
-    lacking = []
-    for kernel in extraction.kernels:
-        plain = kernel.name.split("::")[-1]
-        held = any(entry == plain or f"{len(plain)}{plain}" in entry for entry in entries)
-        if not held and not kernel.conditional:
-            lacking.append(kernel)
-    return lacking
+    held = {name for symbol in ptx.kernels(ptx.normalise(answer["ptx"].decode())) for name in _names(symbol)}
+    return [each for each in extraction.kernels if not each.conditional and each.name.split("::")[-1] not in held]
+
+
+def _names(symbol: str) -> set[str]:
+    """Return a symbol and all that may be names in it: each has its length before it."""
+    names = {symbol}
+    for digits in re.finditer(r"\d+", symbol):
+        for start in range(digits.start(), digits.end()):  # the first ones may be the end of another name
+            names.add(symbol[digits.end() :][: int(symbol[start : digits.end()])])
+    return names
 
 
 def _check(extraction: Extraction, answer: Answer) -> None:

@@ -155,6 +155,8 @@ class _Search:
     found: list[Instance] = field(default_factory=list)
     unresolved: list[Unresolved] = field(default_factory=list)
     done: set[tuple[int, tuple[tuple[str, Words], ...]]] = field(default_factory=set)
+    elsewhere: set[tuple[str | Words, ...]] = field(default_factory=set)
+    """Instances that are another file's, each as a name and arguments."""
 
     def __post_init__(self) -> None:
         self.words_of: dict[Item, list[tuple[str, int]]] = {}
@@ -217,6 +219,12 @@ class _Search:
     def run(self) -> None:
         """Follow all that is no template."""
         for item in self.items:
+            words = [word for word, _ in self._words(item)] if item.kind != "function" else []
+            if _is_elsewhere(words):
+                named = next((index for index, word in enumerate(words) if word in self.leading), len(words))
+                arguments = split(angles(words, named + 1)[0]) if words[named + 1 : named + 2] == ["<"] else []
+                self.elsewhere.add((*words[named : named + 1], *(self.resolve(each, item, {}) for each in arguments)))
+        for item in self.items:
             if item not in self.nested and not _template_of(item) and not self._is_of_template(item):
                 self.follow(item, {})
 
@@ -234,7 +242,7 @@ class _Search:
         self.done.add(key)
         offsets = self._words(item)
         words = [word for word, _ in offsets]
-        if not self.leading.intersection(words):
+        if not self.leading.intersection(words) or _is_elsewhere(words):
             return
         if item not in self.declared:
             self.declared[item] = locals_of(words)
@@ -282,10 +290,15 @@ class _Search:
             if each.item.kind == "type":
                 for member in [each.item, *self.members.get(name, ())]:
                     self.follow(member, bound)
-            else:
+            elif not self._is_declared_elsewhere(name, each, item, bound):
                 self.follow(each.item, bound)
         for kernel in sorted(self._reached(name)) if reasons and not followed else ():
             self.unresolved.append(Unresolved(kernel, item.source.name, line, reasons[0]))
+
+    def _is_declared_elsewhere(self, name: str, each: Template, item: Item, bound: Mapping[str, Words]) -> bool:
+        """Return whether `extern template` keeps a call from making the instance in this file."""
+        said = (name, *(bound[parameter.name] for parameter in each.parameters if parameter.name in bound))
+        return item.kind == "function" and said in self.elsewhere and not each.item.heading & {"inline", "constexpr"}
 
     def _reached(self, name: str) -> set[str]:
         """Return the kernel templates that a template leads to."""
@@ -460,6 +473,11 @@ def _renames(words: Sequence[str]) -> bool:
     uses = zip(words, words[1:], words[2:], strict=False)
     named = [name for word, name, sign in uses if word == "using" and sign == "="]
     return len(set(named)) < len(named)
+
+
+def _is_elsewhere(words: Sequence[str]) -> bool:
+    """Return whether a declaration says that another file has an instance."""
+    return list(words[:2]) == ["extern", "template"]
 
 
 def _is_kernel(template: Template) -> bool:

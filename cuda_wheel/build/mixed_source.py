@@ -88,10 +88,12 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
 
 def _check_markers(job: Job, extraction: Extraction, read: Mapping[str, str]) -> None:
     """Raise CompileError where what was taken for host code has a misspelt marker: it may be a kernel."""
+    lines_of: dict[str, list[str]] = {}
     for each in extraction.blanked:
-        text = job.text if each.file == job.source else Path(read.get(each.file, os.devnull)).read_bytes()
-        lines = text.decode(errors="replace").splitlines()[each.line - 1 : each.last_line]
-        for word in _MARKER_LIKE.findall("\n".join(lines)):
+        if each.file not in lines_of:
+            text = job.text if each.file == job.source else Path(read.get(each.file, os.devnull)).read_bytes()
+            lines_of[each.file] = text.decode(errors="replace").splitlines()
+        for word in _MARKER_LIKE.findall("\n".join(lines_of[each.file][each.line - 1 : each.last_line])):
             near = difflib.get_close_matches(word, _MARKERS, n=1, cutoff=0.8)
             if near and word not in _MARKERS:
                 raise CompileError(
