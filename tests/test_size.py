@@ -11,7 +11,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 TABLE = '[tool.cuda-wheel]\narchitectures = ["80"]\n'
 MACROS = """\
 #define EIGHT(DO, i) DO(i) DO(i + 1) DO(i + 2) DO(i + 3) DO(i + 4) DO(i + 5) DO(i + 6) DO(i + 7)
-#define ENTRY(i) 1000003 * (i), 2000029 * (i) + 5,
+#define ENTRY(i) 1000003u * (i), 2000029u * (i) + 5,
 #define STEP(i) x[(i) * n] = y[i] * table[i];
 #define KERNEL(number) \\
     extern "C" __global__ void k##number(float* x, const float* y, int n)
@@ -40,7 +40,7 @@ def test_a_thousand_kernels_in_one_module(make_project, cuda_wheel: Run) -> None
 def test_thousands_of_lines_and_megabytes_of_ptx(make_project, cuda_wheel: Run) -> None:
     rows = "".join(f"    EIGHT(ENTRY, {8 * row})\n" for row in range(4000))
     kernels = (f"KERNEL({number})\n{{\n    EIGHT(STEP, {number})\n}}\n" for number in range(256))
-    text = f"{MACROS}__device__ int table[] = {{\n{rows}}};\n" + "".join(kernels)
+    text = f"{MACROS}__device__ unsigned table[] = {{\n{rows}}};\n" + "".join(kernels)
     assert text.count("\n") > 5000
     manifest, fatbin = _built(cuda_wheel, make_project(TABLE, **{"demo/long.cu": text}), "long")
     (image,) = (image for image in manifest.images if image.kind == "ptx")
