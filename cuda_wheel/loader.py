@@ -255,7 +255,7 @@ class Manifest(NamedTuple):
     globals: tuple[GlobalInfo, ...] = ()
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
-    """What of the sources was left out, a text each: "k.cu(12-40): function main"."""
+    """What of the sources was left out, a text each: "k.cu:12-40: function main"."""
 
     @property
     def cuda(self) -> Version:

@@ -80,11 +80,11 @@ def test_a_mixed_file_compiles_unedited_and_what_was_left_out_is_told(project: P
     assert result.returncode == 0, result.stdout
     manifest = Manifest.from_json((project / "out/demo/mixed.fatbin.json").read_bytes(), "x")
     assert [kernel.name for kernel in manifest.kernels] == ["add<float>", "clear"]
-    assert "demo/mixed.cu(21-30): function main" in manifest.host_code
-    assert "demo/mixed.cu(15-19): function check" in manifest.host_code
-    assert "demo/mixed.cu(3): include <vector>" in manifest.host_code
-    assert any("scale.h(6): function announce" in text for text in manifest.host_code)
-    assert "left out, as host code: demo/mixed.cu(1): include <cuda_runtime.h>; " in result.stdout
+    assert "demo/mixed.cu:21-30: function main" in manifest.host_code
+    assert "demo/mixed.cu:15-19: function check" in manifest.host_code
+    assert "demo/mixed.cu:3: include <vector>" in manifest.host_code
+    assert any("scale.h:6: function announce" in text for text in manifest.host_code)
+    assert "left out, as host code: demo/mixed.cu:1: include <cuda_runtime.h>; " in result.stdout
 
 
 def test_the_kernels_are_those_of_a_file_without_host_code(project: Path, cuda_wheel: Run) -> None:

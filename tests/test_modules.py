@@ -106,8 +106,8 @@ def test_a_link_that_leads_out_of_the_project_is_refused(root: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"// fine\n// \xff\n", r"src/pkg/kernels/a\.cu\(2\) is not UTF-8"),
-        (b"// fine\n\n\0", r"src/pkg/kernels/a\.cu\(3\) holds a NUL byte"),
+        (b"// fine\n// \xff\n", r"src/pkg/kernels/a\.cu:2: is not UTF-8"),
+        (b"// fine\n\n\0", r"src/pkg/kernels/a\.cu:3: holds a NUL byte"),
     ],
 )
 def test_a_source_that_is_no_text_is_refused_with_its_line(root: Path, content: bytes, message: str) -> None:

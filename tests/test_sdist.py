@@ -80,7 +80,7 @@ def test_a_header_that_only_the_host_reads_may_lie_outside(make: Make, backend: 
     project = make('#ifndef __CUDACC_RTC__\n#include "../../common/host.h"\n#endif', **{"../common/host.h": ""})
     result = sdist(project, backend)
     assert result.returncode == 0, result.stdout
-    assert f"demo/k.cu(2) may include {tmp_path}/common/host.h, which lies outside the project" in result.stdout
+    assert f"demo/k.cu:2 may include {tmp_path}/common/host.h, which lies outside the project" in result.stdout
     assert pip_wheel(project, tmp_path / "dist").returncode == 0
 
 

@@ -22,7 +22,7 @@ class Include(NamedTuple):
 
 
 class Header(NamedTuple):
-    """A file that may be included: its absolute path, where that is asked for ("file(line)"), and whether the compiler
+    """A file that may be included: its absolute path, where that is asked for ("file:line"), and whether the compiler
     may pass over that."""
 
     path: str
@@ -102,7 +102,7 @@ def reachable(root: Path, source: str, folders: Iterable[str]) -> list[Header]:
             else:
                 paths = [os.path.normpath(os.path.join(place, include.name)) for place in places]
             conditional = current.conditional or include.conditional
-            asked = f"{label}({include.line})"
+            asked = f"{label}:{include.line}"
             waiting += [Header(path, asked, conditional) for path in dict.fromkeys(paths) if os.path.isfile(path)]
     del found[os.path.join(root, source)]
     return sorted(found.values())

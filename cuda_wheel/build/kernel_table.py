@@ -59,7 +59,7 @@ def unseen(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
     left_out = [
         range(int(match[1]), int(match[2] or match[1]) + 1)
         for text in {text for part in parts.values() for text in part.blanked}
-        if (match := re.match(re.escape(source) + r"\((\d+)(?:-(\d+))?\): ", text))
+        if (match := re.match(re.escape(source) + r":(\d+)(?:-(\d+))?: ", text))
     ]
     return [
         f"{source}:{kernel.line}: warning: no image has the kernel {_described(kernel)}"

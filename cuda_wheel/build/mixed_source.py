@@ -81,7 +81,7 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
     left_out = []
     for each in extraction.blanked:
         lines = f"{each.line}" if each.last_line == each.line else f"{each.line}-{each.last_line}"
-        left_out.append(f"{each.file}({lines}): {each.kind} {each.name}")
+        left_out.append(f"{each.file}:{lines}: {each.kind} {each.name}")
     looked = tuple(sorted(path for path in absent if path.startswith(job.root + os.sep)))
     return Result(answer, extraction.expressions, tuple(sorted(read.values())), looked, tuple(left_out))
 

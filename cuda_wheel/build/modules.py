@@ -201,8 +201,8 @@ def _read_source(root: Path, source: str) -> bytes:
         content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{source}({line}) is not UTF-8: {error.reason}. Save the file as UTF-8.") from error
+        raise ConfigError(f"{source}:{line}: is not UTF-8: {error.reason}. Save the file as UTF-8.") from error
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        raise ConfigError(f"{source}({line}) holds a NUL byte, where the compiler would stop reading. Remove it.")
+        raise ConfigError(f"{source}:{line}: holds a NUL byte, where the compiler would stop reading. Remove it.")
     return content
