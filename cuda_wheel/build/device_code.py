@@ -280,10 +280,11 @@ def compile_device_code(
     for _ in range(ATTEMPTS):
         if not result["error"]:
             break
-        possible = _without_impossible(found, result["log"], instantiate)
-        if not learn(choice, result["log"]) and possible == found:
-            break
-        found = possible
+        if not learn(choice, result["log"]):
+            # Not sooner: what an error elsewhere hides is as undefined as what is nowhere.
+            before, found = found, _without_impossible(found, result["log"], instantiate)
+            if found == before:
+                break
         extraction = _write(choice.unit, name, choice, found, instantiate)
         result = compile(extraction)
     if not result["error"]:
