@@ -1748,7 +1748,9 @@ def _device_bytes(array: Any) -> tuple[int, int]:
 
 
 def _is_array(kind: type) -> bool:
-    return any(hasattr(kind, name) for name in ("__len__", "__cuda_array_interface__", "__dlpack__"))
+    # In the class itself: an enumeration's own class has a length, and an IntEnum is a number.
+    names = ("__len__", "__cuda_array_interface__", "__dlpack__")
+    return any(name in base.__dict__ for base in kind.__mro__ for name in names)
 
 
 def _named(kind: type) -> str:
