@@ -1118,6 +1118,8 @@ class _Launcher:
         for name, argument in zip(names, self._arguments, strict=True):
             values += f", {argument.expression(name)}"
             namespace |= argument.names(name)
+            if isinstance(argument, _Pointer):
+                argument.watch(name, namespace)
         # Asking for the device takes time; where there is one, all is on it.
         device = "current_device()" if device_count() > 1 else "None"
         exec(_LAUNCH.format(check=self._check, device=device, names=", ".join(names), values=values), namespace)
@@ -1459,7 +1461,7 @@ class _Bool(_Number):
 
 
 class _Struct(_Argument):
-    """Anything of so many bytes; of a vector or complex type also its numbers."""
+    """Anything of so many bytes, or a struct of cuda.bindings; of a vector or complex type also its numbers."""
 
     hint = "Struct"
 
@@ -1491,6 +1493,10 @@ class _Struct(_Argument):
                 return struct.pack(self._vector, *numbers)
             except struct.error as error:
                 raise TypeError(f"{value!r} does not fit: {error}") from None
+        if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # CUtensorMap, say
+            import ctypes
+
+            return ctypes.string_at(value.getPtr(), self._size)
         if _is_on_gpu(type(value)):
             raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU")
         try:
@@ -1595,13 +1601,20 @@ class _Pointer(dict[type, Reader], _Argument):
         _Argument.__init__(self, "Q")
         self._check = check
         self._dtypes = _dtypes(cpp) if check else None
+        self._watched: list[tuple[str, dict[str, Any]]] = []
         self._const = not check or "const" in cpp or cpp == "void*"
 
     def expression(self, name: str) -> str:
-        return f"{name} if (kind := type({name})) is int else read_{name}[kind]({name}, device)"
+        cupy = f"{name}.data.ptr if kind is cupy_{name} and {name}.dtype is dtype_{name}"
+        return f"{name} if (kind := type({name})) is int else {cupy} else read_{name}[kind]({name}, device)"
 
     def names(self, name: str) -> dict[str, Any]:
-        return {f"read_{name}": self}
+        return {f"read_{name}": self, f"cupy_{name}": None, f"dtype_{name}": None}
+
+    def watch(self, name: str, names: dict[str, Any]) -> None:
+        """Keep up these names of the launching function: CuPy's arrays, the most frequent, it reads by itself once their
+        type is known to suit."""
+        self._watched.append((name, names))
 
     def __missing__(self, kind: type) -> Reader:
         reader = self._reader(kind)
@@ -1638,6 +1651,8 @@ class _Pointer(dict[type, Reader], _Argument):
             if dtype is not suited:
                 self._suit(dtype.name)
                 suited = dtype
+                for name, names in self._watched if device is None else ():
+                    names[f"dtype_{name}"], names[f"cupy_{name}"] = dtype, type(array)
             memory = array.data
             if device is not None and memory.device_id != device:
                 self._elsewhere(memory.device_id, device)

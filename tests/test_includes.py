@@ -76,7 +76,7 @@ def test_headers_are_found_through_headers_and_folders(tmp_path: Path) -> None:
     found = {os.path.relpath(header.path, root): header for header in reachable(root, "src/k.cu", ["include"])}
     assert sorted(found) == ["../out/o.h", "include/b.h", "src/a.h", "src/deep/c.h", "src/deep/d.h", "src/deep/e.inl"]
     assert found["../out/o.h"].conditional and not found["src/deep/d.h"].conditional
-    assert found["src/deep/d.h"].asked == "src/deep/c.h(2)"
+    assert found["src/deep/d.h"].asked == "src/deep/c.h:2"
 
 
 def test_what_is_asked_for_in_two_ways_is_needed_if_either_needs_it(tmp_path: Path) -> None:

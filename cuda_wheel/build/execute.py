@@ -214,13 +214,19 @@ def describe(
         images=images,
         kernels=kernels,
         globals=variable_table(parts),
-        host_code=tuple(sorted({text for part in parts.values() for text in part.blanked})),
+        host_code=tuple(sorted({text for part in parts.values() for text in part.blanked}, key=_place)),
     )
     headers = [part.headers for part in parts.values()]
     Manifest.from_json(manifest.to_json(), f"the manifest of {source.name}")  # what is shipped must be readable
     known = None if None in headers else tuple(sorted({path for paths in headers for path in paths or ()}))
     absent = tuple(sorted({path for part in parts.values() for path in part.absent}))
     return BuiltModule(manifest, bundled.fatbin, known, absent)
+
+
+def _place(text: str) -> tuple[str, int, str]:
+    """Return what to sort "k.cu:12-40: function main" by."""
+    file, lines, _ = text.split(":", 2)
+    return file, int(lines.partition("-")[0]), text
 
 
 def _first_driver(target: Target, content: bytes, cuda: Version) -> Version:

@@ -49,6 +49,10 @@ def test_from_cupy(saxpy: Callable[..., None], numbers: tuple[Any, Any, Any]) ->
         saxpy(2.5, on_gpu, result, stream=stream)
         cupy.cuda.Device().synchronize()
         assert np.allclose(cupy.asnumpy(result), expected, rtol=1e-6)
+        with pytest.raises(TypeError, match=r"argument 2 \(const float\*\): takes an array of float32, not of float64"):
+            saxpy(2.5, on_gpu.astype(cupy.float64), result, stream=stream)
+        with pytest.raises(TypeError, match=r"argument 1 \(float\): takes a number, not cupy.ndarray"):
+            saxpy(on_gpu[0], on_gpu, result, stream=stream)
 
 
 def test_from_pytorch(saxpy: Callable[..., None], numbers: tuple[Any, Any, Any]) -> None:
