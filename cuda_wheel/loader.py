@@ -687,6 +687,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         cannot be launched.
         """
         x, y, z = _dim(block, "block")
+        shared_memory = _number(shared_memory, "shared_memory", 0)
         device = _device_with_context()
         self._admit(x * y * z, shared_memory)
         driver = _driver()
@@ -701,6 +702,7 @@ class Kernel(Generic[Unpack[Arguments]]):
 
         Source: CUDA Driver API, cuOccupancyMaxPotentialBlockSize.
         """
+        shared_memory = _number(shared_memory, "shared_memory", 0)
         _device_with_context()
         self._admit(1, shared_memory)
         driver = _driver()
@@ -1057,7 +1059,10 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
         slots = pools[grid, block, stream, shared_memory, cooperative, cluster]
         slot = slots.pop()
     except (KeyError, IndexError, TypeError):
-        slots, slot = prepare(grid, block, stream, shared_memory, cooperative, cluster)
+        try:
+            slots, slot = prepare(grid, block, stream, shared_memory, cooperative, cluster)
+        except Exception as error:
+            raise error from None
     buffer, config, extra = slot
     device = {device}
     try:
@@ -1067,7 +1072,7 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
         raise explanation(args, error) from None
     code = launch_kernel(config, handle, None, extra)
     if code:
-        launch_again(code, config, extra, shared_memory)
+        launch_again(code, config, extra, shared_memory, cluster)
     slots.append(slot)
 """
 
@@ -1139,6 +1144,8 @@ class _Launcher:
         self, grid: Any, block: Any, stream: int | None, shared_memory: Any, cooperative: Any, cluster: Any
     ) -> tuple[list[_Slot], _Slot]:
         """Return the free slots of a configuration, and one that is no longer among them."""
+        if stream is not None and not 0 <= stream < 1 << 64:
+            raise ArgumentError(f"stream must be an address, not {stream}")
         key = (
             _dim(grid, "grid"),
             _dim(block, "block"),
@@ -1153,8 +1160,9 @@ class _Launcher:
             if len(self._pools) >= self.POOLS:
                 self._pools.clear()
             slots = self._pools[key] = []
-        with suppress(TypeError):  # a list is no key, and comes here each time
-            self._pools[grid, block, stream, shared_memory, cooperative, cluster] = slots
+        # As the next launch asks for it. A list is no key, and comes here each time; so does a tensor, whose key would
+        # be the object that it is, whatever it holds then.
+        self._pools[_as_given(grid), _as_given(block), stream, key[3], key[4], _as_given(cluster)] = slots
         with suppress(IndexError):
             return slots, slots.pop()
         return slots, self._slot(*key)
@@ -1181,9 +1189,7 @@ class _Launcher:
                 raise ArgumentError(
                     f"{self._kernel.name}: a grid of {grid} has no whole number of clusters of {cluster}"
                 )
-            # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
-            if cluster[0] * cluster[1] * cluster[2] > 8:
-                self._kernel._set_attribute("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
+            self._admit_cluster(cluster)
 
     def _slot(
         self,
@@ -1220,7 +1226,7 @@ class _Launcher:
         struct.pack_into("<6Q", buffer, extra_at, 1, start, 2, start + extra_at + 40, 0, size)
         return buffer, _ctypes_pointer(start + config_at), _ctypes_pointer(start + extra_at) if size else None
 
-    def _launch_again(self, code: int, config: Any, extra: Any, shared_memory: int) -> None:
+    def _launch_again(self, code: int, config: Any, extra: Any, shared_memory: int, cluster: "Dim | None") -> None:
         """Launch again, with what made the driver answer `code` mended; raise DriverError where it still refuses."""
         driver = _driver()
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
@@ -1229,7 +1235,19 @@ class _Launcher:
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and shared_memory:  # another GPU than in _prepare
             self._kernel._admit(1, shared_memory)
             code = self._launch_kernel(config, self._handle, None, extra)
-        _check((driver.CUresult(code),), f"launching {self._kernel.name}")
+        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and cluster is not None:  # likewise
+            self._admit_cluster(_dim(cluster, "cluster"))
+            code = self._launch_kernel(config, self._handle, None, extra)
+        try:
+            result = driver.CUresult(code)
+        except ValueError:  # a driver newer than cuda-bindings
+            raise DriverError(f"launching {self._kernel.name}: the driver answered with the error {code}") from None
+        _check((result,), f"launching {self._kernel.name}")
+
+    def _admit_cluster(self, cluster: tuple[int, int, int]) -> None:
+        # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
+        if cluster[0] * cluster[1] * cluster[2] > 8:
+            self._kernel._set_attribute("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
 
     def _explanation(self, args: Sequence[Any], error: Exception) -> Exception:
         """Return the error that says which of the arguments does not fit, and why."""
@@ -1244,20 +1262,37 @@ class _Launcher:
             try:
                 encoded = eval(argument.expression("a"), {**argument.names("a"), "a": value, "device": device})
                 struct.pack(f"<{argument.format}", encoded)
+            except DriverError as reason:
+                return reason
             except Exception as reason:
                 range_ = isinstance(reason, (struct.error, OverflowError))
-                words = f"{value!r} is out of range" if range_ else str(reason) or repr(reason)
+                words = f"{_shown(value)} is out of range" if range_ else str(reason) or repr(reason)
                 return ArgumentError(f"{info.name}, argument {index + 1} ({_type_of(parameter)}): {words}")
         return error
 
 
 def _dim(value: Any, what: str) -> tuple[int, int, int]:
     """Return a size of one to three numbers as three."""
-    sizes = list(value) if hasattr(value, "__len__") else [value]
+    sizes = list(value) if _is_sequence(value) else [value]
     if not 1 <= len(sizes) <= 3:
         raise ArgumentError(f"{what} must be one to three numbers, not {value!r}")
     x, y, z = [_number(size, what, 1) for size in sizes] + [1] * (3 - len(sizes))
     return x, y, z
+
+
+def _is_sequence(value: Any) -> bool:
+    return hasattr(value, "__len__") and getattr(value, "shape", None) != ()  # an array without dimensions is a number
+
+
+def _as_given(size: Any) -> Any:
+    """Return a size that `_dim` takes in Python's own numbers: equal, as a key, to what was given, if that is a tuple
+    of integers or an integer, of NumPy's perhaps."""
+    if size is None:
+        return None
+    x, y, z = _dim(size, "size")
+    if isinstance(size, tuple):
+        return (x, y, z)[: len(size)]
+    return (x, y, z) if _is_sequence(size) else x
 
 
 def _number(value: Any, what: str, least: int) -> int:
@@ -1267,8 +1302,10 @@ def _number(value: Any, what: str, least: int) -> int:
         number = operator.index(value)
     except TypeError:
         raise ArgumentError(f"{what} must be made of whole numbers, not {value!r}") from None
-    if not least <= number < 1 << 31:
+    if number < least:
         raise ArgumentError(f"{what} must be made of numbers from {least} on, not {value!r}")
+    if number >= 1 << 31:
+        raise ArgumentError(f"{what}: {_shown(value)} is too large")
     return number
 
 
@@ -1289,19 +1326,22 @@ def _ctypes_pointer(address: int) -> Any:
 
 def _stream_address(stream: Any) -> int:
     """Return the address of the CUstream that a library's stream object stands for."""
-    protocol = getattr(stream, "__cuda_stream__", None)
-    if protocol is not None:
-        return int((protocol() if callable(protocol) else protocol)[1])
-    for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
-        address = getattr(stream, attribute, None)
-        if address is not None:
-            return int(getattr(address, "value", address) or 0)
     try:
-        return int(stream)
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"stream must be an address or have __cuda_stream__, as CuPy's and PyTorch's do, not {stream!r}"
-        ) from None
+        protocol = getattr(stream, "__cuda_stream__", None)
+        if protocol is not None:
+            return int((protocol() if callable(protocol) else protocol)[1])
+        for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
+            address = getattr(stream, attribute, None)
+            if address is not None:
+                return int(getattr(address, "value", address) or 0)
+        # int() alone would read "5" and 5.5 as addresses too.
+        if hasattr(stream, "__index__") or (hasattr(stream, "__int__") and not hasattr(stream, "__float__")):
+            return int(stream)
+    except (TypeError, ValueError, LookupError):
+        pass
+    raise ArgumentError(
+        f"stream must be an address or have __cuda_stream__, as CuPy's and PyTorch's do, not {_shown(stream)}"
+    )
 
 
 def _current_device() -> int | None:
@@ -1456,7 +1496,7 @@ class _Bool(_Number):
 
     def _convert(self, value: Any) -> bool:
         if type(value).__name__ not in ("bool_", "bool") and not (type(value) is int and value in (0, 1)):
-            raise TypeError(f"takes {self._takes}, not {value!r}")
+            raise TypeError(f"takes {self._takes}, not {_shown(value)}")
         return bool(value)
 
 
@@ -1492,7 +1532,7 @@ class _Struct(_Argument):
             try:
                 return struct.pack(self._vector, *numbers)
             except struct.error as error:
-                raise TypeError(f"{value!r} does not fit: {error}") from None
+                raise TypeError(f"{_shown(value)} does not fit: {error}") from None
         if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # CUtensorMap, say
             import ctypes
 
@@ -1766,6 +1806,15 @@ def _is_array(kind: type) -> bool:
     # In the class itself: an enumeration's own class has a length, and an IntEnum is a number.
     names = ("__len__", "__cuda_array_interface__", "__dlpack__")
     return any(name in base.__dict__ for base in kind.__mro__ for name in names)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as an error tells it: on one line, and not all of what is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an integer of thousands of digits has no decimal form
+        return f"this {_named(type(value))}"
+    return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def _named(kind: type) -> str:

@@ -283,6 +283,15 @@ def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> No
         kernel.launch(1, 1, 1 << 64)
 
 
+def test_what_is_long_is_not_told_whole(driver: Driver) -> None:
+    with pytest.raises(ArgumentError, match=r"argument 1 \(int\): this int is out of range$"):
+        takes("int", "u32", 4).launch(1, 1, 10**5000)
+    with pytest.raises(ArgumentError, match=r"argument 1 \(int\): 10{99}… is out of range$"):
+        takes("int", "u32", 4).launch(1, 1, 10**1000)
+    with pytest.raises(ArgumentError, match=r"\(bool\): takes True or False, not array\(\[.{,100}…$"):
+        takes("bool", "u8", 1).launch(1, 1, np.zeros((50, 50)))
+
+
 def bfloat16(value: float) -> int:
     """Return the bits of the bfloat16 next to `value`: of the two around it, the nearer, or the even one."""
     if value != value:
@@ -399,6 +408,8 @@ def test_what_stubs_say_of_parameters() -> None:
         (True, (1, 1, 1)),
         (Colour.BLUE, (100, 1, 1)),
         (range(1, 4), (1, 2, 3)),
+        (np.array(6), (6, 1, 1)),
+        ((np.array(6), 2), (6, 2, 1)),
     ],
 )
 def test_sizes_in_every_form(driver: Driver, given: Any, expected: tuple[int, int, int]) -> None:
@@ -452,13 +463,28 @@ def test_attributes(driver: Driver, more: dict[str, Any], attributes: dict[str, 
         (5, 1, {"check": "yes"}, "check must be True or False, not 'yes'"),
         (5, 1, {"stream": "default"}, "stream must be an address or have __cuda_stream__"),
         (5, 1, {"stream": object()}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": "5"}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": 5.0}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": np.float32(5)}, "stream must be an address or have __cuda_stream__"),
+        (
+            5,
+            1,
+            {"stream": SimpleNamespace(__cuda_stream__=lambda: 5)},
+            "stream must be an address or have __cuda_stream__",
+        ),
+        (5, 1, {"stream": -1}, "stream must be an address, not -1"),
+        (5, 1, {"stream": 1 << 64}, "stream must be an address, not 18446744073709551616"),
+        (1 << 31, 1, {}, "grid: 2147483648 is too large"),
+        ((10**5000,), 1, {}, "grid: this int is too large"),
+        (1, 1, {"shared_memory": 1 << 32}, "shared_memory: 4294967296 is too large"),
     ],
 )
 def test_a_wrong_configuration(driver: Driver, grid: Any, block: Any, more: dict[str, Any], message: str) -> None:
     kernel = kernel_of()
     for _ in range(2):
-        with pytest.raises(ArgumentError, match=message):
+        with pytest.raises(ArgumentError, match=message) as caught:
             kernel.launch(grid, block, **more)
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
     assert not driver.launches
 
 
@@ -487,6 +513,31 @@ def test_streams_of_every_library(driver: Driver) -> None:
         assert driver.launches[-1].stream == 0
     kernel.launch(1, 1, stream=(1 << 64) - 1)
     assert driver.launches[-1].stream == (1 << 64) - 1
+
+
+class Box:
+    """A number that can be changed, and is itself whatever it holds, as PyTorch's tensors are."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+def test_a_number_that_changes_is_looked_at_each_time(driver: Driver) -> None:
+    kernel, box = kernel_of(), Box(3)
+    for number in (3, 4, 5):
+        box.number = number
+        kernel.launch(box, (box, box), shared_memory=box, cluster=(box, 1))  # type: ignore[arg-type]
+        kernel.launch((1, box), box, shared_memory=box)  # type: ignore[arg-type]
+        first, second = driver.launches[-2:]
+        assert (first.grid, first.block, first.shared_memory) == ((number, 1, 1), (number, number, 1), number)
+        assert (second.grid, second.block, second.shared_memory) == ((1, number, 1), (number, 1, 1), number)
+    count = len(kernel.launch.__globals__["pools"])
+    for _ in range(50):
+        kernel.launch(Box(3), 1)  # type: ignore[arg-type]
+    assert len(kernel.launch.__globals__["pools"]) <= count + 2
 
 
 # --- slots -------------------------------------------------------------------------------------------
@@ -621,9 +672,21 @@ def test_clusters_of_more_than_eight_blocks_are_asked_for(driver: Driver) -> Non
     assert driver.attributes[0]["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] == 1
 
 
+def test_clusters_of_more_than_eight_blocks_are_asked_for_on_each_gpu(two: Driver) -> None:
+    kernel = kernel_of()
+    kernel.launch(16, 1, cluster=16)
+    two.context.device = 1
+    two.codes = [Result.CUDA_ERROR_INVALID_CLUSTER_SIZE]
+    kernel.launch(16, 1, cluster=16)
+    assert [two.attributes[gpu]["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] for gpu in (0, 1)] == [1, 1]
+    assert len(two.launches) == 3
+
+
 @pytest.mark.parametrize(
     ("codes", "message"),
     [
+        ([12345], "^launching k: the driver answered with the error 12345$"),
+        ([Result.CUDA_ERROR_INVALID_CLUSTER_SIZE], "CUDA_ERROR_INVALID_CLUSTER_SIZE"),
         (
             [Result.CUDA_ERROR_ILLEGAL_ADDRESS],
             r"^launching k: the driver answered CUDA_ERROR_ILLEGAL_ADDRESS \(700\): because",
@@ -658,6 +721,9 @@ def test_what_the_driver_knows_of_a_kernel(driver: Driver) -> None:
     assert kernel.suggest_block() == 256
     with pytest.raises(ArgumentError, match="a block of 1025 threads is too large: 1024 is the most"):
         kernel.occupancy(1025)
+    for bad in (lambda: kernel.occupancy(1, -1), lambda: kernel.suggest_block(-1)):
+        with pytest.raises(ArgumentError, match="shared_memory must be"):
+            bad()
 
 
 # --- arrays, of classes that imitate the libraries' -----------------------------------------------------
