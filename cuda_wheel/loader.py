@@ -1059,10 +1059,7 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
         slots = pools[grid, block, stream, shared_memory, cooperative, cluster]
         slot = slots.pop()
     except (KeyError, IndexError, TypeError):
-        try:
-            slots, slot = prepare(grid, block, stream, shared_memory, cooperative, cluster)
-        except Exception as error:
-            raise error from None
+        slots, slot = prepare(grid, block, stream, shared_memory, cooperative, cluster)
     buffer, config, extra = slot
     device = {device}
     try:
@@ -1144,25 +1141,30 @@ class _Launcher:
         self, grid: Any, block: Any, stream: int | None, shared_memory: Any, cooperative: Any, cluster: Any
     ) -> tuple[list[_Slot], _Slot]:
         """Return the free slots of a configuration, and one that is no longer among them."""
-        if stream is not None and not 0 <= stream < 1 << 64:
-            raise ArgumentError(f"stream must be an address, not {stream}")
-        key = (
-            _dim(grid, "grid"),
-            _dim(block, "block"),
-            stream or 0,
-            _number(shared_memory, "shared_memory", 0),
-            bool(cooperative),
-            None if cluster is None else _dim(cluster, "cluster"),
-        )
-        slots = self._pools.get(key)
+        try:
+            if stream is not None and not 0 <= stream < 1 << 64:
+                raise ArgumentError(f"stream must be an address, not {_shown(stream)}")
+            key = (
+                _dim(grid, "grid"),
+                _dim(block, "block"),
+                stream or 0,
+                _number(shared_memory, "shared_memory", 0),
+                bool(cooperative),
+                None if cluster is None else _dim(cluster, "cluster"),
+            )
+            slots = self._pools.get(key)
+            if slots is None:
+                self._check_configuration(*key)
+        except Exception as error:
+            raise error from None  # the KeyError that led here is nobody's concern
         if slots is None:
-            self._check_configuration(*key)
             if len(self._pools) >= self.POOLS:
                 self._pools.clear()
             slots = self._pools[key] = []
         # As the next launch asks for it. A list is no key, and comes here each time; so does a tensor, whose key would
         # be the object that it is, whatever it holds then.
-        self._pools[_as_given(grid), _as_given(block), stream, key[3], key[4], _as_given(cluster)] = slots
+        as_given = _as_given(grid, key[0]), _as_given(block, key[1]), stream, key[3], key[4], _as_given(cluster, key[5])
+        self._pools[as_given] = slots
         with suppress(IndexError):
             return slots, slots.pop()
         return slots, self._slot(*key)
@@ -1284,15 +1286,12 @@ def _is_sequence(value: Any) -> bool:
     return hasattr(value, "__len__") and getattr(value, "shape", None) != ()  # an array without dimensions is a number
 
 
-def _as_given(size: Any) -> Any:
-    """Return a size that `_dim` takes in Python's own numbers: equal, as a key, to what was given, if that is a tuple
-    of integers or an integer, of NumPy's perhaps."""
-    if size is None:
-        return None
-    x, y, z = _dim(size, "size")
-    if isinstance(size, tuple):
-        return (x, y, z)[: len(size)]
-    return (x, y, z) if _is_sequence(size) else x
+def _as_given(given: Any, size: tuple[int, int, int] | None) -> Any:
+    """Return `size`, which `_dim` made of what was given, in that one's form: as a key it is equal to a given tuple of
+    integers or integer, of NumPy's perhaps."""
+    if size is None or isinstance(given, tuple):
+        return size and size[: len(given)]
+    return size if _is_sequence(given) else size[0]
 
 
 def _number(value: Any, what: str, least: int) -> int:
