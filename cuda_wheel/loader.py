@@ -1048,11 +1048,6 @@ Dim = int | tuple[int, ...]
 
 _LAUNCH = """
 def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, cluster=None, check=True):
-    if check is not {check}:
-        return other(check)(
-            grid, block, *args,
-            stream=stream, shared_memory=shared_memory, cooperative=cooperative, cluster=cluster, check=check,
-        )
     if stream is not None and type(stream) is not int:
         stream = stream_address(stream)
     try:
@@ -1064,9 +1059,12 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
     device = {device}
     try:
         [{names}] = args
-        pack_into(buffer, 0{values})
+        if check:
+            pack_into(buffer, 0{checked})
+        else:
+            pack_into(buffer, 0{unchecked})
     except Exception as error:
-        raise explanation(args, error) from None
+        raise explanation(args, error, check) from None
     code = launch_kernel(config, handle, None, extra)
     if code:
         launch_again(code, config, extra, shared_memory, cluster)
@@ -1084,28 +1082,27 @@ class _Launcher:
     POOLS = 1000
     """Configurations to keep slots for."""
 
-    def __init__(self, kernel: Kernel, check: bool = True) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         import struct
 
+        parameters = kernel.info.parameters
         self._kernel = kernel
-        self._check = check
-        self._arguments = [_argument(parameter, check) for parameter in kernel.info.parameters]
+        self._checked = [_argument(parameter, True) for parameter in parameters]
+        self._unchecked = [_argument(parameter, False) for parameter in parameters]
         layout = "<"
         end = 0
-        for parameter, argument in zip(kernel.info.parameters, self._arguments, strict=True):
+        for parameter, argument in zip(parameters, self._checked, strict=True):
             layout += f"{parameter.offset - end}x{argument.format}"
             end = parameter.offset + parameter.size
         self._struct = struct.Struct(layout)
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
         self._launch_kernel = _entry_point("cuLaunchKernelEx")
         self._handle = _ctypes_pointer(kernel.handle)
-        self._others: dict[bool, Callable[..., None]] = {}
 
     def function(self) -> Callable[..., None]:
         """Return what `Kernel.launch` calls from its second time on."""
-        names = [f"a{index}" for index in range(len(self._arguments))]
+        names = [f"a{index}" for index in range(len(self._checked))]
         namespace: dict[str, Any] = {
-            "other": self._other,
             "stream_address": _stream_address,
             "pools": self._pools,
             "prepare": self._prepare,
@@ -1116,26 +1113,17 @@ class _Launcher:
             "handle": self._handle,
             "launch_again": self._launch_again,
         }
-        values = ""
-        for name, argument in zip(names, self._arguments, strict=True):
-            values += f", {argument.expression(name)}"
-            namespace |= argument.names(name)
-            if isinstance(argument, _Pointer):
-                argument.watch(name, namespace)
-        # Asking for the device takes time; where there is one, all is on it.
-        device = "current_device()" if device_count() > 1 else "None"
-        exec(_LAUNCH.format(check=self._check, device=device, names=", ".join(names), values=values), namespace)
+        source = _LAUNCH.format(
+            names=", ".join(names),
+            # Asking for the device takes time; where there is one, all is on it.
+            device="current_device()" if device_count() > 1 else "None",
+            checked=_values(names, "", self._checked, namespace),
+            unchecked=_values(names, "_as_is", self._unchecked, namespace),
+        )
+        exec(source, namespace)
         function: Callable[..., None] = namespace["launch"]
         function.__doc__ = Kernel.launch.__doc__
         return function
-
-    def _other(self, check: object) -> Callable[..., None]:
-        """Return the function that checks, or the one that does not."""
-        if not isinstance(check, bool):
-            raise ArgumentError(f"check must be True or False, not {check!r}")
-        if check not in self._others:
-            self._others[check] = _Launcher(self._kernel, check).function()
-        return self._others[check]
 
     def _prepare(
         self, grid: Any, block: Any, stream: int | None, shared_memory: Any, cooperative: Any, cluster: Any
@@ -1251,7 +1239,7 @@ class _Launcher:
         if cluster[0] * cluster[1] * cluster[2] > 8:
             self._kernel._set_attribute("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
 
-    def _explanation(self, args: Sequence[Any], error: Exception) -> Exception:
+    def _explanation(self, args: Sequence[Any], error: Exception, check: bool) -> Exception:
         """Return the error that says which of the arguments does not fit, and why."""
         import struct
 
@@ -1260,9 +1248,10 @@ class _Launcher:
             takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
             return ArgumentError(f"{info.name} takes {takes}, ({signature(info)}), and was given {len(args)}")
         device = _current_device() if device_count() > 1 else None
-        for index, (parameter, argument, value) in enumerate(zip(info.parameters, self._arguments, args, strict=True)):
+        arguments = self._checked if check else self._unchecked
+        for index, (parameter, argument, value) in enumerate(zip(info.parameters, arguments, args, strict=True)):
             try:
-                encoded = eval(argument.expression("a"), {**argument.names("a"), "a": value, "device": device})
+                encoded = eval(argument.expression("a", ""), {**argument.names(""), "a": value, "device": device})
                 struct.pack(f"<{argument.format}", encoded)
             except DriverError as reason:
                 return reason
@@ -1271,6 +1260,18 @@ class _Launcher:
                 words = f"{_shown(value)} is out of range" if range_ else str(reason) or repr(reason)
                 return ArgumentError(f"{info.name}, argument {index + 1} ({_type_of(parameter)}): {words}")
         return error
+
+
+def _values(names: Sequence[str], ending: str, arguments: Sequence["_Argument"], namespace: dict[str, Any]) -> str:
+    """Return the expressions of arguments that have these names, each after a comma; add what they use to a namespace,
+    under names with that ending."""
+    values = ""
+    for name, argument in zip(names, arguments, strict=True):
+        values += f", {argument.expression(name, name + ending)}"
+        namespace |= argument.names(name + ending)
+        if isinstance(argument, _Pointer):
+            argument.watch(name + ending, namespace)
+    return values
 
 
 def _dim(value: Any, what: str) -> tuple[int, int, int]:
@@ -1377,8 +1378,8 @@ def _device_attribute(name: str, device: int) -> int:
 
 # --- arguments ------------------------------------------------------------------------------------
 #
-# One object for each parameter: the `format` in which `struct` writes it, the `expression` that stands for an
-# argument's value in the launching function, and the `names` that this uses. What goes wrong in an expression becomes
+# One object for each parameter: the `format` in which `struct` writes it, the `expression` that stands for a value in
+# the launching function, and the `names` that this uses. What goes wrong in an expression becomes
 # the reason in an ArgumentError.
 
 
@@ -1391,10 +1392,8 @@ class _Argument:
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def expression(self, name: str) -> str:
-        if self.format in "fd":
-            return f"float({name})"
-        return f"int({name}) & {(1 << 8 * _WIDTHS[self.format]) - 1}"
+    def expression(self, value: str, name: str) -> str:
+        return value if self.format in "fd" else f"int({value}) & {(1 << 8 * _WIDTHS[self.format]) - 1}"
 
     def names(self, name: str) -> dict[str, Any]:
         return {}
@@ -1413,8 +1412,8 @@ class _Number(_Argument):
         self._takes = takes
         self._quick = set(quick)
 
-    def expression(self, name: str) -> str:
-        return f"{name} if type({name}) in quick_{name} else convert_{name}({name})"
+    def expression(self, value: str, name: str) -> str:
+        return f"{value} if type({value}) in quick_{name} else convert_{name}({value})"
 
     def names(self, name: str) -> dict[str, Any]:
         return {f"quick_{name}": self._quick, f"convert_{name}": self._convert}
@@ -1444,10 +1443,10 @@ class _EitherInteger(_Integer):
         super().__init__(_UNSIGNED[size])
         self._low, self._high = -(1 << 8 * size - 1), (1 << 8 * size) - 1
 
-    def expression(self, name: str) -> str:
+    def expression(self, value: str, name: str) -> str:
         # Such numbers are frequent, and a call would take longer than this.
-        fits = f"type({name}) is int and {self._low} <= {name} <= {self._high}"
-        return f"{name} & {self._high} if {fits} else convert_{name}({name})"
+        fits = f"type({value}) is int and {self._low} <= {value} <= {self._high}"
+        return f"{value} & {self._high} if {fits} else convert_{name}({value})"
 
     def _convert(self, value: Any) -> int:
         number: int = super()._convert(value).__index__()
@@ -1474,8 +1473,8 @@ class _BFloat16(_Real):
     def __init__(self) -> None:
         super().__init__("H")
 
-    def expression(self, name: str) -> str:
-        return f"convert_{name}({name})"
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value})"
 
     def _convert(self, value: Any) -> int:
         """Return the upper half of the number's 32 bits, rounded to the nearest, to even in the middle."""
@@ -1517,8 +1516,8 @@ class _Struct(_Argument):
         elif match := re.search(r"\bcomplex<(float|double)>$", cpp):
             self._vector = f"<2{match[1][0]}"
 
-    def expression(self, name: str) -> str:
-        return f"convert_{name}({name})"
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value})"
 
     def names(self, name: str) -> dict[str, Any]:
         return {f"convert_{name}": self._convert}
@@ -1643,17 +1642,23 @@ class _Pointer(dict[type, Reader], _Argument):
         self._watched: list[tuple[str, dict[str, Any]]] = []
         self._const = not check or "const" in cpp or cpp == "void*"
 
-    def expression(self, name: str) -> str:
-        cupy = f"{name}.data.ptr if kind is cupy_{name} and {name}.dtype is dtype_{name}"
-        return f"{name} if (kind := type({name})) is int else {cupy} else read_{name}[kind]({name}, device)"
+    def expression(self, value: str, name: str) -> str:
+        cupy = f"{value}.data.ptr if kind is cupy_{name} and {value}.dtype is dtype_{name}"
+        torch = f"{value}.data_ptr() if kind is torch_{name} and {value}.dtype is dtype_{name} and {value}.is_cuda"
+        known = f"{value} if (kind := type({value})) is int else {cupy} else {torch}"
+        return f"{known} else read_{name}[kind]({value}, device)"
 
     def names(self, name: str) -> dict[str, Any]:
-        return {f"read_{name}": self, f"cupy_{name}": None, f"dtype_{name}": None}
+        return {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
 
     def watch(self, name: str, names: dict[str, Any]) -> None:
-        """Keep up these names of the launching function: CuPy's arrays, the most frequent, it reads by itself once their
-        type is known to suit."""
+        """Keep up these names of the launching function: the most frequent arrays, CuPy's and PyTorch's, it reads by
+        itself once their element type is known to suit."""
         self._watched.append((name, names))
+
+    def _note(self, library: str, array: Any, device: int | None) -> None:
+        for name, names in self._watched if device is None else ():
+            names[f"dtype_{name}"], names[f"{library}_{name}"] = array.dtype, type(array)
 
     def __missing__(self, kind: type) -> Reader:
         reader = self._reader(kind)
@@ -1690,8 +1695,7 @@ class _Pointer(dict[type, Reader], _Argument):
             if dtype is not suited:
                 self._suit(dtype.name)
                 suited = dtype
-                for name, names in self._watched if device is None else ():
-                    names[f"dtype_{name}"], names[f"cupy_{name}"] = dtype, type(array)
+                self._note("cupy", array, device)
             memory = array.data
             if device is not None and memory.device_id != device:
                 self._elsewhere(memory.device_id, device)
@@ -1709,6 +1713,7 @@ class _Pointer(dict[type, Reader], _Argument):
             if dtype is not suited:
                 self._suit(str(dtype).removeprefix("torch."))
                 suited = dtype
+                self._note("torch", tensor, device)
             if not tensor.is_cuda:
                 if self._check and not tensor.is_pinned():
                     raise TypeError("is a tensor in the memory of the host: .cuda() copies it")
@@ -1774,8 +1779,8 @@ class _Word(_Pointer):
         super().__init__("void*", check)
         self[int] = lambda value, device: value if value >= 0 else value + (1 << 64)
 
-    def expression(self, name: str) -> str:
-        return f"read_{name}[type({name})]({name}, device)"
+    def expression(self, value: str, name: str) -> str:
+        return f"read_{name}[type({value})]({value}, device)"
 
 
 def _dtype_name(typestr: str) -> str:

@@ -451,7 +451,6 @@ def test_a_read_only_array_where_the_kernel_may_write(module: Module) -> None:
         (1, 1, {"shared_memory": -1}, "shared_memory must be"),
         (5, 1, {"cluster": 2}, "no whole number of clusters"),
         (5, 1, {"cluster": 0}, "cluster must be"),
-        (5, 1, {"check": "yes"}, "check must be True or False"),
     ],
 )
 def test_a_wrong_configuration(module: Module, grid: Any, block: Any, more: dict[str, Any], message: str) -> None:
