@@ -807,7 +807,7 @@ class Global:
         """
         address, driver = self.address, _driver()
         source: Any
-        if _is_on_gpu(type(data)):
+        if _is_on_gpu(data):
             source, size = _device_bytes(data)
             copy = driver.cuMemcpyDtoDAsync
         else:
@@ -872,7 +872,10 @@ class _ByName(Mapping[str, T]):
     def __getitem__(self, name: str) -> T:
         made = self._made.get(name)
         if made is None or _forked:
-            made = self._made[name] = self._make(self._find(name))
+            info = self._find(name)
+            if info.symbol not in self._made or _forked:
+                self._made.setdefault(info.symbol, self._make(info))
+            made = self._made[name] = self._made[info.symbol]  # one thing, by whatever name
         return made
 
     def __iter__(self) -> Iterator[str]:
@@ -884,6 +887,8 @@ class _ByName(Mapping[str, T]):
         return len(self._infos)
 
     def _find(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise self._missing(f"{self._module} has its {self._what}s by name, and {name!r} is none")
         by_symbol = self._by_symbol.get(name)
         found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
         found = found or [info for info in self._infos if _unscoped(info.name) == name]
@@ -1399,6 +1404,8 @@ class _Argument:
         return {}
 
 
+_NUMBERS = [*"bhHiIlLqQfd"]
+"""Formats of a buffer's elements that are numbers; of format B it is bytes."""
 _WIDTHS = {"B": 1, "H": 2, "I": 4, "Q": 8}
 _UNSIGNED = {size: format for format, size in _WIDTHS.items()}
 _FLOATS = {"f32": "f", "f64": "d"}
@@ -1480,10 +1487,18 @@ class _BFloat16(_Real):
         """Return the upper half of the number's 32 bits, rounded to the nearest, to even in the middle."""
         import struct
 
-        bits: int = struct.unpack("<I", struct.pack("<f", super()._convert(value)))[0]
-        if bits & 0x7FFFFFFF > 0x7F800000:  # not a number, which rounding could make infinite
+        number = float(super()._convert(value))
+        single = struct.pack("<f", number)
+        bits: int = struct.unpack("<I", single)[0]
+        if number != number:  # rounding could make it infinite
             return bits >> 16 | 0x40
-        return bits + 0x7FFF + (bits >> 16 & 1) >> 16
+        rounded = struct.unpack("<f", single)[0]
+        if rounded != number:  # rounded twice, it could seem to be in the middle: its last bit says that it is not
+            bits = bits - (abs(rounded) > abs(number)) | 1
+        bits = bits + 0x7FFF + (bits >> 16 & 1) >> 16
+        if bits & 0x7FFF == 0x7F80 and number - number == 0:
+            raise OverflowError
+        return bits
 
 
 class _Bool(_Number):
@@ -1505,16 +1520,23 @@ class _Struct(_Argument):
 
     def __init__(self, size: int, cpp: str) -> None:
         import re
+        import struct
 
         super().__init__(f"{size}s")
         self._size = size
         vector = re.fullmatch(r"(u?)(char|short|int|longlong|float|double)([1-4])", cpp)
+        complex_ = re.search(r"\bcomplex<(float|double)>$", cpp)
+        self._complex = complex_ is not None
         self._vector = ""
         if vector:
             word = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}[vector[2]]
             self._vector = f"<{vector[3]}{word.upper() if vector[1] else word}"
-        elif match := re.search(r"\bcomplex<(float|double)>$", cpp):
-            self._vector = f"<2{match[1][0]}"
+        elif complex_:
+            self._vector = f"<2{complex_[1][0]}"
+        elif cpp == "dim3":
+            self._vector = "<3I"
+        if self._vector and struct.calcsize(self._vector) != size:  # somebody's own type of such a name
+            self._vector = ""
 
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value})"
@@ -1525,8 +1547,8 @@ class _Struct(_Argument):
     def _convert(self, value: Any) -> bytes:
         import struct
 
-        if self._vector and isinstance(value, (tuple, list, complex)):
-            numbers = (value.real, value.imag) if isinstance(value, complex) else value
+        numbers = self._numbers(value) if self._vector else None
+        if numbers is not None:
             try:
                 return struct.pack(self._vector, *numbers)
             except struct.error as error:
@@ -1535,7 +1557,7 @@ class _Struct(_Argument):
             import ctypes
 
             return ctypes.string_at(value.getPtr(), self._size)
-        if _is_on_gpu(type(value)):
+        if _is_on_gpu(value):
             raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU")
         try:
             content = bytes(_host_bytes(value))
@@ -1544,6 +1566,21 @@ class _Struct(_Argument):
         if len(content) != self._size:
             raise TypeError(f"takes a struct of {self._size} bytes, not of {len(content)}")
         return content
+
+    def _numbers(self, value: Any) -> Sequence[Any] | None:
+        """Return the numbers that stand for a vector; None for what is bytes."""
+        from numbers import Complex, Real
+
+        if isinstance(value, (tuple, list)):
+            return value
+        if isinstance(value, Complex):  # before the bytes that NumPy's numbers have too: of eight, not all are a float2
+            return (value.real, value.imag) if self._complex or not isinstance(value, Real) else (value,)
+        with suppress(TypeError, ValueError, BufferError):
+            view: Any = memoryview(value)
+            if view.format in _NUMBERS:
+                numbers = (view.cast("B").cast(view.format) if view.ndim > 1 else view).tolist()
+                return numbers if isinstance(numbers, list) else [numbers]
+        return None
 
 
 def argument_type(parameter: Parameter) -> str:
@@ -1640,7 +1677,7 @@ class _Pointer(dict[type, Reader], _Argument):
         self._check = check
         self._dtypes = _dtypes(cpp) if check else None
         self._watched: list[tuple[str, dict[str, Any]]] = []
-        self._const = not check or "const" in cpp or cpp == "void*"
+        self._const = not check or "const" in cpp.replace("*", " ").split() or cpp == "void*"
 
     def expression(self, value: str, name: str) -> str:
         cupy = f"{value}.data.ptr if kind is cupy_{name} and {value}.dtype is dtype_{name}"
@@ -1675,15 +1712,23 @@ class _Pointer(dict[type, Reader], _Argument):
             return self._torch()
         if ("cuda", "Buffer") in names:
             return self._cuda_core
+        if issubclass(kind, Global):  # which shows itself as bytes, whatever it is made of
+            return lambda variable, device: int(variable.address)
         if hasattr(kind, "__cuda_array_interface__"):
             return self._array_interface
         if hasattr(kind, "__dlpack__"):
             return self._dlpack
-        if hasattr(kind, "__index__") and not _is_array(kind):
+        if hasattr(kind, "__index__") and not _is_array(kind) and kind is not bool:
             return lambda value, device: int(value.__index__())
         if "cuda" in {module for module, _ in names} and hasattr(kind, "__int__"):  # CUdeviceptr
             return lambda value, device: int(value)
-        raise TypeError(f"takes an array on the GPU, an address or None, not {_named(kind)}")
+        return self._of_its_own
+
+    def _of_its_own(self, value: Any, device: int | None) -> int:
+        """Read what may have the interface as an attribute of its own, which its class does not know of."""
+        if not _is_on_gpu(value):
+            raise TypeError(f"takes an array on the GPU, an address or None, not {_named(type(value))}")
+        return self._array_interface(value, device)
 
     def _cupy(self) -> Reader:
         # The three readers of arrays keep the last element type that suited: looking at its name takes long.
@@ -1756,9 +1801,9 @@ class _Pointer(dict[type, Reader], _Argument):
         get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         tensor = ctypes.string_at(get_pointer(capsule, b"dltensor"), 48)
         address, _, _, _, code, bits, _, _, _, offset = struct.unpack("<QiiiBBHQQQ", tensor)
-        words = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
-        if code in words:
-            self._suit("bool" if code == 6 else f"{words[code]}{bits}")
+        numbers = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
+        others = {6: "bool", 10: "float8_e4m3fn", 12: "float8_e5m2"}
+        self._suit(f"{numbers[code]}{bits}" if code in numbers else others.get(code, f"DLPack's type {code}"))
         return int(address + offset)
 
     def _suit(self, dtype: str) -> None:
@@ -1777,7 +1822,16 @@ class _Word(_Pointer):
 
     def __init__(self, check: bool) -> None:
         super().__init__("void*", check)
-        self[int] = lambda value, device: value if value >= 0 else value + (1 << 64)
+        self[int] = self._integer
+
+    @staticmethod
+    def _integer(value: int, device: int | None) -> int:
+        return value if value >= 0 or value < -(1 << 63) else value + (1 << 64)
+
+    def _reader(self, kind: type) -> Reader:
+        if hasattr(kind, "__index__") and not _is_array(kind):
+            return lambda value, device: self._integer(int(value.__index__()), device)
+        return super()._reader(kind)
 
     def expression(self, value: str, name: str) -> str:
         return f"read_{name}[type({value})]({value}, device)"
@@ -1785,23 +1839,30 @@ class _Word(_Pointer):
 
 def _dtype_name(typestr: str) -> str:
     """Return what NumPy calls the type of an array interface's "<f4"."""
-    kinds = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool", "V": "void"}
+    kinds = {"f": "float", "i": "int", "u": "uint", "c": "complex", "V": "void", "M": "datetime", "m": "timedelta"}
     if typestr[1] == "b":
         return "bool"
-    return f"{kinds.get(typestr[1], typestr[1])}{int(typestr[2:]) * 8}"
+    return f"{kinds.get(typestr[1], typestr[1])}{_item_size(typestr) * 8}"
 
 
-def _is_on_gpu(kind: type) -> bool:
-    return hasattr(kind, "__cuda_array_interface__")
+def _item_size(typestr: str) -> int:
+    return int(typestr[2:].partition("[")[0])  # "<M8[ns]"
+
+
+def _is_on_gpu(value: Any) -> bool:
+    # The value itself: PyTorch's and JAX's classes are the same for arrays in the memory of the host.
+    return hasattr(value, "__cuda_array_interface__")
 
 
 def _device_bytes(array: Any) -> tuple[int, int]:
     """Return address and size in bytes of a contiguous array on the GPU; raises ArgumentError for another."""
     interface = array.__cuda_array_interface__
-    if interface.get("strides") is not None:
-        raise ArgumentError(f"the {_named(type(array))} is not contiguous")
-    size = int(interface["typestr"][2:])
-    for length in interface["shape"]:
+    shape = interface["shape"]
+    strides = interface.get("strides") or [None] * len(shape)
+    size = _item_size(interface["typestr"])
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if stride not in (None, size) and length > 1 and 0 not in shape:
+            raise ArgumentError(f"the {_named(type(array))} is not contiguous")
         size *= length
     return int(interface["data"][0] or 0), size
 
@@ -1831,6 +1892,8 @@ def _host_bytes(data: Any) -> memoryview:
         view = memoryview(data)
     except (TypeError, ValueError, BufferError) as error:
         raise ArgumentError(f"{_named(type(data))} is no buffer in the memory of the host ({error})") from None
+    if view.format == "O":
+        raise ArgumentError(f"the {_named(type(data))} holds Python's objects, and not their content")
     if not view.c_contiguous:
         raise ArgumentError(f"the {_named(type(data))} is not contiguous: numpy.ascontiguousarray makes it so")
     return view

@@ -195,7 +195,7 @@ POINTER = Kind(
     ctypes.c_uint64,
     st.one_of(twice(ADDRESS), ADDRESS.map(lambda value: (np.uint64(value), value)), st.just((None, 0))),
     st.one_of(
-        outside(0, (1 << 64) - 1), st.sampled_from([1.5, "x", b"12345678", [1], (1,), 1j, np.zeros(1), object()])
+        outside(0, (1 << 64) - 1), st.sampled_from([True, 1.5, "x", b"12345678", [1], (1,), 1j, np.zeros(1), object()])
     ),
 )
 STRUCTS = st.builds(
@@ -279,8 +279,11 @@ def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> No
     kernel = takes("", "u64", 8)
     assert sent(driver, kernel, value) == (value % (1 << 64)).to_bytes(8, "little")
     assert sent(driver, kernel, None) == bytes(8)
-    with pytest.raises(ArgumentError, match=r"\(\.u64\): .* is out of range"):
-        kernel.launch(1, 1, 1 << 64)
+    of_numpy = np.int64(value) if value < 1 << 63 else np.uint64(value)
+    assert sent(driver, kernel, of_numpy) == sent(driver, kernel, Box(value)) == sent(driver, kernel, value)
+    for bad in (1 << 64, -(1 << 63) - 1, Box(1 << 64), Box(-(1 << 63) - 1)):
+        with pytest.raises(ArgumentError, match=r"\(\.u64\): .* is out of range"):
+            kernel.launch(1, 1, bad)
 
 
 def test_what_is_long_is_not_told_whole(driver: Driver) -> None:
@@ -314,7 +317,15 @@ BFLOAT16 = ("__nv_bfloat16", "b8", 2)
 
 
 @examples
-@given(st.floats(-(2.0**127), 2.0**127, width=32))
+@given(
+    st.one_of(
+        st.floats(-3.389e38, 3.389e38),
+        st.floats(-(2.0**127), 2.0**127, width=32),
+        st.floats(-1e-37, 1e-37),
+        # About the middle between two.
+        st.builds(lambda odd, more: (256 + odd) / 256 + more, st.integers(0, 255), st.sampled_from([0, 1e-12, -1e-12])),
+    )
+)
 def test_bfloat16_is_the_nearest(driver: Driver, value: float) -> None:
     assert sent(driver, takes(*BFLOAT16), value) == bfloat16(value).to_bytes(2, "little")
 
@@ -325,6 +336,12 @@ def test_bfloat16_is_the_nearest(driver: Driver, value: float) -> None:
 )
 def test_bfloat16_of_special_numbers(driver: Driver, value: float, bits: int) -> None:
     assert sent(driver, takes(*BFLOAT16), value) == bits.to_bytes(2, "little")
+
+
+@pytest.mark.parametrize("value", [3.4e38, -3.4e38, 3.4028235677973362e38, 1e39, 10**400, Fraction(10**39)])
+def test_bfloat16_does_not_become_infinite(driver: Driver, value: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"\(__nv_bfloat16\): .* is out of range"):
+        takes(*BFLOAT16).launch(1, 1, value)
 
 
 @pytest.mark.parametrize(("cpp", "dtype"), [("float", "f4"), ("double", "f8"), ("__half", "f2"), ("__nv_bfloat16", "")])
@@ -367,12 +384,67 @@ def test_vectors_take_numbers(driver: Driver, word: str, count: int) -> None:
             kernel.launch(1, 1, value)
 
 
-@pytest.mark.parametrize("cpp", ["cuda::std::complex<float>", "thrust::complex<float>", "float2"])
+@pytest.mark.parametrize("cpp", ["cuda::std::complex<float>", "thrust::complex<double>", "float2", "double2"])
 def test_complex_numbers(driver: Driver, cpp: str) -> None:
-    kernel = takes(cpp, "b8", 8)
-    expected = np.complex64(1.5 - 2.5j).tobytes()
-    for form in (1.5 - 2.5j, (1.5, -2.5), np.complex64(1.5 - 2.5j), np.complex128(1.5 - 2.5j), expected):
+    dtype = np.dtype(np.complex64 if "float" in cpp else np.complex128)
+    kernel = takes(cpp, "b8", dtype.itemsize)
+    expected = dtype.type(1.5 - 2.5j).tobytes()
+    numbers = [1.5 - 2.5j, (1.5, -2.5), np.complex64(1.5 - 2.5j), np.complex128(1.5 - 2.5j)]
+    for form in (*numbers, expected, np.array(1.5 - 2.5j, dtype), np.array([1.5 - 2.5j], dtype)):
         assert sent(driver, kernel, form) == expected
+    for number in (3, 0.5, True, np.float64(0.1), np.float32(0.1), np.int64(7), np.uint8(1), Fraction(1, 2)):
+        if "complex" in cpp:
+            assert sent(driver, kernel, number) == dtype.type(float(number)).tobytes()
+        else:
+            with pytest.raises(ArgumentError, match="does not fit: pack expected 2 items"):
+                kernel.launch(1, 1, number)
+
+
+@pytest.mark.parametrize("form", [np.array, list, tuple, lambda numbers: memoryview(np.array(numbers))])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u2", "i1"])
+def test_numbers_become_a_vectors_own(driver: Driver, form: Callable[[Any], Any], dtype: str) -> None:
+    numbers = np.array([1, 2, 3], dtype)
+    assert sent(driver, takes("float3", "b8", 12), form(numbers)) == numbers.astype("f4").tobytes()
+    assert sent(driver, takes("float3", "b8", 12), numbers.reshape(3, 1)) == numbers.astype("f4").tobytes()
+    assert sent(driver, takes("float2", "b8", 8), numbers[::2]) == numbers.astype("f4")[::2].tobytes()
+    if dtype[0] != "f":
+        assert sent(driver, takes("short3", "b8", 6), form(numbers)) == numbers.astype("i2").tobytes()
+        assert sent(driver, takes("dim3", "b8", 12), form(numbers)) == numbers.astype("u4").tobytes()
+    else:
+        with pytest.raises(ArgumentError, match=r"\(int3\): .* does not fit: required argument is not an integer"):
+            takes("int3", "b8", 12).launch(1, 1, form(numbers))
+
+
+def test_of_as_many_bytes_is_not_enough_for_a_vector(driver: Driver) -> None:
+    """Eight bytes are two floats, but those of a double, or of one element of an array of them, are not."""
+    for value in (np.float64(1), np.array([1.0]), np.array(1.0), np.int64(1), np.ones((1, 1))):
+        with pytest.raises(ArgumentError, match=r"argument 1 \(float2\)"):
+            takes("float2", "b8", 8).launch(1, 1, value)
+
+
+def test_a_type_of_ones_own_that_is_called_as_a_vector(driver: Driver) -> None:
+    kernel = takes("float3", "b8", 16)
+    assert sent(driver, kernel, bytes(range(16))) == bytes(range(16))
+    with pytest.raises(ArgumentError, match="takes a struct of 16 bytes, not tuple"):
+        kernel.launch(1, 1, (1, 2, 3))
+
+
+def test_objects_have_no_content(driver: Driver) -> None:
+    with pytest.raises(ArgumentError, match=r"takes a struct of 8 bytes, not numpy\.ndarray"):
+        takes("Some", "b8", 8).launch(1, 1, np.array([None]))
+
+
+def test_an_array_of_the_host_may_be_of_a_class_that_the_gpu_knows_too(driver: Driver) -> None:
+    """JAX's arrays have one class on either side, and PyTorch's."""
+
+    class Array(bytearray):
+        @property
+        def __cuda_array_interface__(self) -> Any:
+            raise AttributeError("not on a GPU")
+
+    assert sent(driver, takes("Some", "b8", 4), Array(b"1234")) == b"1234"
+    with pytest.raises(ArgumentError, match=r"\(float\*\): not on a GPU$"):
+        takes("float*").launch(1, 1, Array(b"1234"))
 
 
 def test_a_struct_of_an_array_on_the_gpu_is_refused(driver: Driver) -> None:
@@ -819,6 +891,10 @@ def test_arrays_of_every_library(driver: Driver, make: Callable[..., Any]) -> No
         ("float**", cupy_array(8), "takes an array of int64 or uint64, not of float32"),
         ("cuda::std::complex<float>*", ByDLPack(8, 5, 128), "takes an array of complex64, not of complex128"),
         ("float*", array_interface(8, "<c8"), "takes an array of float32, not of complex64"),
+        ("int*", ByDLPack(8, 17, 4), "takes an array of int32, not of DLPack's type 17"),
+        ("unsigned char*", ByDLPack(8, 10, 8), "takes an array of bool or int8 or uint8, not of float8_e4m3fn"),
+        ("long long*", array_interface(8, "<M8[ns]"), "takes an array of int64, not of datetime64"),
+        ("constants*", array_interface(8, read_only=True), "is a read-only array, and the kernel may write to it"),
         ("float*", array_interface(8, read_only=True), "is a read-only array, and the kernel may write to it"),
         ("float*", torch_tensor(8, device=None), r"is a tensor in the memory of the host: \.cuda\(\) copies it"),
         ("float*", ByDLPack(8, kind=1), "is an array in the memory of the host: copy it to the GPU"),
@@ -852,6 +928,10 @@ def test_arrays_that_do_not_suit(driver: Driver, cpp: str, array: Any, message: 
         ("float*", ByDLPack(8, kind=3)),
         ("float*", ByDLPack(8, kind=13)),
         ("Some*", array_interface(8, "|V48")),
+        ("Some*", array_interface(8, "<M8[ns]")),
+        ("__nv_fp8_e4m3*", ByDLPack(8, 10, 8)),
+        ("__nv_fp8_e5m2*", ByDLPack(8, 12, 8)),
+        ("float*", SimpleNamespace(__cuda_array_interface__=array_interface(8).__cuda_array_interface__)),
     ],
 )
 def test_arrays_that_suit(driver: Driver, cpp: str, array: Any) -> None:
@@ -937,7 +1017,7 @@ def test_names_in_every_spelling(named: loader.Module, name: str, symbol: str) -
     if name == "same":
         name = symbol
     assert named[name].symbol == symbol and named[symbol].symbol == symbol
-    assert named[name] is named[name]
+    assert named[name] is named[symbol]
     assert name in named
 
 
@@ -949,9 +1029,11 @@ def test_names_in_every_spelling(named: loader.Module, name: str, symbol: str) -
         ("scales", "^a.b has no kernel 'scales'; did you mean scale"),
         ("copy<float, 32>", "did you mean copy<float, 16>"),
         ("", "^a.b has no kernel ''"),
+        (5, "^a.b has its kernels by name, and 5 is none$"),
+        (None, "^a.b has its kernels by name, and None is none$"),
     ],
 )
-def test_names_that_lead_nowhere(named: loader.Module, name: str, message: str) -> None:
+def test_names_that_lead_nowhere(named: loader.Module, name: Any, message: str) -> None:
     with pytest.raises(cuda_wheel.UnknownKernelError, match=message):
         named[name]
     assert name not in named
@@ -1008,9 +1090,13 @@ def test_variables_take_arrays_of_either_side(driver: Driver, table: loader.Glob
     table.write(np.array([7, 8], np.int32))
     assert table.read() == np.array([7, 8], np.int32).tobytes() + bytes(source)
     assert table.__cuda_array_interface__["data"] == (table.address, False)
+    here = ctypes.addressof(source)
+    for shape, strides in (((2,), (4,)), ((1, 2), (99, 4)), ((2, 1), (4, 99)), ((0, 5), (1, 1)), ((), ())):
+        table.write(array_interface(here, shape=shape, strides=strides))
     for bad, message in (
         (lambda: table.write(np.zeros((2, 2), np.int16)[:, 0]), "the numpy.ndarray is not contiguous: numpy.ascontig"),
-        (lambda: table.write(array_interface(8, strides=(8,))), "the numba.DeviceArray is not contiguous"),
+        (lambda: table.write(array_interface(8, shape=(2,), strides=(8,))), "the numba.DeviceArray is not contiguous"),
+        (lambda: table.write(np.array([None])), "the numpy.ndarray holds Python's objects"),
         (lambda: table.write("text"), "str is no buffer in the memory of the host"),
         (lambda: table.write(array_interface(8, shape=(5,))), "ns::table has 16 bytes: 20 do not fit"),
         (lambda: table.read(bytes(4)), "ns::table cannot be read into a bytes: it is read-only"),
@@ -1018,6 +1104,22 @@ def test_variables_take_arrays_of_either_side(driver: Driver, table: loader.Glob
     ):
         with pytest.raises(ArgumentError, match=message):
             bad()
+
+
+def test_a_variable_is_an_argument(driver: Driver, table: loader.Global) -> None:
+    for cpp in ("float*", "const double*", "void*", ""):
+        assert sent(driver, takes(cpp), table) == table.address.to_bytes(8, "little")
+
+
+def test_a_fault_of_the_driver_is_no_wrong_argument(two: Driver, table: loader.Global) -> None:
+    # `table` is of a machine with one GPU, whose driver `two` has been replaced by: make it one of two again.
+    kernel = takes("float*")
+    kernel.launch(1, 1, 0)
+    loader._driver().context.device = None
+    count = loader._driver()._answers["cuDeviceGetCount"]
+    loader._driver()._answers["cuDeviceGetCount"] = (*count[:1], 2)
+    with pytest.raises(DriverError, match="no CUDA context is current in this thread"):
+        kernel.launch(1, 1, table)
 
 
 def test_a_variables_address_needs_a_context(two: Driver) -> None:
