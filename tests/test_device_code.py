@@ -165,6 +165,24 @@ def test_what_device_code_uses_stays() -> None:
         ),
         pytest.param(
             """\
+            template <typename T, int N> __global__ void read(const T* x) { }
+            template <typename T> __global__ void write(T* x) { *x = 1; }
+            template <typename T> void launch(const void* p) { const T* x = (const T*)p; read<T, 1><<<1, 1>>>(x); }
+            extern template void launch<char>(const void*);
+            void any(int type, void* p, int a, int b) {
+                switch (type) {
+                case 0: { const float* x = (const float*)p; const int n = 2; read<float, n><<<a * b, 1>>>(x); } break;
+                case 1: { double* x = (double*)p; write<<<1, 1>>>(x); } break;
+                case 2: { using T = short; T* x = (T*)p; write<<<1, 1>>>(x); launch<char>(p); } break;
+                case 3: { using T = long; const int n = 3; read<T, n><<<1, 1>>>((const T*)p); } break;
+                }
+            }
+            """,
+            {"_Z4readIfLi2EEvPKT_", "_Z5writeIdEvPT_", "_Z5writeIsEvPT_", "_Z4readIlLi3EEvPKT_"},
+            id="blocks that give one name to several things, and an instance of another file",
+        ),
+        pytest.param(
+            """\
             #define MAKE(name, type) __global__ void name(type* x) { *x = 1; }
             #define LAUNCH(name, ...) name<<<1, 1>>>(__VA_ARGS__)
             MAKE(ones_f, float)

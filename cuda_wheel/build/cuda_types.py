@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from cuda_wheel.build.cuda_tokens import DECORATION
 
 __all__ = [
     "BUILTIN",
     "SIMPLE",
+    "Locals",
     "Words",
     "angles",
     "call_of",
@@ -17,6 +19,7 @@ __all__ = [
     "displayed",
     "is_value",
     "literal",
+    "locals_at",
     "locals_of",
     "plain",
     "pointee",
@@ -147,27 +150,67 @@ def type_at(words: Sequence[str], index: int) -> tuple[Words, int] | None:
     return (tuple(found), index) if named else None
 
 
-def locals_of(words: Sequence[str]) -> tuple[dict[str, Words], dict[str, Words], dict[str, Words]]:
-    """Return what a function declares, by name: types of variables, values of constants, and types that it names."""
-    types: dict[str, Words] = {}
-    values: dict[str, Words] = {}
-    aliases: dict[str, Words] = {}
+class Locals(NamedTuple):
+    """What a function declares, by name: types of variables, values of constants, and types that it names."""
+
+    types: dict[str, Words]
+    values: dict[str, Words]
+    aliases: dict[str, Words]
+
+
+def locals_of(words: Sequence[str]) -> Locals:
+    """Return all that a function declares, whatever the block: of several variables of one name the first."""
+    found = Locals({}, {}, {})
     index = 0
     while index < len(words):
         before = words[index - 1] if index else ";"
-        if words[index] == "using" and index + 2 < len(words) and words[index + 2] == "=":
-            end = _until(words, index, ";")
-            aliases[words[index + 1]] = tuple(words[index + 3 : end])
-            index = end
-        elif words[index] == "typedef":
-            end = _until(words, index, ";")
-            aliases[words[end - 1]] = tuple(words[index + 1 : end - 1])
-            index = end
-        elif before in (";", "{", "}", "(", ",", ")", ":") and (declared := type_at(words, index)):
-            kind, after = declared
-            _declare(words, index, kind, after, types, values)
-        index += 1
-    return types, values, aliases
+        index = _read(words, index, before in (";", "{", "}", "(", ",", ")", ":"), found) + 1
+    return found
+
+
+def locals_at(words: Sequence[str], places: Collection[int]) -> dict[int, Locals]:
+    """Return what a function declares, as it is seen from each place: what the blocks around that say comes first."""
+    whole = locals_of(words)
+    blocks = [Locals({}, {}, {})]
+    found: dict[int, Locals] = {}
+    for index, word in enumerate(words):
+        if index in places:
+            found[index] = _merged([whole, *blocks])
+        if word == "{":
+            blocks.append(Locals({}, {}, {}))
+        elif word == "}" and len(blocks) > 1:
+            blocks.pop()
+        elif index and words[index - 1] in (";", "{", "}"):  # elsewhere, what looks like a declaration may be a product
+            _read(words, index, True, blocks[-1])
+    return found
+
+
+def _merged(blocks: Sequence[Locals]) -> Locals:
+    """Return what is seen in the last of some blocks, each of which lies in the one before."""
+    types: dict[str, Words] = {}
+    values: dict[str, Words] = {}
+    aliases: dict[str, Words] = {}
+    for block in blocks:
+        types.update(block.types)
+        values = {name: value for name, value in values.items() if name not in block.types} | block.values
+        aliases.update(block.aliases)
+    return Locals(types, values, aliases)
+
+
+def _read(words: Sequence[str], index: int, may_declare: bool, into: Locals) -> int:
+    """Note what is declared at an index, and return the index where that ends; the same where nothing is."""
+    if words[index] == "using" and index + 2 < len(words) and words[index + 2] == "=":
+        end = _until(words, index, ";")
+        into.aliases[words[index + 1]] = tuple(words[index + 3 : end])
+        return end
+    if words[index] == "typedef":
+        end = _until(words, index, ";")
+        into.aliases[words[end - 1]] = tuple(words[index + 1 : end - 1])
+        return end
+    if may_declare and (declared := type_at(words, index)):
+        kind, after = declared
+        _declare(words, index, kind, after, into.types, into.values)
+    return index
 
 
 def _declare(

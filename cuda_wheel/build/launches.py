@@ -17,6 +17,7 @@ from cuda_wheel.build.cuda_tokens import DECORATION, Macro, Token, expand
 from cuda_wheel.build.cuda_types import (
     BUILTIN,
     SIMPLE,
+    Locals,
     Words,
     angles,
     call_of,
@@ -24,6 +25,7 @@ from cuda_wheel.build.cuda_types import (
     displayed,
     is_value,
     literal,
+    locals_at,
     locals_of,
     plain,
     pointee,
@@ -160,7 +162,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.words_of: dict[Item, list[tuple[str, int]]] = {}
-        self.declared: dict[Item, tuple[dict[str, Words], dict[str, Words], dict[str, Words]]] = {}
+        self.declared: dict[Item, Locals] = {}
         self.scopes: dict[str, tuple[str, ...]] = {}
         self.globals: dict[str, Words] = {}
         self.fields: dict[str, Words] = {}
@@ -244,17 +246,17 @@ class _Search:
         words = [word for word, _ in offsets]
         if not self.leading.intersection(words) or _is_elsewhere(words):
             return
-        if item not in self.declared:
-            self.declared[item] = locals_of(words)
-        renames = _renames(words)
+        uses = []
         heading = item.names[0] if item.kind != "instantiation" and item.names else ""
         for index, word in enumerate(words):
             if word not in self.leading or ((index and words[index - 1] in (".", "->")) and word not in self.members):
                 continue
             if word == heading and offsets[index][1] < item.body:
                 continue
-            if renames:
-                self.declared[item] = locals_of(words[:index])
+            uses.append(index)
+        seen = locals_at(words, frozenset(uses))
+        for index in uses:
+            self.declared[item] = seen[index]
             self._use(item, words, index, known, item.source.line(offsets[index][1]))
 
     def _use(self, item: Item, words: list[str], index: int, known: Mapping[str, Words], line: int) -> None:
@@ -268,6 +270,7 @@ class _Search:
                 return
             if is_kernel and following != "<<<" and (following in ("::", "=", "{") or name in self.declared[item][0]):
                 return
+        seen = self.declared[item]
         start = after
         if following == "<<<":
             depth_end = next((at for at in range(after + 1, len(words)) if words[at] == ">>>"), len(words) - 1)
@@ -278,6 +281,7 @@ class _Search:
         for each in self.templates[name]:
             if each.item.kind == "type" and not explicit:
                 continue
+            self.declared[item] = seen  # to follow another instance of this very function may have changed it
             try:
                 bound = self._bound(each, item, explicit, arguments, known)
             except _Unknown as unknown:
@@ -466,13 +470,6 @@ class _Search:
             kind = self.type_of(words[:1], item, known, depth + 1)
             return kind if kind and (kind[-1] == "*" or len(words) == 3) else None
         return None
-
-
-def _renames(words: Sequence[str]) -> bool:
-    """Return whether a function gives one name to several types, as the cases of a switch over types do."""
-    uses = zip(words, words[1:], words[2:], strict=False)
-    named = [name for word, name, sign in uses if word == "using" and sign == "="]
-    return len(set(named)) < len(named)
 
 
 def _is_elsewhere(words: Sequence[str]) -> bool:
