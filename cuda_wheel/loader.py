@@ -208,7 +208,10 @@ class Image(NamedTuple):
 
 class Parameter(NamedTuple):
     """One kernel parameter: its PTX type ("u64", "f32", "b8" for a struct), its offset and size in bytes, and its C++
-    type ("const float*"; "void*" where no more is known than that it is a pointer, and "" where not even that)."""
+    type ("const float*"; "void*" where no more is known than that it is a pointer, and "" where not even that).
+
+    The C++ type is that of the kernel's symbol. That of an `extern "C"` kernel says none: its types are what the source
+    text says for certain, a struct's or other name of the project ("Pair*") as it is written there."""
 
     type: str
     offset: int

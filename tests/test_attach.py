@@ -145,8 +145,7 @@ def test_a_stub_tells_type_checkers_of_every_kernel(
     make_project: Callable[..., Path], tmp_path: Path, loader: str
 ) -> None:
     init = RICH if loader == "dependency" else RICH.replace("cuda_wheel", ".._cuda_wheel")
-    source = TWO.replace('extern "C" ', "")
-    files = {**FILES, "demo/kernels/__init__.py": init, "demo/kernels/two.cu": source, "demo/py.typed": ""}
+    files = {**FILES, "demo/kernels/__init__.py": init, "demo/py.typed": ""}
     files["demo/kernels/helper.py"] = "def helped(x: int) -> str: return str(x)\n"
     wheel = built(make_project(f'[tool.cuda-wheel]\nloader = "{loader}"', **files), tmp_path)
     site = tmp_path / "site"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.build.kernel_scan import ScannedKernel, kernels_in
+from cuda_wheel.build.kernel_scan import kernels_in
 
 FOUND = {
     "__global__ void k(int* x) { }": ("k", False),
@@ -51,13 +51,32 @@ LEFT_OUT = [
 def test_a_definition_is_found(text: str) -> None:
     line = 1 + text[: text.index("__global__")].count("\n")
     (name, template) = FOUND[text]
-    assert kernels_in(text) == [ScannedKernel(name, line, template)]
+    (kernel,) = kernels_in(text)
+    assert kernel[:3] == (name, line, template)
     assert kernels_in("\n\n/* ü */ " + text)[0].line == line + 2 or text.startswith("#")
 
 
 @pytest.mark.parametrize("text", LEFT_OUT)
 def test_what_defines_no_kernel_is_not(text: str) -> None:
     assert kernels_in(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    {
+        "__global__ void k() {}": "",
+        "__global__ void __launch_bounds__(N) k(int* /* a */ x, float y = f(1, 2)) {}": "int * x , float y = f ( 1 , 2 )",
+        "#define N 1\n__global__ void __launch_bounds__(N) k(int x) { f(N); }": "int x",
+        "#define float double\n__global__ void k(int n, float x) {}": None,
+        "__global__ void k(float x) {}\n#define float double": None,
+        "__global__ void k(float x\n#if A\n, int n\n#endif\n) {}": None,
+        "__global__\n#if A\nvoid k(float x)\n#else\nvoid k(int n)\n#endif\n{}": None,
+        "#if A\n__global__ void k(float x) {\n#endif\n}": "float x",
+    }.items(),
+)
+def test_the_words_of_parameters_are_told_where_they_are_certain(text: str, parameters: str | None) -> None:
+    (kernel,) = kernels_in(text)
+    assert kernel.parameters == (None if parameters is None else tuple(parameters.split()))
 
 
 WORDS = [

@@ -57,7 +57,9 @@ def test_parameters_have_their_cpp_types(build: Build) -> None:
         """
         struct P { float* x; int n; };
         __global__ void plain(const float* __restrict__ x, unsigned n, P p) {}
-        extern "C" __global__ void c(float* x, int n) {}
+        extern "C" __global__ void c(const float* __restrict__ x, unsigned n, P p, P* q) {}
+        #define REAL float
+        extern "C" __global__ void doubtful(REAL* x, int n) {}
         template <class T, int N> __global__ void t(T (&x)[N]) {}
         template __global__ void t<float, 3>(float (&)[3]);
         template <class T> __global__ void named(T* x) {}
@@ -69,18 +71,48 @@ def test_parameters_have_their_cpp_types(build: Build) -> None:
     found = {kernel.name: [parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels}
     assert found == {
         "plain": ["const float*", "unsigned int", "P"],
-        "c": ["void*", ""],  # its symbol says nothing, but PTX for Blackwell says what is a pointer
+        "c": ["const float*", "unsigned int", "", "P*"],  # its symbol says nothing, but the text does
+        "doubtful": ["void*", ""],  # the text says nothing for sure, but PTX for Blackwell says what is a pointer
         "t<float, 3>": ["float (&)[3]"],
         "named< int >": ["int*"],
     }
     assert warnings == []
 
 
+def test_a_text_that_disagrees_with_the_compiled_code_is_not_believed(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "macros.h").write_text(
+        "#define real float y, int\n#define short int\n#define REAL const float\n"
+    )
+    manifest, _ = build(
+        """
+        #include "macros.h"
+        extern "C" __global__ void more(float* x, real n) {}
+        extern "C" __global__ void wider(float* x, short n) {}
+        extern "C" __global__ void same(float* x, REAL n) {}
+        """
+    )
+    assert {kernel.name: [parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels} == {
+        "more": ["", "", ""],
+        "wider": ["", ""],
+        "same": ["float*", ""],
+    }
+
+
+def test_macros_of_the_settings_leave_doubt(build: Build) -> None:
+    text = 'extern "C" __global__ void k(float* x, REAL* y) {}  extern "C" __global__ void l(float* x) {}'
+    manifest, _ = build(text, defines={"REAL": "int"})
+    found = [[parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels]
+    assert found == [["", ""], ["float*"]]
+    manifest, _ = build(text, options=["-DREAL=float"])
+    assert [[parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels] == found
+
+
 def test_launch_bounds_are_in_every_image(build: Build) -> None:
     manifest, _ = build(
         """
         extern "C" __global__ void __launch_bounds__(256, 2) b(float* x) { *x = 1; }
-        extern "C" __global__ void u(float* x) { *x = 1; }
+        extern "C" __global__ void u(float* x, long n, float4 v) { *x = 1; }
         __device__ int v[3];
         """,
         "80",
@@ -91,8 +123,8 @@ def test_launch_bounds_are_in_every_image(build: Build) -> None:
     assert "max_threads" not in cubin["u"]
     assert text == {"b": {"max_threads": 256, "min_blocks": 2}}
     assert described(manifest) == [
-        "b(.u64): at most 256 threads in a block, at least 2 blocks on a multiprocessor",
-        "u(.u64)",
+        "b(float*): at most 256 threads in a block, at least 2 blocks on a multiprocessor",
+        "u(float*, long, float4)",
         "v: global variable, 12 bytes",
     ]
 

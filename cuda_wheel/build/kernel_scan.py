@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,11 +14,13 @@ __all__ = ["ScannedKernel", "kernels_in"]
 
 class ScannedKernel(NamedTuple):
     """A kernel as the text defines it: its name without scope, the line of `__global__`, and whether it is a template
-    that somebody has to instantiate."""
+    that somebody has to instantiate; the words between its parentheses, None where macros of the text or a directive
+    may change them."""
 
     name: str
     line: int
     template: bool
+    parameters: tuple[str, ...] | None
 
 
 _WITH_ARGUMENTS = frozenset(
@@ -40,18 +43,21 @@ def kernels_in(text: str) -> list[ScannedKernel]:
     content = text.encode(errors="surrogateescape")
     tokens, directives = scan(content)
     macros = {_macro(directive) for directive in directives if directive.word == "define"}
+    breaks = [directive.start for directive in directives]
     found: list[ScannedKernel] = []
     line, counted = 1, 0
     for index, token in enumerate(tokens):
         if token.text != "__global__" or token.kind != "word":
             continue
-        name = _defined_name(tokens, index + 1)
+        head = _head(tokens, index + 1)
         template = _is_template(tokens, index)
-        if name is None or name in macros or template is None:
+        if head is None or head.name in macros or template is None:
             continue
+        broken = bisect(breaks, token.start) != bisect(breaks, tokens[head.body].start)
+        words = tuple(each.text for each in tokens[head.parameters])
         line += content.count(b"\n", counted, token.start)
         counted = token.start
-        kernel = ScannedKernel(name, line, template)
+        kernel = ScannedKernel(head.name, line, template, None if broken or not macros.isdisjoint(words) else words)
         if not found or found[-1] != kernel:
             found.append(kernel)
     return found
@@ -62,8 +68,16 @@ def _macro(directive: Directive) -> str:
     return match[0] if match else ""
 
 
-def _defined_name(tokens: Sequence[Token], index: int) -> str | None:
-    """Return the name of the function whose head goes on at `index`, if it has a body."""
+class _Head(NamedTuple):
+    """A function's name, where its parameters are, without the parentheses, and where its body begins."""
+
+    name: str
+    parameters: slice
+    body: int
+
+
+def _head(tokens: Sequence[Token], index: int) -> _Head | None:
+    """Return the head of a function that goes on at `index`, if it has a body."""
     end = min(index + _FARTHEST, len(tokens))
     name = ""
     while index < end:
@@ -82,12 +96,14 @@ def _defined_name(tokens: Sequence[Token], index: int) -> str | None:
         if token.kind == "word":
             name = token.text
         index += 1
+    first = index + 1
     index += balanced(tokens[index:end], 0)
+    parameters = slice(first, index - 1)
     while index < end and tokens[index].text not in (";", "{"):
         if tokens[index].text == "(" and tokens[index - 1].text == ")":
             return None  # NAME(x)(parameters): a macro makes the name
         index += 1
-    return name if index < end and tokens[index].text == "{" else None
+    return _Head(name, parameters, index) if index < end and tokens[index].text == "{" else None
 
 
 def _behind_angles(tokens: Sequence[Token], index: int, end: int) -> int:

@@ -10,6 +10,7 @@ from cuda_wheel.build.compiler import Compiled
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.build.mangled import signature
+from cuda_wheel.build.parameter_types import agree, parameter_types
 from cuda_wheel.build.plan import ModulePlan
 from cuda_wheel.loader import GlobalInfo, KernelInfo, Parameter
 
@@ -26,7 +27,9 @@ def kernel_table(module: ModulePlan, parts: Mapping[str, Compiled]) -> tuple[Ker
     if not symbols:
         raise CompileError(_no_kernel(module))
     names = _names(list(parts.values()))
-    kernels = [_kernel(symbol, names.get(symbol), module, parts) for symbol in symbols]
+    plain = any(not symbol.startswith("_Z") for symbol in symbols)
+    read = parameter_types(_text(module), _macros(module)) if plain else {}
+    kernels = [_kernel(symbol, names.get(symbol), module, parts, read.get(symbol)) for symbol in symbols]
     patterns = module.module.settings.optional_kernels
     lost = [
         kernel
@@ -75,7 +78,16 @@ def _described(kernel: ScannedKernel) -> str:
 
 
 def _scanned(module: ModulePlan) -> list[ScannedKernel]:
-    return kernels_in(module.module.text.decode(errors="surrogateescape"))
+    return kernels_in(_text(module))
+
+
+def _text(module: ModulePlan) -> str:
+    return module.module.text.decode(errors="surrogateescape")
+
+
+def _macros(module: ModulePlan) -> frozenset[str]:
+    """Return the macros that the compiler's options define."""
+    return frozenset(re.findall(r"(?:-D|--define-macro)[= \n]?(\w+)", "\n".join(module.options)))
 
 
 def _plain(symbol: str) -> str:
@@ -111,7 +123,14 @@ def _names(parts: Sequence[Compiled]) -> dict[str, str]:
     return names
 
 
-def _kernel(symbol: str, expression: str | None, module: ModulePlan, parts: Mapping[str, Compiled]) -> KernelInfo:
+def _kernel(
+    symbol: str,
+    expression: str | None,
+    module: ModulePlan,
+    parts: Mapping[str, Compiled],
+    read: tuple[str, ...] | None,
+) -> KernelInfo:
+    """Return what is known of a kernel; `read` are its parameters' types by the text, if they are certain there."""
     written = signature(symbol)
     layouts: dict[tuple[tuple[str, int, int], ...], list[str]] = {}
     absent = []
@@ -131,10 +150,12 @@ def _kernel(symbol: str, expression: str | None, module: ModulePlan, parts: Mapp
             "parameters, and the structs that they are, be the same for every target."
         )
     (layout,) = layouts
-    types = written.parameters or ()
-    if len(types) != len(layout):
-        types = tuple("void*" if index in pointers else "" for index in range(len(layout)))
-    described = tuple(Parameter(*each, cpp) for each, cpp in zip(layout, types, strict=True))
+    described = tuple(Parameter(*each, "void*" if index in pointers else "") for index, each in enumerate(layout))
+    types = written.parameters
+    if types is None and read is not None and agree(read, described):
+        types = read
+    if types is not None and len(types) == len(described):
+        described = tuple(each._replace(cpp=type_ or each.cpp) for each, type_ in zip(described, types, strict=True))
     return KernelInfo(expression or written.name, symbol, described, tuple(absent))
 
 

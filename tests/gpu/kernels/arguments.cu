@@ -38,8 +38,9 @@ __global__ void numbers(
         out[index] = values[index];
 }
 
-// No name mangling: of the types no more is known than their sizes.
-extern "C" __global__ void bare(double* out, int a, unsigned b, long long c, float d, short e)
+// No name mangling, and a macro among the parameters: of the types no more is known than their sizes.
+#define LAST short
+extern "C" __global__ void bare(double* out, int a, unsigned b, long long c, float d, LAST e)
 {
     out[0] = a;
     out[1] = b;
