@@ -487,6 +487,7 @@ def test_somebodys_fault_is_told_at_the_next_launch(tmp_path: Path, module: Modu
 import cuda_wheel
 from cuda.bindings import driver
 kernel = cuda_wheel.load("wild.wild")["wild"]
+driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
 kernel.launch(1, 1, 8)
 driver.cuCtxSynchronize()
 try:
