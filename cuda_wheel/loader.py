@@ -642,7 +642,7 @@ class Kernel(Generic[Unpack[Arguments]]):
 
         Arguments are converted to the width that the kernel declares. A pointer takes anything on the GPU that has
         `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None; a struct takes
-        bytes, a NumPy record or anything else of its size, vector types also a tuple of numbers. `stream` is an
+        bytes, a NumPy record or anything else of its size, vector types also their numbers. `stream` is an
         address, or CuPy's, PyTorch's or any with `__cuda_stream__`; None is the default stream. `shared_memory` is in
         bytes, of the dynamic kind; what needs the driver's leave asks for it. `cluster` is in blocks.
 
@@ -894,7 +894,7 @@ class _ByName(Mapping[str, T]):
             raise self._missing(f"{self._module} has its {self._what}s by name, and {name!r} is none")
         by_symbol = self._by_symbol.get(name)
         found = [by_symbol] if by_symbol else self._by_name.get(_squeezed(name), [])
-        found = found or [info for info in self._infos if _unscoped(info.name) == name]
+        found = found or [info for info in self._infos if _squeezed(_unscoped(info.name)) == _squeezed(name)]
         if len(found) == 1:
             return found[0]
         if found:
@@ -976,8 +976,9 @@ class Module(Mapping[str, Kernel]):
 
 
 def _unscoped(name: str) -> str:
-    """Return the last part of a qualified name: "scale" of "ns::scale"."""
-    return name if "<" in name else name.rpartition("::")[2]
+    """Return the last part of a qualified name: "scale" of "ns::scale", "gemm<a::T>" of "ns::gemm<a::T>"."""
+    plain, bracket, arguments = name.partition("<")
+    return plain.rpartition("::")[2] + bracket + arguments
 
 
 def _squeezed(name: str) -> str:
@@ -1260,6 +1261,8 @@ class _Launcher:
         for index, (parameter, argument, value) in enumerate(zip(info.parameters, arguments, args, strict=True)):
             try:
                 encoded = eval(argument.expression("a", ""), {**argument.names(""), "a": value, "device": device})
+                if argument.format in ("e", "f", "d"):
+                    encoded = float(encoded)  # struct would not say why it cannot be one
                 struct.pack(f"<{argument.format}", encoded)
             except DriverError as reason:
                 return reason
@@ -1527,17 +1530,19 @@ class _Struct(_Argument):
 
         super().__init__(f"{size}s")
         self._size = size
-        vector = re.fullmatch(r"(u?)(char|short|int|longlong|float|double)([1-4])", cpp)
+        vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
         complex_ = re.search(r"\bcomplex<(float|double)>$", cpp)
         self._complex = complex_ is not None
         self._vector = ""
         if vector:
-            word = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}[vector[2]]
+            words = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
+            words["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
+            word = words[vector[2]]
             self._vector = f"<{vector[3]}{word.upper() if vector[1] else word}"
         elif complex_:
             self._vector = f"<2{complex_[1][0]}"
-        elif cpp == "dim3":
-            self._vector = "<3I"
+        else:
+            self._vector = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
         if self._vector and struct.calcsize(self._vector) != size:  # somebody's own type of such a name
             self._vector = ""
 
@@ -1572,17 +1577,17 @@ class _Struct(_Argument):
 
     def _numbers(self, value: Any) -> Sequence[Any] | None:
         """Return the numbers that stand for a vector; None for what is bytes."""
-        from numbers import Complex, Real
-
         if isinstance(value, (tuple, list)):
             return value
+        from numbers import Complex, Real
+
         if isinstance(value, Complex):  # before the bytes that NumPy's numbers have too: of eight, not all are a float2
             return (value.real, value.imag) if self._complex or not isinstance(value, Real) else (value,)
         with suppress(TypeError, ValueError, BufferError):
-            view: Any = memoryview(value)
-            if view.format in _NUMBERS:
-                numbers = (view.cast("B").cast(view.format) if view.ndim > 1 else view).tolist()
-                return numbers if isinstance(numbers, list) else [numbers]
+            view = memoryview(value)
+            format: Any = view.format.lstrip("@=<")  # of ctypes it is "<f"
+            if format in _NUMBERS:
+                return memoryview(view.tobytes()).cast(format).tolist()
         return None
 
 
@@ -1655,7 +1660,7 @@ def _dtypes(pointer: str) -> set[str] | None:
     element = " ".join(words.replace("__restrict__", "").split())
     if element.endswith("*"):
         return {"uint64", "int64"}
-    vector = re.fullmatch(r"([a-z]+)[1-4]", element)
+    vector = re.fullmatch(r"([a-z]+)[1-4](_(16|32)a)?", element)
     if vector and vector[1] in ("float", "double"):
         return {*_DTYPES[vector[1]], "complex64" if vector[1] == "float" else "complex128"}
     if vector:
@@ -1800,8 +1805,9 @@ class _Pointer(dict[type, Reader], _Argument):
         if kind == 2 and device is not None and number != device:
             self._elsewhere(number, device)
         capsule = array.__dlpack__(stream=-1) if kind == 2 else array.__dlpack__()  # without waiting for anything
-        get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        # A function object of our own: the one in ctypes.pythonapi is everybody's, with whatever types they set.
+        prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+        get_pointer = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
         tensor = ctypes.string_at(get_pointer(capsule, b"dltensor"), 48)
         address, _, _, _, code, bits, _, _, _, offset = struct.unpack("<QiiiBBHQQQ", tensor)
         numbers = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}

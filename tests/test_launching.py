@@ -286,6 +286,22 @@ def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> No
             kernel.launch(1, 1, bad)
 
 
+def test_why_a_number_is_none_is_told(driver: Driver) -> None:
+    class Broken:
+        def __float__(self) -> float:
+            raise LookupError("no number yet")
+
+    for value, message in (
+        (Broken(), "no number yet"),
+        (Decimal("sNaN"), "cannot convert signaling NaN to float"),
+        (10**400, r"10+… is out of range"),
+        (np.datetime64("2020"), "float.. argument must be"),
+    ):
+        for cpp, type_, size in (("float", "f32", 4), ("double", "f64", 8), ("__half", "b8", 2), BFLOAT16):
+            with pytest.raises(ArgumentError, match=rf"^k, argument 1 \({cpp}\): {message}"):
+                takes(cpp, type_, size).launch(1, 1, value)
+
+
 def test_what_is_long_is_not_told_whole(driver: Driver) -> None:
     with pytest.raises(ArgumentError, match=r"argument 1 \(int\): this int is out of range$"):
         takes("int", "u32", 4).launch(1, 1, 10**5000)
@@ -356,7 +372,7 @@ def test_nan_stays_nan(driver: Driver, cpp: str, dtype: str) -> None:
 # --- vectors and complex numbers ---------------------------------------------------------------------
 
 VECTORS = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"}
-VECTORS |= {"longlong": "i8", "ulonglong": "u8", "float": "f4", "double": "f8"}
+VECTORS |= {"long": "i8", "ulong": "u8", "longlong": "i8", "ulonglong": "u8", "float": "f4", "double": "f8"}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -406,6 +422,8 @@ def test_numbers_become_a_vectors_own(driver: Driver, form: Callable[[Any], Any]
     numbers = np.array([1, 2, 3], dtype)
     assert sent(driver, takes("float3", "b8", 12), form(numbers)) == numbers.astype("f4").tobytes()
     assert sent(driver, takes("float3", "b8", 12), numbers.reshape(3, 1)) == numbers.astype("f4").tobytes()
+    of_ctypes = (np.ctypeslib.as_ctypes_type(dtype) * 3)(1, 2, 3)
+    assert sent(driver, takes("float3", "b8", 12), of_ctypes) == numbers.astype("f4").tobytes()
     assert sent(driver, takes("float2", "b8", 8), numbers[::2]) == numbers.astype("f4")[::2].tobytes()
     if dtype[0] != "f":
         assert sent(driver, takes("short3", "b8", 6), form(numbers)) == numbers.astype("i2").tobytes()
@@ -415,9 +433,32 @@ def test_numbers_become_a_vectors_own(driver: Driver, form: Callable[[Any], Any]
             takes("int3", "b8", 12).launch(1, 1, form(numbers))
 
 
+@pytest.mark.parametrize(
+    ("cpp", "dtype", "numbers"),
+    [
+        ("long2", "i4", (-1, 2)),  # on Windows
+        ("double4_32a", "f8", (1, 2, 3, 4)),  # of CUDA 13
+        ("ulonglong4_16a", "u8", (1, 2, 3, 4)),
+        ("dim3", "u4", (1, 2, 3)),
+        ("__half2", "f2", (0.1, -2)),
+    ],
+)
+def test_other_vectors(driver: Driver, cpp: str, dtype: str, numbers: tuple[float, ...]) -> None:
+    expected = np.array(numbers, dtype)
+    for form in (numbers, expected, expected.tobytes()):
+        assert sent(driver, takes(cpp, "b8", expected.nbytes), form) == expected.tobytes()
+
+
 def test_of_as_many_bytes_is_not_enough_for_a_vector(driver: Driver) -> None:
     """Eight bytes are two floats, but those of a double, or of one element of an array of them, are not."""
-    for value in (np.float64(1), np.array([1.0]), np.array(1.0), np.int64(1), np.ones((1, 1))):
+    for value in (
+        np.float64(1),
+        np.array([1.0]),
+        np.array(1.0),
+        np.int64(1),
+        np.ones((1, 1)),
+        (ctypes.c_double * 1)(1),
+    ):
         with pytest.raises(ArgumentError, match=r"argument 1 \(float2\)"):
             takes("float2", "b8", 8).launch(1, 1, value)
 
@@ -915,6 +956,7 @@ def test_arrays_that_do_not_suit(driver: Driver, cpp: str, array: Any, message: 
     [
         ("const float*", array_interface(8, read_only=True)),
         ("float2*", array_interface(8, "<c8")),
+        ("const double4_16a*", cupy_array(8, "f8")),
         ("bool*", array_interface(8, "|b1")),
         ("__nv_bfloat16*", torch_tensor(8, "bfloat16")),
         ("__nv_bfloat16*", ByDLPack(8, 4, 16)),
@@ -991,6 +1033,7 @@ NAMES = {
     "a::twin": "_ZN1a4twin",
     "b::twin": "_ZN1b4twin",
     "copy<float, 16>": "_Z4copyIf",
+    "ns::scale<ns::Pair, 2>": "_ZN2ns5scaleI",
     "(anonymous namespace)::hidden": "_ZN12_GLOBAL__N_16hidden",
     "plain": "plain",
     "same": "_Z4samei",
@@ -1010,6 +1053,7 @@ def named(driver: Driver) -> loader.Module:
         ("ns :: blur", "_ZN2ns4blur"),
         ("copy<float,16>", "_Z4copyIf"),
         (" copy < float , 16 > ", "_Z4copyIf"),
+        ("scale<ns::Pair,2>", "_ZN2ns5scaleI"),
         ("hidden", "_ZN12_GLOBAL__N_16hidden"),
     ],
 )
@@ -1041,9 +1085,9 @@ def test_names_that_lead_nowhere(named: loader.Module, name: Any, message: str) 
 
 
 def test_what_there_is_is_told(named: loader.Module) -> None:
-    assert len(named) == 9 and named.kernels == tuple(named)
+    assert len(named) == 10 and named.kernels == tuple(named)
     assert [*named][-2:] == ["_Z4samei", "_Z4samef"]
-    assert repr(named) == "<Module a.b: 9 kernels, cubin sm_80, native>"
+    assert repr(named) == "<Module a.b: 10 kernels, cubin sm_80, native>"
     assert repr(named["blur"]) == "<Kernel 'ns::blur' of a.b: ()>"
     assert repr(module_of(variables=(VARIABLE,)).globals) == "<1 variables of a.b: ns::table>"
     with pytest.raises(cuda_wheel.UnknownGlobalError, match=r"^a\.b has no variable 'x', and no other$"):
