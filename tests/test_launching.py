@@ -272,6 +272,18 @@ def test_without_checks_numbers_are_cut_to_their_width(driver: Driver) -> None:
         sent(driver, takes("int", "u32", 4), None, check=False)
 
 
+@pytest.mark.parametrize(("cpp", "size"), [("char", 1), ("", 2), ("Colour", 4), ("Wide", 8)])
+def test_of_unknown_sign_numpys_numbers_have_theirs(driver: Driver, cpp: str, size: int) -> None:
+    kernel = takes(cpp, f"u{8 * size}", size)
+    for value in (np.int8(-3), np.int64(-3), Box(-3)):
+        assert sent(driver, kernel, value) == (-3).to_bytes(size, "little", signed=True)
+
+
+def test_a_truth_is_no_address(driver: Driver) -> None:
+    with pytest.raises(ArgumentError, match="takes an array on the GPU, an address or None, not bool"):
+        takes("float*").launch(1, 1, True)
+
+
 @examples
 @given(st.integers(-(1 << 63), (1 << 64) - 1))
 def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> None:
@@ -529,6 +541,15 @@ def test_sizes_in_every_form(driver: Driver, given: Any, expected: tuple[int, in
     for _ in range(2):
         assert configured(driver, given, 1)[:2] == (expected, (1, 1, 1))
         assert configured(driver, 1, given)[:2] == ((1, 1, 1), expected)
+
+
+def test_sizes_of_one_kernel_in_turn(driver: Driver) -> None:
+    kernel = kernel_of()
+    sizes: list[Any] = [[2, 3], 2, (2,), (2, 3), [2], np.array([2, 3, 4]), (2, 3, 4), range(2, 4), (2, 1), np.array(2)]
+    for grid in sizes * 2:
+        kernel.launch(grid, 1)
+        given = list(grid) if np.ndim(grid) else [int(grid)]
+        assert driver.launches[-1].grid == (*given, 1, 1)[:3]
 
 
 def test_the_largest_grid(driver: Driver) -> None:
