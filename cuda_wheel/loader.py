@@ -1301,6 +1301,8 @@ def _is_sequence(value: Any) -> bool:
 def _as_given(given: Any, size: tuple[int, int, int] | None) -> Any:
     """Return `size`, which `_dim` made of what was given, in that one's form: as a key it is equal to a given tuple of
     integers or integer, of NumPy's perhaps."""
+    if type(given) is int or (type(given) is tuple and all(type(number) is int for number in given)):
+        return given  # the next launch often has this very object, which is sooner found equal
     if size is None or isinstance(given, tuple):
         return size and size[: len(given)]
     return size if _is_sequence(given) else size[0]
