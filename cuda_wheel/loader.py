@@ -641,10 +641,14 @@ class Kernel(Generic[Unpack[Arguments]]):
         """Launch the kernel on `grid` blocks of `block` threads each; return without waiting for it.
 
         Arguments are converted to the width that the kernel declares. A pointer takes anything on the GPU that has
-        `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None; a struct takes
-        bytes, a NumPy record or anything else of its size, vector types also their numbers. `stream` is an
-        address, or CuPy's, PyTorch's or any with `__cuda_stream__`; None is the default stream. `shared_memory` is in
-        bytes, of the dynamic kind; what needs the driver's leave asks for it. `cluster` is in blocks.
+        `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None. Of an array the
+        kernel gets the address alone: strides and shape are for further arguments to tell, and whatever is still to
+        happen to it on another stream is the caller's to wait for. A struct takes bytes, a NumPy record or anything
+        else of its size, vector types also their numbers.
+
+        `stream` is an address, or CuPy's, PyTorch's or any with `__cuda_stream__`; None is the default stream, and not
+        what a library calls its current one. `shared_memory` is in bytes, of the dynamic kind; what needs the driver's
+        leave asks for it. `cluster` is in blocks.
 
         It runs in the current context. Where this thread has none, and there is one GPU, its primary one is made
         current, as the CUDA runtime does.
@@ -827,7 +831,8 @@ class Global:
     def read(self, into: Any = None, *, offset: int = 0) -> bytes | None:
         """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
 
-        `offset` is in bytes. Raises ArgumentError where there is not so much of it.
+        `offset` is in bytes. What was launched on streams of their own (cuStreamNonBlocking) is not waited for. Raises
+        ArgumentError where there is not so much of it.
         """
         target = bytearray(max(self.size - offset, 0)) if into is None else into
         view = _host_bytes(target)
@@ -1767,8 +1772,12 @@ class _Pointer(dict[type, Reader], _Argument):
             dtype = tensor.dtype
             if dtype is not suited:
                 self._suit(str(dtype).removeprefix("torch."))
-                suited = dtype
-                self._note("torch", tensor, device)
+                if dtype.is_complex:  # looked at each time
+                    if tensor.is_conj():
+                        raise TypeError("is a tensor whose conjugation is still to be done: .resolve_conj() does it")
+                else:
+                    suited = dtype
+                    self._note("torch", tensor, device)
             if not tensor.is_cuda:
                 if self._check and not tensor.is_pinned():
                     raise TypeError("is a tensor in the memory of the host: .cuda() copies it")

@@ -68,6 +68,8 @@ def test_from_pytorch(saxpy: Callable[..., None], numbers: tuple[Any, Any, Any])
         saxpy(2.5, torch.from_numpy(x), result)
     with pytest.raises(TypeError, match=r"argument 2 \(const float\*\): takes an array of float32, not of bfloat16"):
         saxpy(2.5, on_gpu.bfloat16(), result)
+    with pytest.raises(TypeError, match=r"argument 1 \(float\): takes a number, not torch.Tensor"):
+        saxpy(on_gpu[0], on_gpu, result)
     parameter = torch.nn.Parameter(torch.from_numpy(x).cuda())
     saxpy(0.0, parameter, result)
     pinned = torch.from_numpy(x).pin_memory()

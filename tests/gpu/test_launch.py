@@ -181,6 +181,20 @@ def test_arrays_of_every_type(module: Module, element: str) -> None:
             module[f"copy<{element}>"].launch(4, 256, Memory(np.zeros(1000, np.int64)), target, 1000)
 
 
+def test_a_conjugation_that_is_still_to_be_done_is_not_lost(module: Module) -> None:
+    torch = pytest.importorskip("torch")
+    source = torch.tensor([1 + 2j, 3 - 4j], dtype=torch.complex64, device="cuda")
+    target = torch.zeros_like(source)
+    kernel = module["copy<float2>"]
+    for _ in range(2):
+        kernel.launch(1, 2, source, target, 2)
+        assert target.tolist() == [1 + 2j, 3 - 4j]
+        with pytest.raises(ArgumentError, match=r"argument 1 .*: is a tensor whose conjugation is still to be done"):
+            kernel.launch(1, 2, source.conj(), target, 2)
+    kernel.launch(1, 2, source.conj().resolve_conj(), target, 2)
+    assert target.tolist() == [1 - 2j, 3 + 4j]
+
+
 def test_addresses_and_null(module: Module) -> None:
     out = Memory(np.zeros(1, np.int32))
     for pointer, null in ((None, 1), (0, 1), (out.address, 0), (np.uint64(out.address), 0), (out, 0)):
