@@ -875,7 +875,7 @@ def cupy_array(address: int, dtype: str = "f4", device: int = 0) -> Any:
 
 def torch_tensor(address: int, dtype: str = "float32", device: int | None = 0, *, pinned: bool = False) -> Any:
     tensor = fake("torch", "Tensor", __dlpack__=None)()
-    tensor.dtype = fake("torch", "dtype", __str__=lambda self: f"torch.{dtype}")()
+    tensor.dtype = fake("torch", "dtype", __str__=lambda self: f"torch.{dtype}", is_complex=dtype.startswith("c"))()
     tensor.is_cuda = device is not None
     tensor.is_pinned = lambda: pinned
     tensor.get_device = lambda: -1 if device is None else device
