@@ -148,8 +148,12 @@ def test_what_does_not_compile_says_why_and_is_not_kept(project: Path, cache: Ca
 @pytest.mark.parametrize("lineinfo", ["false", "true"])  # another way to the image
 def test_warnings_may_be_errors(project: Path, lineinfo: str) -> None:
     (project / "demo/kernels/k.cu").write_text("__global__ void k(int* x) { int unused = 1; *x = 2; }\n")
-    compiled(project)
     settings = project / "pyproject.toml"
+    original = settings.read_text()
+    settings.write_text(original.replace("[tool.cuda-wheel]\n", f"[tool.cuda-wheel]\nlineinfo = {lineinfo}\n"))
+    with pytest.warns(RuntimeWarning, match=r"demo/kernels/k\.cu:1:33: warning: "):
+        compiled(project)
+    settings.write_text(original)
     table = f"[tool.cuda-wheel]\nwarnings-as-errors = true\nlineinfo = {lineinfo}\n"
     settings.write_text(settings.read_text().replace("[tool.cuda-wheel]\n", table))
     for _ in range(2):

@@ -13,6 +13,7 @@ from cuda_wheel.build.config import Architectures, Config
 from cuda_wheel.build.diagnostics import merged
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure, refused
+from cuda_wheel.build.kernel_table import unseen
 from cuda_wheel.build.modules import SourceModule
 from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
@@ -38,7 +39,7 @@ def compile_for_gpu(
         built = _compile_cubin(plan.modules[0], job, toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
-            (built,) = execute(plan, workers, Silent(), None)
+            (built,) = execute(plan, workers, _Warnings(), None)
     if built.headers is None:
         return built, None
     folders = [os.path.join(root, folder) for folder in job.include_dirs]
@@ -61,11 +62,24 @@ def _compile_cubin(
         part = read_answer(job, answer)
     except CompileError as error:
         raise CompileError(failure(job, toolchain, error)) from None
-    refusal = refused(module, merged({job.arch: part.log}))
+    warnings = merged({job.arch: part.log})
+    refusal = refused(module, warnings)
     if refusal is not None:
         raise CompileError(refusal)
     cubin = part.cubin or b""
-    return describe(module, {job.arch: part}, [("cubin", job.arch, cubin)], Bundled(cubin, (0,)), toolchain)
+    built = describe(module, {job.arch: part}, [("cubin", job.arch, cubin)], Bundled(cubin, (0,)), toolchain)
+    for text in [*warnings, *unseen(module, {job.arch: part})]:
+        _Warnings().warning(text)
+    return built
+
+
+class _Warnings(Silent):
+    """The reporter of what is compiled on load: the compiler's warnings are Python's."""
+
+    def warning(self, text: str) -> None:
+        import warnings
+
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version) -> Plan:
