@@ -1,8 +1,9 @@
-"""Find, choose and load the CUDA images of a wheel: manifest format, compatibility rules, loading.
+"""Find, choose, load and launch the CUDA kernels of a wheel.
 
 This file stands alone. It imports the standard library and, once a driver is really needed,
 `cuda.bindings`; a project that wants no runtime dependency can ship a copy of it. Reading order:
-errors, targets, manifest, rules (pure functions that need no GPU), loading.
+errors, targets, manifest, rules (pure functions that need no GPU), loading and what it gives, launching, arguments,
+arrays, kernels as attributes of their package, compiling PTX, a module's files, the driver.
 """
 
 import importlib
@@ -2025,7 +2026,7 @@ class _LazyModule(Module):
         return super().__repr__() if "manifest" in self.__dict__ else f"<Module {self._where}: not loaded yet>"
 
 
-# --- compiling PTX ---------------------------------------------------------------------------------
+# --- compiling PTX --------------------------------------------------------------------------------
 
 
 class Jit:
@@ -2354,6 +2355,9 @@ def _sha256(content: bytes) -> str:
     from hashlib import sha256
 
     return sha256(content).hexdigest()
+
+
+# --- the driver -----------------------------------------------------------------------------------
 
 
 def device_and_driver(device: int | None = None) -> tuple[Version, Version]:
