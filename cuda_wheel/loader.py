@@ -1077,7 +1077,7 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
         if check:
             pack_into(buffer, 0{checked})
         else:
-            pack_into(buffer, 0{unchecked})
+            pack_into_as_is(buffer, 0{unchecked})
     except Exception as error:
         raise explanation(args, error, check) from None
     code = launch_kernel(config, handle, None, extra)
@@ -1104,12 +1104,8 @@ class _Launcher:
         self._kernel = kernel
         self._checked = [_argument(parameter, True) for parameter in parameters]
         self._unchecked = [_argument(parameter, False) for parameter in parameters]
-        layout = "<"
-        end = 0
-        for parameter, argument in zip(parameters, self._checked, strict=True):
-            layout += f"{parameter.offset - end}x{argument.format}"
-            end = parameter.offset + parameter.size
-        self._struct = struct.Struct(layout)
+        self._struct = struct.Struct(_layout(parameters, self._checked))
+        self._struct_as_is = struct.Struct(_layout(parameters, self._unchecked))
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
         self._launch_kernel = _entry_point("cuLaunchKernelEx")
         self._handle = _ctypes_pointer(kernel.handle)
@@ -1123,6 +1119,7 @@ class _Launcher:
             "prepare": self._prepare,
             "current_device": _current_device,
             "pack_into": self._struct.pack_into,
+            "pack_into_as_is": self._struct_as_is.pack_into,
             "explanation": self._explanation,
             "launch_kernel": self._launch_kernel,
             "handle": self._handle,
@@ -1277,6 +1274,16 @@ class _Launcher:
                 words = f"{_shown(value)} is out of range" if range_ else str(reason) or repr(reason)
                 return ArgumentError(f"{info.name}, argument {index + 1} ({_type_of(parameter)}): {words}")
         return error
+
+
+def _layout(parameters: Sequence[Parameter], arguments: Sequence["_Argument"]) -> str:
+    """Return the format in which `struct` writes all of a kernel's arguments."""
+    layout = "<"
+    end = 0
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        layout += f"{parameter.offset - end}x{argument.format}"
+        end = parameter.offset + parameter.size
+    return layout
 
 
 def _values(names: Sequence[str], ending: str, arguments: Sequence["_Argument"], namespace: dict[str, Any]) -> str:
@@ -1843,19 +1850,21 @@ class _Word(_Pointer):
 
     def __init__(self, check: bool) -> None:
         super().__init__("void*", check)
-        self[int] = self._integer
-
-    @staticmethod
-    def _integer(value: int, device: int | None) -> int:
-        return value if value >= 0 or value < -(1 << 63) else value + (1 << 64)
 
     def _reader(self, kind: type) -> Reader:
         if hasattr(kind, "__index__") and not _is_array(kind):
-            return lambda value, device: self._integer(int(value.__index__()), device)
+            return _of_either_sign
         return super()._reader(kind)
 
     def expression(self, value: str, name: str) -> str:
         return f"read_{name}[type({value})]({value}, device)"
+
+
+def _of_either_sign(value: Any, device: int | None) -> int:
+    number: int = value.__index__()
+    if number < -1 << 63:
+        raise OverflowError
+    return number if number >= 0 else number + (1 << 64)
 
 
 def _dtype_name(typestr: str) -> str:

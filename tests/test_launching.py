@@ -259,9 +259,14 @@ def test_what_does_not_fit_is_refused_and_nothing_is_launched(
 
 @pytest.mark.parametrize("kind", [*INTEGERS, *REALS], ids=repr)
 def test_every_kind_takes_its_extremes_without_checks(driver: Driver, kind: Kind) -> None:
-    kernel = takes(kind.cpp, kind.type, ctypes.sizeof(kind.ctype))
+    size = ctypes.sizeof(kind.ctype)
+    kernel = takes(kind.cpp, kind.type, size)
     for value in (0, 1, 100):
         assert sent(driver, kernel, value, check=False) == sent(driver, kernel, value)
+    if kind in INTEGERS:
+        for value in (-1, -1 << 8 * size - 1, (1 << 8 * size) - 1):
+            expected = (value % (1 << 8 * size)).to_bytes(size, "little")
+            assert sent(driver, kernel, value, check=False) == expected
 
 
 def test_without_checks_numbers_are_cut_to_their_width(driver: Driver) -> None:
@@ -290,6 +295,8 @@ def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> No
     """A kernel without C++ types: an address or an integer of either sign."""
     kernel = takes("", "u64", 8)
     assert sent(driver, kernel, value) == (value % (1 << 64)).to_bytes(8, "little")
+    dtype = np.int64 if value < 0 else np.uint64
+    assert sent(driver, kernel, dtype(value)) == (value % (1 << 64)).to_bytes(8, "little")
     assert sent(driver, kernel, None) == bytes(8)
     of_numpy = np.int64(value) if value < 1 << 63 else np.uint64(value)
     assert sent(driver, kernel, of_numpy) == sent(driver, kernel, Box(value)) == sent(driver, kernel, value)
