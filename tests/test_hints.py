@@ -31,7 +31,7 @@ def explain(tmp_path: Path, workers: Workers, toolchain: Toolchain):
             instantiate=more.pop("instantiate", ()),
             lineinfo=lineinfo,
             ptx_version="as-compiled",
-            host_code="keep",
+            host_code=more.pop("host_code", "keep"),
         )
         with pytest.raises(CompileError) as caught:
             workers.submit(compile_job, job).result()
@@ -191,6 +191,33 @@ def test_a_header_elsewhere_in_the_project_is_named_with_the_setting(tmp_path: P
 def test_the_package_that_has_the_random_numbers_is_named(explain, extra: str) -> None:
     package = {"cu12": "nvidia-curand-cu12", "cu13": "nvidia-curand"}[extra]
     assert f'add "{package}" to build-system.requires' in explain("#include <curand_kernel.h>\n")
+
+
+@pytest.mark.parametrize("brackets", ["<>", '""'])
+@pytest.mark.parametrize("host", ["", "int main() { k<<<1, 1>>>(nullptr); }\n"])
+@pytest.mark.parametrize(
+    ("header", "use", "expected"),
+    [
+        ("curand_kernel.h", "curandState a;", "to build-system.requires"),
+        ("cutlass/cutlass.h", "cutlass::half_t a;", "name it in include-dirs"),
+        ("nvshmem.h", "nvshmem_int_p(x, 1, 1);", "which cuda-wheel does not link"),
+        (
+            "tile.h",
+            "load_tile(x);",
+            "include/tile.h is in none of the folders that are searched (demo): include-dirs =",
+        ),
+    ],
+)
+def test_a_lost_header_is_named_though_it_was_taken_for_the_hosts(
+    header: str, use: str, expected: str, host: str, brackets: str, tmp_path: Path, explain
+) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include/tile.h").write_text("__device__ inline void load_tile(int* x) {}\n")
+    include = f"#include <vector>\n#include {brackets[0]}{header}{brackets[1]}\n"
+    said = explain(include + kernel(use) + host, host_code="auto")
+    helps = [line for line in said.splitlines() if line.startswith("help: ")]
+    assert len([line for line in helps if expected in line]) == 1, said
+    assert not any("<vector>" in line for line in helps), said
 
 
 def test_nothing_is_said_where_nothing_is_known(explain) -> None:

@@ -98,7 +98,7 @@ def compile_job(job: Job) -> Compiled:
     if result is None:
         compiled = read_answer(job, whole())
     else:
-        compiled = read_answer(job, result.answer, result.expressions, lambda file: _lines_of(file, job))
+        compiled = read_answer(job, result.answer, result.expressions, lambda file: _lines_of(file, job), result.lost)
         headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *result.headers}))
         compiled = replace(compiled, headers=headers, absent=result.absent, blanked=result.blanked)
     cubin, resources = compiled.cubin, compiled.resources
@@ -182,12 +182,16 @@ def nvrtc_request(job: Job) -> Request:
 
 
 def read_answer(
-    job: Job, answer: Answer, expressions: Sequence[str] | None = None, written: Written = lambda file: None
+    job: Job,
+    answer: Answer,
+    expressions: Sequence[str] | None = None,
+    written: Written = lambda file: None,
+    lost: Sequence[str] = (),
 ) -> Compiled:
     """Return what a compilation gave, with its PTX as it was compiled; raises CompileError or ConfigError.
 
     `expressions` are those that the compiler was asked for, if not the job's; `written` returns the lines of files that
-    it was given with changes.
+    it was given with changes; `lost` are the headers that were not found and taken for the host's.
     """
     expressions = job.instantiate if expressions is None else expressions
     log = answer["log"]
@@ -195,7 +199,7 @@ def read_answer(
         reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
         raise ConfigError(f"{job.source}: NVRTC refuses an option (of std, defines or options): {reason}.")
     if answer["error"]:
-        raise CompileError(_explained(job, log, written) or answer["error"])
+        raise CompileError(_explained(job, log, written, lost) or answer["error"])
     text = answer["ptx"].decode()
     normal = ptx.normalise(text)
     return Compiled(
@@ -228,7 +232,7 @@ def _lines_of(file: str, job: Job) -> list[str] | None:
         return None
 
 
-def _explained(job: Job, log: str, written: Written = lambda file: None) -> str:
+def _explained(job: Job, log: str, written: Written = lambda file: None, lost: Sequence[str] = ()) -> str:
     """Return what a log says, and what would help."""
     from cuda_wheel.build.hints import Case, hints  # what compiles needs no help
 
@@ -242,6 +246,7 @@ def _explained(job: Job, log: str, written: Written = lambda file: None) -> str:
         searched=tuple(folder for folder in job.include_dirs if not os.path.isabs(folder)),
         find=lambda name: _files_of(name, job.root),
         cuda=int(release[1] or release[2]) if release else 12,
+        lost=tuple(lost),
     )
     return "\n".join(filter(None, [str(read), *hints(read.diagnostics, case)]))
 

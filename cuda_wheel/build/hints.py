@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cuda_wheel.build.diagnostics import Diagnostic
@@ -20,8 +20,8 @@ MOST = 4
 class Case(NamedTuple):
     """What a hint may depend on: the source's text, and how it was compiled.
 
-    `searched` are the project's folders of headers, `find` returns the project's files of a name, and `cuda` is the
-    compiler's major version.
+    `searched` are the project's folders of headers, `find` returns the project's files of a name, `cuda` is the
+    compiler's major version, and `lost` are the headers that were not found and taken for the host's.
     """
 
     text: str
@@ -30,11 +30,13 @@ class Case(NamedTuple):
     searched: tuple[str, ...]
     find: Callable[[str], list[str]]
     cuda: int
+    lost: tuple[str, ...] = ()
 
 
 def hints(diagnostics: Iterable[Diagnostic], case: Case) -> list[str]:
     """Return what would help against errors, each once, in their order: "help: ..."."""
-    found: dict[str, None] = {}
+    lost = (_elsewhere(name, case) or _foreign(name, case, _DEVICE_LIBRARIES) for name in case.lost)
+    found: dict[str, None] = {f"help: {first}": None for first in lost if first is not None}
     for each in diagnostics:
         if each.severity == "error":
             helps = (help(match, each, case) for pattern, help in _RULES if (match := pattern.search(each.message)))
@@ -54,60 +56,74 @@ def _says(text: str) -> Help:
 
 # --- headers ----------------------------------------------------------------------------------------
 
-_HOST_LIBRARY = "<{0}> is for the host, and so is the library: call that from Python, or from an extension of its own"
 _HOST_HEADERS = (
     "vector string map unordered_map set unordered_set list deque queue stack memory iostream ostream istream fstream "
     "sstream iomanip thread mutex future condition_variable filesystem regex random stdexcept exception typeinfo "
     "typeindex any locale format print system_error execution shared_mutex unistd.h sys/time.h omp.h mpi.h"
 )
 """Standard headers, and others, that have no form for device code."""
-_FOREIGN = tuple(
-    (re.compile(pattern), help)
-    for pattern, help in (
-        (
-            r"curand\w*\.h",
-            '<{0}> comes with a package of its own: add "{curand}" to build-system.requires, and install it for '
-            "editable installs",
-        ),
-        (
-            r"(?:torch|ATen|c10)/.*|(?:pybind11|nanobind)/.*|Python\.h",
-            "<{0}> is for the host: keep kernels in a .cu file without it, and call them from Python",
-        ),
-        (
-            r"(?:cutlass|cute)/.*",
-            "CUTLASS is no part of the toolkit: put its include folder into the project and name it in include-dirs",
-        ),
-        (
-            r"nvshmem\w*(?:\.h|/.*)",
-            "NVSHMEM has a library for device code, which cuda-wheel does not link: such kernels need nvcc",
-        ),
-        (
-            r"(?:cublas|cufft|cusparse|cusolver|cudnn|nccl|nvjpeg|npp|nvml|nvToolsExt|cufile|curand)\w*\.h",
-            _HOST_LIBRARY,
-        ),
-        (r"helper_(?:cuda|functions|math|string|timer|image)\.h", "<{0}> comes with NVIDIA's cuda-samples: copy it"),
-        (
-            "|".join(map(re.escape, _HOST_HEADERS.split())),
-            '<{0}> is for the host: keep device code in a file of its own, or leave host-code at "auto"',
-        ),
-    )
+_DEVICE_LIBRARIES = (
+    (
+        r"curand_\w+\.h",
+        '<{0}> comes with a package of its own: add "{curand}" to build-system.requires, and install it for '
+        "editable installs",
+    ),
+    (
+        r"(?:cutlass|cute)/.*",
+        "CUTLASS is no part of the toolkit: put its include folder into the project and name it in include-dirs",
+    ),
+    (
+        r"nvshmem\w*(?:\.h|/.*)",
+        "NVSHMEM has a library for device code, which cuda-wheel does not link: such kernels need nvcc",
+    ),
+)
+"""Headers for device code that are not the toolkit's, by their names, and what helps."""
+_FOREIGN = (
+    *_DEVICE_LIBRARIES,
+    (
+        r"(?:torch|ATen|c10)/.*|(?:pybind11|nanobind)/.*|Python\.h",
+        "<{0}> is for the host: keep kernels in a .cu file without it, and call them from Python",
+    ),
+    (
+        r"(?:cublas|cufft|cusparse|cusolver|cudnn|nccl|nvjpeg|npp|nvml|nvToolsExt|cufile|curand)\w*\.h",
+        "<{0}> is for the host, and so is the library: call that from Python, or from an extension of its own",
+    ),
+    (r"helper_(?:cuda|functions|math|string|timer|image)\.h", "<{0}> comes with NVIDIA's cuda-samples: copy it"),
+    (
+        "|".join(map(re.escape, _HOST_HEADERS.split())),
+        '<{0}> is for the host: keep device code in a file of its own, or leave host-code at "auto"',
+    ),
 )
 """Headers that are not the project's to bring, by their names."""
 
 
 def _missing_header(match: re.Match[str], each: Diagnostic, case: Case) -> str:
     name = match[1]
-    there = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{name.lstrip('./')}")]
-    searched = ", ".join(folder if folder != "." else "the project's folder" for folder in case.searched)
-    if there:
-        folder = posixpath.normpath(there[0][: -len(name.lstrip("./"))] or ".")
-        return (
-            f'{there[0]} is in none of the folders that are searched ({searched}): include-dirs = ["{folder}"] adds it'
-        )
-    for pattern, help in _FOREIGN:
-        if pattern.fullmatch(name):
-            return help.format(name, curand="nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand")
-    return f"no file of the project has that name; searched (include-dirs): {searched}"
+    nowhere = f"no file of the project has that name; searched (include-dirs): {_searched(case)}"
+    return _elsewhere(name, case) or _foreign(name, case, _FOREIGN) or nowhere
+
+
+def _elsewhere(name: str, case: Case) -> str | None:
+    """Return the help where a header is in the project, but in none of the folders that are searched."""
+    plain = name.lstrip("./")
+    there = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{plain}")]
+    if not there:
+        return None
+    folder = posixpath.normpath(there[0][: -len(plain)] or ".")
+    return (
+        f"{there[0]} is in none of the folders that are searched ({_searched(case)}): "
+        f'include-dirs = ["{folder}"] adds it'
+    )
+
+
+def _foreign(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
+    """Return the help against a missing header that is in a table by its name."""
+    help = next((help for pattern, help in table if re.fullmatch(pattern, name)), None)
+    return help and help.format(name, curand="nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand")
+
+
+def _searched(case: Case) -> str:
+    return ", ".join(folder if folder != "." else "the project's folder" for folder in case.searched)
 
 
 # --- functions and variables ------------------------------------------------------------------------

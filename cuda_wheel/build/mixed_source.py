@@ -24,13 +24,14 @@ __all__ = ["Result", "compile_mixed"]
 class Result(NamedTuple):
     """What the compiler made of a source's device code, with the name expressions that it was asked for; the absolute
     paths of the project's headers that were read for it, those where there was no header, and what was left out, in
-    words."""
+    words; and the names of the headers that were not found."""
 
     answer: Answer
     expressions: tuple[str, ...]
     headers: tuple[str, ...]
     absent: tuple[str, ...]
     blanked: tuple[str, ...]
+    lost: tuple[str, ...]
 
 
 _HOST_CODE = re.compile(rb"<<<|\b__host__\b|\bcuda[A-Z]\w*\s*\(|\bint\s+main\s*\(|\bstd\s*::")
@@ -48,7 +49,7 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
     """
     read: dict[str, str] = {}
     absent: set[str] = set()
-    missing: list[str] = []
+    lost: dict[str, None] = {}
 
     def find(name: str, quoted: bool, includer: str) -> Header | None:
         own = os.path.dirname(includer)
@@ -65,12 +66,13 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
         for folder in job.include_dirs:
             if os.path.isabs(folder) and os.path.isfile(os.path.join(folder, name)):
                 return Header(os.path.join(folder, name), None)
-        if name.endswith(DEVICE_SOURCES):
-            missing.append(name)
+        lost[name] = None
         return None
 
     extraction, answer = compile_device_code(job.text, job.source, find, compile, job.host_code, job.instantiate)
-    if extraction.text is job.text or missing:  # a device header that is not there is nothing to pass over
+    if extraction.text is job.text:
+        return None
+    if any(name.endswith(DEVICE_SOURCES) for name in lost):  # a device header that is not there is nothing to pass over
         return None
     foreign = any(each.kind == "include" and each.name.startswith("<") for each in extraction.blanked)
     if not foreign and not _HOST_CODE.search(job.text):
@@ -83,7 +85,7 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
         lines = f"{each.line}" if each.last_line == each.line else f"{each.line}-{each.last_line}"
         left_out.append(f"{each.file}:{lines}: {each.kind} {each.name}")
     looked = tuple(sorted(path for path in absent if path.startswith(job.root + os.sep)))
-    return Result(answer, extraction.expressions, tuple(sorted(read.values())), looked, tuple(left_out))
+    return Result(answer, extraction.expressions, tuple(sorted(read.values())), looked, tuple(left_out), tuple(lost))
 
 
 def _check_markers(job: Job, extraction: Extraction, read: Mapping[str, str]) -> None:
