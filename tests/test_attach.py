@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.loader import attached
+from cuda_wheel.build.stubs import stub
+from cuda_wheel.loader import Manifest, attached
 from tests.conftest import BACKENDS, contents, copy_fixture, pip_wheel, run
 
 INIT = '''"""The kernels."""
@@ -172,14 +173,28 @@ def test_a_stub_tells_type_checkers_of_every_kernel(
     assert sorted(set(wrong)) == list(range(first, first + 5)), result.stdout
 
 
+@pytest.mark.parametrize(
+    ("targets", "line"),
+    [
+        ("__getattr__, __dir__, __all__", "__all__ = ['a']"),
+        ("__getattr__, __dir__, _names", "_names = ['a']"),
+        ("__getattr__, *_", None),
+    ],
+)
+def test_a_stub_names_the_names_as_the_package_does(targets: str, line: str | None) -> None:
+    manifest = Manifest("p.a", "a.fatbin", 0, "", {}, (), (), (), ())
+    lines = stub(f"{targets} = attach(__name__)\n", [manifest], [], "cuda_wheel.loader").splitlines()
+    assert lines[2:] == [*filter(None, [line]), "a: Module", '"""The module p.a."""']
+
+
 def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None:
     stubs = set()
     for backend in BACKENDS:
         project = copy_fixture("saxpy", tmp_path / backend / "project", extra, backend)
         wheel = built(project, tmp_path / backend)
         stubs.add(contents(wheel)["saxpy_demo/kernels/__init__.pyi"])
-    (stub,) = stubs
-    assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in stub
+    (one,) = stubs
+    assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in one
 
 
 def test_a_stub_of_ones_own_stays(make_project: Callable[..., Path], tmp_path: Path) -> None:

@@ -71,6 +71,10 @@ def test_cudaarchs_replaces_every_architectures() -> None:
 
 
 WRONG = [
+    (
+        'instantiate = ["k<int>"]',
+        'has no key "instantiate": it is a key of modules: put it into a [[tool.cuda-wheel.module]].',
+    ),
     ("architecture = []", 'tool.cuda-wheel has no key "architecture": did you mean "architectures"?'),
     ("include_dirs = []", 'did you mean "include-dirs"?'),
     ("zzz = 1", "the known keys are architectures, compress, defines, "),

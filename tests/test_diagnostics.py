@@ -33,6 +33,14 @@ def test_the_column_counts_characters_whatever_is_before(before: str) -> None:
     assert len(said) == 3
 
 
+def test_a_catastrophic_error_among_others_is_not_counted() -> None:
+    log = ERROR.format(line="y;", caret="").replace(
+        " in the compilation of", "\n and 1 catastrophic error detected in the"
+    )
+    assert log.endswith('1 error detected\n and 1 catastrophic error detected in the "pkg/k.cu".\n')
+    assert "detected" not in read(log)
+
+
 def test_errors_come_first_and_each_once() -> None:
     twice = ERROR.format(line="y;", caret="") * 2
     said = read(f'{UNUSED}{twice}2 errors detected in the compilation of "pkg/k.cu".\n')

@@ -348,11 +348,13 @@ def _with_architectures(config: Config, override: str) -> Config:
 
 def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[str, Any]:
     known = {item.name.replace("_", "-"): item for item in fields(cls)}
+    modules = {item.name.replace("_", "-") for item in fields(ModuleConfig)}
     parsed = {}
     for key, value in table.items():
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             guess = f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."
+            guess = f"it is a key of modules: put it into a [[{TABLE}.module]]." if key in modules else guess
             raise ConfigError(f'{where} has no key "{key}": {guess}')
         parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")
     return parsed

@@ -75,6 +75,7 @@ _NOISE = (
     "Compilation terminated.",
     "1 error detected",
     "1 catastrophic error detected",
+    " and 1 catastrophic error detected",
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )

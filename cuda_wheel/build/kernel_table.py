@@ -92,8 +92,7 @@ def _macros(module: ModulePlan) -> frozenset[str]:
 
 def _plain(symbol: str) -> str:
     """Return a kernel's name without scope and template arguments."""
-    name = signature(symbol).name
-    return re.split(r"<", name, maxsplit=1)[0].rpartition("::")[2]
+    return signature(symbol).name.partition("<")[0].rpartition("::")[2]
 
 
 def _no_kernel(module: ModulePlan) -> str:

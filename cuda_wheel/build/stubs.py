@@ -29,19 +29,18 @@ def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader:
     lines = ["# Made by cuda-wheel of __init__.py and the compiled kernels."]
     for statement in ast.parse(source).body:
         if _is_attaching(statement):
-            lines += _kernels(modules, files, loader)
+            lines += _kernels(_targets(statement)[2:], modules, files, loader)
         else:
             lines.append(ast.unparse(_Declarations().visit(statement)))
     return "\n".join(lines) + "\n"
 
 
-def _kernels(modules: Sequence[Manifest], files: Sequence[str], loader: str) -> list[str]:
+def _kernels(all_: Sequence[str], modules: Sequence[Manifest], files: Sequence[str], loader: str) -> list[str]:
+    """Return the lines for what `attach` gives; `all_` is the name, if any, of the list of names."""
     known = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in modules}
     attributes = attached({name: list(kernels) for name, kernels in known.items()}, files)
-    lines = [
-        f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct",
-        f"__all__ = {sorted(attributes)!r}",
-    ]
+    lines = [f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct"]
+    lines += [f"{name} = {sorted(attributes)!r}" for name in all_ if name]
     for name, (module, kernel) in sorted(attributes.items()):
         if kernel is None:
             lines += [f"{name}: Module", f'"""The module {module}."""']
@@ -59,10 +58,15 @@ def _is_attaching(statement: ast.stmt) -> bool:
     """Return whether a statement is `__getattr__, __dir__, __all__ = attach(__name__)`, by whatever name."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return False
-    function, target = statement.value.func, statement.targets[0]
+    function = statement.value.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    names = {getattr(each, "id", "") for each in target.elts} if isinstance(target, ast.Tuple) else set()
-    return name == "attach" and "__getattr__" in names
+    return name == "attach" and "__getattr__" in _targets(statement)
+
+
+def _targets(statement: ast.stmt) -> list[str]:
+    """Return the names that an assignment of several gives."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return [getattr(each, "id", "") for each in target.elts] if isinstance(target, ast.Tuple) else []
 
 
 class _Declarations(ast.NodeTransformer):

@@ -22,10 +22,11 @@ __all__ = ["main"]
 
 def main(root: Path, built: Path, init: Path, names: Sequence[str]) -> int:
     """Write the stub, and return the exit status."""
-    if init.with_suffix(".pyi").exists() or not attaches(init.read_text(encoding="utf-8")):
-        return 0
-    package = Package(init.read_text(encoding="utf-8"), tuple(sorted(os.listdir(init.parent))))
     try:
+        source = init.read_text(encoding="utf-8", errors="replace")
+        if init.with_suffix(".pyi").exists() or not attaches(source):
+            return 0
+        package = Package(source, tuple(sorted(os.listdir(init.parent))))
         paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(names))]
         manifests = [Manifest.from_json(path.read_bytes(), str(path)) for path in paths]
         write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
