@@ -107,9 +107,10 @@ def plain(x: int, y: str = "a") -> bool:
     """Say whether."""
     return os.sep == "/"
 class Thing:
-    size = 3
+    def __init__(self) -> None:
+        self.size = 3
     def method(self) -> int:
-        return 1
+        return self.size
 __getattr__, __dir__, __all__ = attach(__name__)
 __all__ += ["plain"]
 '''
@@ -124,7 +125,7 @@ reveal_type(shift)
 reveal_type(two)
 reveal_type(plain(1))
 reveal_type(helped(1))
-reveal_type(Thing().method())
+reveal_type(Thing().method() + Thing().size)
 reveal_type(demo.kernels.LIMIT)
 scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer
 scale.launch(1, 1, 0, 1, 3.5, True, b"")  # a float for an int

@@ -358,7 +358,7 @@ def test_every_module_that_fails_is_reported(make_project, cuda_wheel: Command, 
     project = make_project("", **{"demo/a.cu": "wrong", "demo/b.cu": "wrong", "demo/c.cu": KERNEL})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert [f"demo/{name}.cu does not compile" in result.stdout for name in "abc"] == [True, True, False]
-    assert result.stdout.count("3 errors detected in the compilation of") == 2  # one target of each
+    assert result.stdout.count("a.cu does not compile") == 1  # for one target
 
 
 def test_a_wrong_name_expression_is_the_compilers_to_refuse(make_project, cuda_wheel: Command, tmp_path: Path) -> None:

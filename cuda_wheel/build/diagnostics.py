@@ -73,9 +73,6 @@ _NOISE = (
     "nvrtc: warning: Architectures prior to",
     "Remark: The warnings can be suppressed",
     "Compilation terminated.",
-    "1 error detected",
-    "1 catastrophic error detected",
-    " and 1 catastrophic error detected",
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
@@ -143,6 +140,10 @@ def read_log(
     return Log(tuple(first), tuple(rest))
 
 
+_COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
+"""How the compiler counts its errors: those too that it repeats, and that are told once."""
+
+
 def _blocks(log: str) -> list[list[str]]:
     """Return the lines of a log, from each beginning of a diagnostic on to its end."""
     blocks: list[list[str]] = []
@@ -151,7 +152,7 @@ def _blocks(log: str) -> list[list[str]]:
     for line in log.replace("\0", "\n").split("\n"):
         line = line.rstrip("\r")
         begins = not line.startswith((" ", "\t"))
-        if not line.strip() or line.startswith(_NOISE):
+        if not line.strip() or line.startswith(_NOISE) or _COUNT.match(line):
             ended = True
         elif begins or ended:
             blocks.append([line])

@@ -21,7 +21,7 @@ from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Image, Manifest, Target, Version, parse_version
 from cuda_wheel.releases import first_reading
 
-__all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure", "refused"]
+__all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure", "refused", "warnings"]
 
 
 class Reporter(Protocol):
@@ -105,10 +105,10 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
     for module in plan.modules:
         name = module.module.name
         if name not in failures:
-            warnings = merged({_form(job): compiled[name, job.arch].log for job in module.jobs})
-            refusal = refused(module, warnings)
+            texts = warnings(module, {job.arch: compiled[name, job.arch] for job in module.jobs})
+            refusal = refused(module, texts)
             if refusal is None:
-                for text in warnings:
+                for text in texts:
                     reporter.warning(text)
             else:
                 failures[name] = refusal
@@ -120,6 +120,12 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
 def failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
     """Return what to tell of a job that failed."""
     return f"{job.source} does not compile for {_form(job)} with {toolchain.name}:\n{error}"
+
+
+def warnings(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
+    """Return the warnings about a module, the compiler's and ours, from its jobs' results by architecture."""
+    logs = {_form(job): parts[job.arch].log for job in module.jobs}
+    return [*merged(logs), *unseen(module, parts)]
 
 
 def refused(module: ModulePlan, warnings: Sequence[str]) -> str | None:
@@ -167,8 +173,6 @@ def _bundle_all(
     built = []
     for module, parts, request, future in requests:
         done = describe(module, parts, request.images, future.result(), plan.toolchain)
-        for text in unseen(module, parts):
-            reporter.warning(text)
         reporter.built(done)
         built.append(done)
     return tuple(built)

@@ -56,9 +56,11 @@ def variable_table(parts: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
 
 
 def unseen(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each kernel that the source seems to define and that no image has."""
+    """Return a warning for each kernel that the source seems to define and that no image has, if they have others."""
     source = module.module.source
     names = {_plain(symbol) for part in parts.values() for symbol in part.kernels}
+    if not names:
+        return []  # an error, which tells more
     left_out = [
         range(int(match[1]), int(match[2] or match[1]) + 1)
         for text in {text for part in parts.values() for text in part.blanked}

@@ -10,10 +10,8 @@ from cuda_wheel.build.bundling import Bundled
 from cuda_wheel.build.compile_cache import passed_over
 from cuda_wheel.build.compiler import Job, launches, may_hold_host_code, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
-from cuda_wheel.build.diagnostics import merged
 from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure, refused
-from cuda_wheel.build.kernel_table import unseen
+from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure, refused, warnings
 from cuda_wheel.build.modules import SourceModule
 from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
@@ -62,13 +60,13 @@ def _compile_cubin(
         part = read_answer(job, answer)
     except CompileError as error:
         raise CompileError(failure(job, toolchain, error)) from None
-    warnings = merged({job.arch: part.log})
-    refusal = refused(module, warnings)
+    texts = warnings(module, {job.arch: part})
+    refusal = refused(module, texts)
     if refusal is not None:
         raise CompileError(refusal)
     cubin = part.cubin or b""
     built = describe(module, {job.arch: part}, [("cubin", job.arch, cubin)], Bundled(cubin, (0,)), toolchain)
-    for text in [*warnings, *unseen(module, {job.arch: part})]:
+    for text in texts:
         _Warnings().warning(text)
     return built
 
@@ -77,9 +75,9 @@ class _Warnings(Silent):
     """The reporter of what is compiled on load: the compiler's warnings are Python's."""
 
     def warning(self, text: str) -> None:
-        import warnings
+        from warnings import warn
 
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        warn(text, RuntimeWarning, stacklevel=2)
 
 
 def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version) -> Plan:

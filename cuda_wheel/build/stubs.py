@@ -24,14 +24,14 @@ def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader:
     """Return the `__init__.pyi` of a package with this `__init__.py`, these modules and files of these names.
 
     `loader` is the module that holds the loader. Of everything else in the package the stub says what `__init__.py`
-    says, without the bodies of functions.
+    says: type checkers read the attributes of classes out of their methods.
     """
     lines = ["# Made by cuda-wheel of __init__.py and the compiled kernels."]
     for statement in ast.parse(source).body:
         if _is_attaching(statement):
             lines += _kernels(_targets(statement)[2:], modules, files, loader)
         else:
-            lines.append(ast.unparse(_Declarations().visit(statement)))
+            lines.append(ast.unparse(_reexported(statement)))
     return "\n".join(lines) + "\n"
 
 
@@ -69,24 +69,10 @@ def _targets(statement: ast.stmt) -> list[str]:
     return [getattr(each, "id", "") for each in target.elts] if isinstance(target, ast.Tuple) else []
 
 
-class _Declarations(ast.NodeTransformer):
-    """Functions without their bodies, and imports that say that a name is for others as well."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        node.body = [*_docstring(node), ast.Expr(ast.Constant(...))]
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        node.body = [*_docstring(node), ast.Expr(ast.Constant(...))]
-        return node
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
-        # In a stub, `from .x import y` alone keeps y to itself.
-        for alias in node.names:
-            if node.module != "__future__" and alias.name != "*" and alias.asname is None:
-                alias.asname = alias.name
-        return node
-
-
-def _docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
-    return node.body[:1] if ast.get_docstring(node) is not None else []
+def _reexported(statement: ast.stmt) -> ast.stmt:
+    """Return a statement; an import says that a name is for others as well, as it is without a stub."""
+    if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+        for alias in statement.names:
+            if alias.name != "*":
+                alias.asname = alias.asname or alias.name
+    return statement

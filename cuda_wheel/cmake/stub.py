@@ -25,6 +25,9 @@ def main(root: Path, built: Path, init: Path, names: Sequence[str]) -> int:
     try:
         source = init.read_text(encoding="utf-8", errors="replace")
         if init.with_suffix(".pyi").exists() or not attaches(source):
+            (built / names[0].rpartition(".")[0].replace(".", "/") / "__init__.pyi").unlink(
+                missing_ok=True
+            )  # an old one
             return 0
         package = Package(source, tuple(sorted(os.listdir(init.parent))))
         paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(names))]
