@@ -1938,35 +1938,38 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     In the package's `__init__.py`: `__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)`. Then
     `from saxpy_demo.kernels import saxpy` is the kernel of that name in any of the package's modules, or else the
     module of that name. Neither needs a GPU until it is used: only then is the module loaded, for the GPU at hand, and
-    may what `load` raises be raised. `attached` has the rule.
+    may what `load` raises be raised. `attached` has the rule. In a source tree the kernels' names are those that the
+    sources show without a compiler; one that a macro makes is found too, but not in `__all__`.
 
     Raises ImageError where the package has no modules.
     """
     folders = _package_folders(package)
-    names = (
-        _names_in(folders) if all(map(os.path.isdir, folders)) else [e.name for e in _resource(package, "").iterdir()]
-    )
-    modules = {
-        f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}": None for file in names if file.endswith(MANIFEST_SUFFIX)
-    }
-    found: dict[str, Sequence[str]] = {}
-    for name in modules:
-        files = _find(name, None)
-        file = name.rpartition(".")[2] + MANIFEST_SUFFIX
-        found[name] = [info.name for info in Manifest.from_json(files.read(file), files.where).kernels]
-    if not found:
+    in_folders = all(map(os.path.isdir, folders))
+    names = [name for place in (folders if in_folders else []) for name in os.listdir(place)] or [
+        entry.name for entry in _resource(package, "").iterdir()
+    ]
+    modules: dict[str, Sequence[str]] = {}
+    for file in names:
+        if file.endswith(MANIFEST_SUFFIX):
+            name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
+            files = _find(name, None)
+            modules[name] = [info.name for info in Manifest.from_json(files.read(file), files.where).kernels]
+    source_tree: Any = None
+    if not modules:
         with suppress(ImportError):  # a vendored copy of this file, alone
-            from cuda_wheel.build.source_tree import kernels_beside
+            from cuda_wheel.build import source_tree
 
-            found = dict(kernels_beside(package, folders))
-    if not found:
+            modules |= source_tree.kernels_beside(package, folders)
+    if not modules:
         raise ImageError(f"{package} holds no modules: looked in {', '.join(folders)}")
-    attributes = attached(found, names)
+    attributes = attached(modules, names)
 
     def __getattr__(name: str) -> Any:
-        if name not in attributes:
+        module, kernel = attributes.get(name, (None, name))
+        if module is None and source_tree is not None and name not in _submodules(names):
+            module = source_tree.module_that_may_make(name, package, folders)
+        if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, kernel = attributes[name]
         value = _LazyModule(module) if kernel is None else _LazyKernel(module, kernel)
         return sys.modules[package].__dict__.setdefault(name, value)
 
@@ -1982,8 +1985,7 @@ def attached(modules: Mapping[str, Sequence[str]], files: Sequence[str]) -> dict
     A kernel's name without its scope, if that is a Python name and nothing else in the package has it; the last part of
     a module's name, where no kernel has that, then without a kernel. Python's own submodules keep their names.
     """
-    taken = {file.partition(".")[0] for file in files if file.endswith((".py", ".so", ".pyd"))}
-    taken |= {file for file in files if "." not in file}  # folders
+    taken = _submodules(files)
     owners: dict[str, list[tuple[str, str]]] = {}
     for module, kernels in modules.items():
         for kernel in kernels:
@@ -1996,8 +1998,9 @@ def attached(modules: Mapping[str, Sequence[str]], files: Sequence[str]) -> dict
     return {name: value for name, value in attributes.items() if name not in taken and not name.startswith("__")}
 
 
-def _names_in(folders: Sequence[str]) -> list[str]:
-    return [name for folder in folders for name in os.listdir(folder)]
+def _submodules(files: Sequence[str]) -> set[str]:
+    """Return the names of a package's Python submodules, of the names of the files and folders in it."""
+    return {file.partition(".")[0] for file in files if file.endswith((".py", ".so", ".pyd")) or "." not in file}
 
 
 class _LazyKernel(Kernel):

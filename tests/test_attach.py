@@ -21,6 +21,9 @@ TWO = """
 extern "C" __global__ void scale(float* x, float by, int n, bool b, float2 z) {}
 namespace ns { __global__ void shift(double* x) {} }
 template <class T> __global__ void generic(T* x) {}
+#define MAKE(name, type) \\
+    __global__ void name(type* x) {}
+MAKE(made, int)
 """
 SHOW = """
 import demo.kernels as kernels
@@ -31,17 +34,17 @@ try:
     kernels.generic
 except AttributeError as error:
     print(error)
-from demo.kernels import helper
-print(helper.__name__)
+from demo.kernels import helper, made
+print(helper.__name__, made)
 from demo.kernels import two
 print(two)
 assert "cuda.bindings.driver" not in __import__("sys").modules
 """
 SHOWN = """\
-['scale', 'shift', 'two'] ['cuda_wheel', 'scale', 'shift', 'two']
+{names} ['cuda_wheel', {listed}]
 <Kernel 'scale' of demo.kernels.two: not loaded yet> <Kernel '{shift}' of demo.kernels.two: not loaded yet>
 module 'demo.kernels' has no attribute 'generic'
-demo.kernels.helper
+demo.kernels.helper <Kernel 'made' of demo.kernels.two: not loaded yet>
 <Module demo.kernels.two: not loaded yet>
 """
 FILES = {"demo/kernels/__init__.py": INIT, "demo/kernels/helper.py": "", "demo/kernels/two.cu": TWO}
@@ -52,15 +55,19 @@ def show(folder: Path) -> str:
     return result.stdout
 
 
+def shown(*names: str, shift: str) -> str:
+    return SHOWN.format(names=list(names), listed=", ".join(map(repr, names)), shift=shift)
+
+
 def test_in_a_wheel(make_project: Callable[..., Path], tmp_path: Path) -> None:
     wheel = built(make_project(**FILES), tmp_path)
     run(sys.executable, "-m", "zipfile", "-e", wheel, tmp_path / "site")
-    assert show(tmp_path / "site") == SHOWN.format(shift="ns::shift")
-    assert show(wheel) == SHOWN.format(shift="ns::shift")  # imported from the zip
+    for place in (tmp_path / "site", wheel):  # the second is imported as a zip
+        assert show(place) == shown("made", "scale", "shift", "two", shift="ns::shift")
 
 
 def test_in_a_source_tree(make_project: Callable[..., Path]) -> None:
-    assert show(make_project(**FILES)) == SHOWN.format(shift="shift")
+    assert show(make_project(**FILES)) == shown("scale", "shift", "two", shift="shift")
 
 
 def test_a_package_without_modules_is_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cuda_wheel.build.cuda_tokens import Directive, Token, balanced, scan
 
-__all__ = ["ScannedKernel", "kernels_in"]
+__all__ = ["ScannedKernel", "kernels_in", "made_by_macros"]
 
 
 class ScannedKernel(NamedTuple):
@@ -131,3 +131,13 @@ def _is_template(tokens: Sequence[Token], index: int) -> bool | None:
             if following != ["<", ">"]:
                 return True
     return False
+
+
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(((?:[^\n]*\\\r?\n)*[^\n]*)", re.MULTILINE)
+
+
+def made_by_macros(text: str) -> set[str]:
+    """Return the names that a text gives to those of its macros that make kernels: a kernel's may be among them."""
+    makers = [match[1] for match in _DEFINE.finditer(text) if "__global__" in match[2]]
+    uses = (use for maker in makers for use in re.findall(rf"\b{maker}\s*\(([^()]*)\)", text))
+    return {word for use in uses for word in re.findall(r"\b[A-Za-z_]\w*\b", use)}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cuda_wheel.build.config import Config, is_concerned, read_config, read_pyproject
-from cuda_wheel.build.kernel_scan import kernels_in
+from cuda_wheel.build.kernel_scan import kernels_in, made_by_macros
 from cuda_wheel.build.modules import SourceModule, one_module, source_module
 
-__all__ = ["find_source", "kernels_beside"]
+__all__ = ["find_source", "kernels_beside", "module_that_may_make"]
 
 _RECORD = ".cuda-wheel.json"
 """How the name of what CMake's function recorded of a module ends."""
@@ -52,6 +52,21 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
 def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str]]:
     """Return the modules of a package in a source tree, by name, with the kernels that their sources show unread by a
     compiler: those that no template and no macro makes. Raises ConfigError."""
+    return {
+        name: list(dict.fromkeys(kernel.name for kernel in kernels_in(text) if not kernel.template))
+        for name, text in _modules_beside(package, folders)
+    }
+
+
+def module_that_may_make(kernel: str, package: str, folders: Sequence[str]) -> str | None:
+    """Return the name of the package's module in whose source a macro may make a kernel of that name. None where there
+    is none, or more than one. Raises ConfigError."""
+    names = [name for name, text in _modules_beside(package, folders) if kernel in made_by_macros(text)]
+    return names[0] if len(names) == 1 else None
+
+
+def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and text of the modules of a package in a source tree."""
     stems: set[str] = set()
     for folder in map(Path, folders):
         root = _project_of(folder)
@@ -61,13 +76,10 @@ def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str]]
         stems |= {stem for owner, _, stem in tables if owner == package}
         stems |= {path.stem for path in folder.glob("*.cu")}
         stems |= {path.name.removesuffix(_RECORD) for path in folder.glob(f"*{_RECORD}")}
-    modules = {}
     for name in (f"{package}.{stem}" for stem in sorted(stems)):
         found = find_source(name, folders)
         if found is not None:
-            scanned = kernels_in(found[2].text.decode())
-            modules[name] = list(dict.fromkeys(kernel.name for kernel in scanned if not kernel.template))
-    return modules
+            yield name, found[2].text.decode()
 
 
 def _project_of(folder: Path) -> Path | None:
