@@ -230,6 +230,9 @@ class KernelInfo(NamedTuple):
     """Targets of the images that do not have it ("sm_75"), where the project allows that."""
 
 
+PARAMETERS = 32_764
+"""Bytes that all of a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function Parameters"."""
+
 Space = Literal["global", "constant", "managed"]
 
 
@@ -368,19 +371,28 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
             raise ValueError(f"{found} reaches beyond the fatbin's {fatbin_size} bytes")
         return found
 
+    def parameters(items: list[dict[str, Any]]) -> tuple[Parameter, ...]:
+        found = tuple(
+            Parameter(
+                type=text(item["type"]),
+                offset=count(item["offset"]),
+                size=count(item["size"]),
+                cpp="" if item["cpp"] == "" else text(item["cpp"]),
+            )
+            for item in items
+        )
+        end = 0
+        for each in found:
+            if not end <= each.offset <= each.offset + each.size <= PARAMETERS:
+                raise ValueError(f"a parameter of {each.size} bytes at {each.offset}, after {end}")
+            end = each.offset + each.size
+        return found
+
     def kernel(item: dict[str, Any]) -> KernelInfo:
         return KernelInfo(
             name=text(item["name"]),
             symbol=text(item["symbol"]),
-            parameters=tuple(
-                Parameter(
-                    type=text(p["type"]),
-                    offset=count(p["offset"]),
-                    size=count(p["size"]),
-                    cpp="" if p["cpp"] == "" else text(p["cpp"]),
-                )
-                for p in item["parameters"]
-            ),
+            parameters=parameters(item["parameters"]),
             absent=texts(item["absent"]),
         )
 
@@ -648,14 +660,15 @@ class Kernel(Generic[Unpack[Arguments]]):
         else of its size, vector types also their numbers.
 
         `stream` is an address, or CuPy's, PyTorch's or any with `__cuda_stream__`; None is the default stream, and not
-        what a library calls its current one. `shared_memory` is in bytes, of the dynamic kind; what needs the driver's
-        leave asks for it. `cluster` is in blocks.
+        what a library calls its current one. `shared_memory` is dynamic shared memory, in bytes; above 48 KiB the
+        opt-in that the driver wants is made. `cluster` is in blocks.
 
         It runs in the current context. Where this thread has none, and there is one GPU, its primary one is made
         current, as the CUDA runtime does.
 
         Raises ArgumentError, before anything is launched, where number, kind, range, element type or device of the
-        arguments do not fit; `check=False` takes them as they are. Raises DriverError where the driver refuses.
+        arguments do not fit; `check=False` leaves out what is not needed to write them. Raises DriverError where the
+        driver refuses.
         """
         # From the next time on, the attribute of that name comes before this method.
         launch = self.__dict__["launch"] = _Launcher(self).function()
@@ -716,8 +729,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         driver = _driver()
         constant = driver.CUoccupancyB2DSize(0)
         result = driver.cuOccupancyMaxPotentialBlockSize(self.handle, constant, shared_memory, 0)
-        if int(result[0]) != 0:
-            _check(result, f"asking for a block size of {self.name}")
+        _check(result, f"asking for a block size of {self.name}")
         return int(result[2])
 
     @property
@@ -803,9 +815,7 @@ class Global:
         """Where the variable is in the current context, for kernels and copies."""
         _device_with_context()
         result = _driver().cuLibraryGetGlobal(self.module.handle, self.info.symbol.encode())
-        if int(result[0]) != 0:
-            _check(result, f"looking for {self.name} in {self.module!r}")
-        return int(result[1])
+        return int(_check(result, f"looking for {self.name} in {self.module!r}"))
 
     def write(self, data: Any, *, offset: int = 0, stream: Any = None) -> None:
         """Copy `data`, a NumPy array or any other contiguous buffer, or an array on the GPU, into the variable.

@@ -102,6 +102,8 @@ def changed(*path: Any, to: Any) -> str:
         changed("kernels", 0, "symbol", to=None),
         changed("options", to=[1]),
         changed("kernels", 0, "parameters", 0, "cpp", to=None),
+        changed("kernels", 0, "parameters", 1, "offset", to=7),  # within the one before
+        changed("kernels", 0, "parameters", 1, "size", to=40_000),
         changed("kernels", 0, "absent", to="sm_75"),
         changed("globals", to=None),
         changed("globals", 0, "space", to="shared"),
