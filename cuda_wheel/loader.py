@@ -231,7 +231,7 @@ class KernelInfo(NamedTuple):
 
 
 PARAMETERS = 32_764
-"""Bytes that all of a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function Parameters"."""
+"""Bytes that a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function Parameters"."""
 
 Space = Literal["global", "constant", "managed"]
 
