@@ -42,7 +42,9 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
     cache = str(tmp_path_factory.mktemp("cache"))
     result = run(sys.executable, "-m", "cuda_wheel", "build", root, "-o", root / "out", CUDA_WHEEL_CACHE_DIR=cache)
     assert result.returncode == 0, result.stdout
-    assert ": warning: " not in result.stdout, result.stdout
+    warnings = [line for line in result.stdout.splitlines() if ": warning: " in line]
+    # What recursion and virtual functions need of stack, the assembler of CUDA 13.5 says that it cannot know.
+    assert not [line for line in warnings if "ptxas: Stack size for entry function" not in line], result.stdout
     return {
         path.stem: Manifest.from_json((root / f"out/demo/{path.stem}.fatbin.json").read_bytes(), path.stem)
         for path in STYLES
