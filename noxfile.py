@@ -61,7 +61,8 @@ def tests(session: nox.Session, toolchain: str) -> None:
     """Run the tests with one toolchain, against cuda-wheel as it is installed from its wheel."""
     install(session, toolchain, "test")
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
-    session.run("pytest", *session.posargs, env=environ)
+    # A file's tests in one process, since they share what they build.
+    session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *session.posargs, env=environ)
 
 
 def tools(session: nox.Session) -> Path:
