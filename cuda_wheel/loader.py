@@ -1164,7 +1164,7 @@ class _Launcher:
             )
             slots = self._pools.get(key)
             if slots is None:
-                self._check_configuration(*key)
+                self._check_configuration(key[0], key[1], key[3], key[5])
         except Exception as error:
             raise error from None  # the KeyError that led here is nobody's concern
         if slots is None:
@@ -1183,11 +1183,10 @@ class _Launcher:
         self,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        stream: int,
         shared_memory: int,
-        cooperative: bool,
         cluster: tuple[int, int, int] | None,
     ) -> None:
+        """Raise ArgumentError where no kernel, or not this one, can be launched so; have the driver allow for much."""
         # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
         for what, sizes, most in (
             ("grid", grid, ((1 << 31) - 1, 65535, 65535)),
@@ -1415,8 +1414,8 @@ def _device_attribute(name: str, device: int) -> int:
 # --- arguments ------------------------------------------------------------------------------------
 #
 # One object for each parameter: the `format` in which `struct` writes it, the `expression` that stands for a value in
-# the launching function, and the `names` that this uses. What goes wrong in an expression becomes
-# the reason in an ArgumentError.
+# the launching function, and the `names` that this uses. What goes wrong in an expression becomes the reason in an
+# ArgumentError.
 
 
 class _Argument:
@@ -1764,7 +1763,7 @@ class _Pointer(dict[type, Reader], _Argument):
         return self._array_interface(value, device)
 
     def _cupy(self) -> Reader:
-        # The three readers of arrays keep the last element type that suited: looking at its name takes long.
+        # This reader and PyTorch's keep the last element type that suited: looking at its name takes long.
         suited: Any = None
 
         def read(array: Any, device: int | None) -> int:
@@ -1954,10 +1953,10 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     Raises ImageError where the package has no modules.
     """
     folders = _package_folders(package)
-    in_folders = all(map(os.path.isdir, folders))
-    names = [name for place in (folders if in_folders else []) for name in os.listdir(place)] or [
-        entry.name for entry in _resource(package, "").iterdir()
-    ]
+    if all(map(os.path.isdir, folders)):
+        names = [name for folder in folders for name in os.listdir(folder)]
+    else:  # a zip, or an importer without files
+        names = [entry.name for entry in _resource(package, "").iterdir()]
     modules: dict[str, Sequence[str]] = {}
     for file in names:
         if file.endswith(MANIFEST_SUFFIX):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from cuda_wheel.build.cuda_tokens import Directive, Token, balanced, scan
@@ -38,8 +39,13 @@ def kernels_in(text: str) -> list[ScannedKernel]:
     Left out are declarations without a body, explicit instantiations, and what only the preprocessor can tell:
     definitions within macros, and names that are or come out of macros of the text.
     """
+    return list(_kernels_in(text))
+
+
+@lru_cache(maxsize=8)  # a module's kernels are asked for by its table, its warnings and its types
+def _kernels_in(text: str) -> tuple[ScannedKernel, ...]:
     if "__global__" not in text:
-        return []
+        return ()
     content = text.encode(errors="surrogateescape")
     tokens, directives = scan(content)
     macros = {_macro(directive) for directive in directives if directive.word == "define"}
@@ -60,7 +66,7 @@ def kernels_in(text: str) -> list[ScannedKernel]:
         kernel = ScannedKernel(head.name, line, template, None if broken or not macros.isdisjoint(words) else words)
         if not found or found[-1] != kernel:
             found.append(kernel)
-    return found
+    return tuple(found)
 
 
 def _macro(directive: Directive) -> str:

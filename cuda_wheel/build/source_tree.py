@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from cuda_wheel.build.config import Config, is_concerned, read_config, read_pyproject
@@ -23,10 +24,26 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
 
     The source lies beside the package's files, or where the module's own table or CMake's record says.
     """
+    return next(_sources([name], folders))
+
+
+def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
+    """Yield what `find_source` says of each module; a project's settings are read once for all."""
+    project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, os.environ))
+    for name in names:
+        yield _source(name, folders, project_of, config_of)
+
+
+def _source(
+    name: str,
+    folders: Sequence[str],
+    project_of: Callable[[Path], Path | None],
+    config_of: Callable[[Path], Config],
+) -> tuple[Path, Config, SourceModule] | None:
     package, _, stem = name.rpartition(".")
     record = stem + _RECORD
     for folder in map(Path, folders):
-        root = _project_of(folder)
+        root = project_of(folder)
         # What CMake's function recorded: beside the package, or in the source tree where that is built in place.
         places = [folder / record] + ([root / "cuda-wheel" / package.replace(".", "/") / record] if root else [])
         recorded = next((place for place in places if place.is_file()), None)
@@ -36,7 +53,7 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
             return place, *one_module(place, request["module"], os.environ)
         if root is None:
             continue
-        config = read_config(root, os.environ)
+        config = config_of(root)
         own = next((module for module in config.module if module.name == name), None)
         beside = folder / f"{stem}.cu"
         settings = own or config.for_module(name)
@@ -76,10 +93,9 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str,
         stems |= {stem for owner, _, stem in tables if owner == package}
         stems |= {path.stem for path in folder.glob("*.cu")}
         stems |= {path.name.removesuffix(_RECORD) for path in folder.glob(f"*{_RECORD}")}
-    for name in (f"{package}.{stem}" for stem in sorted(stems)):
-        found = find_source(name, folders)
+    for found in _sources((f"{package}.{stem}" for stem in sorted(stems)), folders):
         if found is not None:
-            yield name, found[2].text.decode()
+            yield found[2].name, found[2].text.decode()
 
 
 def _project_of(folder: Path) -> Path | None:
