@@ -47,6 +47,7 @@ __all__ = [
     "Cache",
     "CudaWheelError",
     "DriverError",
+    "External",
     "Global",
     "GlobalInfo",
     "Image",
@@ -179,20 +180,24 @@ class Target(NamedTuple):
 
 # --- the manifest ---------------------------------------------------------------------------------
 
-Kind = Literal["cubin", "ptx"]
+Kind = Literal["cubin", "ptx", "ltoir"]
+"""Machine code, PTX text, or what a compiler gives for optimisation at link time."""
 
 
 class Image(NamedTuple):
-    """One compiled form of a module. Sizes and offsets are in bytes."""
+    """One compiled form of a module, or of one source of a module that is to be linked.
+
+    Sizes and offsets are in bytes.
+    """
 
     kind: Kind
     target: Target
     ptx_version: Version | None
-    """The PTX ISA version that the text declares; None for a cubin."""
+    """The PTX ISA version that the text declares; None for what is no PTX."""
     ptx_version_compiled: Version | None
-    """The PTX ISA version that the compiler stamped, before lowering; None for a cubin."""
+    """The PTX ISA version that the compiler stamped, before lowering; None for what is no PTX."""
     driver: Version
-    """The first CUDA release whose driver reads the image."""
+    """The first CUDA release whose driver reads the image; for LTO-IR, what a linker makes of it."""
     offset: int | None
     """Where the image starts in the fatbin; None in a compressed fatbin, where it cannot be cut out."""
     size: int
@@ -201,10 +206,12 @@ class Image(NamedTuple):
     """Per kernel symbol: "max_threads" in a block, "min_blocks" on a multiprocessor and "cluster_blocks", where the
     source sets such bounds; for machine code also what the assembler reported: "registers" of a thread, and bytes of
     "shared" and "local" memory, "spill_stores" and "spill_loads", and the module's "constant" memory."""
+    source: str | None = None
+    """The source of which this is the relocatable form, for linking; None for an image that can be loaded."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
-        return f"{self.kind} {self.target}{version}"
+        return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "")
 
 
 class Parameter(NamedTuple):
@@ -245,6 +252,15 @@ class GlobalInfo(NamedTuple):
     size: int
 
 
+class External(NamedTuple):
+    """What a module declares and leaves to whoever links it: its C++ name, its symbol, and its declaration, as C++ or
+    PTX has it ("user_transform(float)", ".func (.param .b32) user_transform (.param .b32)")."""
+
+    name: str
+    symbol: str
+    declaration: str
+
+
 class Manifest(NamedTuple):
     """Everything the loader may know of a module without opening its fatbin."""
 
@@ -263,6 +279,13 @@ class Manifest(NamedTuple):
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
     """What of the sources was left out, a text each: "k.cu:12-40: function main"."""
+    extern: tuple[External, ...] = ()
+    """What the relocatable images need beside themselves."""
+
+    @property
+    def relocatable(self) -> tuple[Image, ...]:
+        """The images that are for linking."""
+        return tuple(image for image in self.images if image.source is not None)
 
     @property
     def cuda(self) -> Version:
@@ -285,6 +308,7 @@ class Manifest(NamedTuple):
                 for kernel in self.kernels
             ],
             "globals": [variable._asdict() for variable in self.globals],
+            "extern": [external._asdict() for external in self.extern],
         }
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -322,6 +346,7 @@ def image_to_json(image: Image) -> dict[str, Any]:
         "size": image.size,
         "sha256": image.sha256,
         "resources": {symbol: dict(figures) for symbol, figures in image.resources.items()},
+        "source": image.source,
     }
 
 
@@ -348,7 +373,7 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
     def image(item: dict[str, Any]) -> Image:
         kind: Kind = item["kind"]
         target = Target.parse(text(item["target"]))
-        if kind not in ("cubin", "ptx") or target.real != (kind == "cubin"):
+        if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
             raise ValueError(f"a {kind!r} image for {target}")
         offset = None if item["offset"] is None else count(item["offset"])
         found = Image(
@@ -364,9 +389,12 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
                 text(symbol): {text(key): count(value) for key, value in figures.items()}
                 for symbol, figures in item["resources"].items()
             },
+            source=None if item["source"] is None else text(item["source"]),
         )
-        if (found.ptx_version is None) != (kind == "cubin"):
+        if (found.ptx_version is None) != (kind != "ptx"):
             raise ValueError(f"{found} with PTX version {found.ptx_version}")
+        if kind == "ltoir" and found.source is None:
+            raise ValueError(f"{found} that is not for linking")
         if offset is not None and offset + found.size > fatbin_size:
             raise ValueError(f"{found} reaches beyond the fatbin's {fatbin_size} bytes")
         return found
@@ -420,6 +448,9 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         images=tuple(map(image, document["images"])),
         kernels=tuple(map(kernel, document["kernels"])),
         globals=tuple(map(variable, document["globals"])),
+        extern=tuple(
+            External(text(item["name"]), text(item["symbol"]), text(item["declaration"])) for item in document["extern"]
+        ),
     )
 
 
@@ -516,6 +547,8 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
 
 
 def _way(image: Image, capability: Version, driver: Version, nvjitlink: Version | None) -> tuple[How | None, str]:
+    if image.source is not None:
+        return None, "is for linking: load(..., link=[...])"
     reason = unsupported(image.target, capability)
     if reason:
         return None, reason
@@ -550,8 +583,12 @@ def unlinkable(compiler: Version, nvjitlink: Version) -> str | None:
 def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
     """Return the text of NoImageError: the device, the driver, every image with its reason, and what would help."""
     images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
-    runnable = any(unsupported(image.target, capability) is None for image in manifest.images)
-    if runnable:
+    ready = [image for image in manifest.images if image.source is None]
+    runnable = any(unsupported(image.target, capability) is None for image in ready)
+    if not ready and manifest.images:
+        wanted = ", ".join(external.declaration for external in manifest.extern)
+        help_ = f"Link it with what defines {wanted}: load(..., link=[...])." if wanted else "It is for others to link."
+    elif runnable:
         help_ = "Update the NVIDIA driver."
         if driver[0] in (12, 13):  # the toolchains that there are
             help_ = (
