@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cuda_wheel
-from cuda_wheel import loader
+from cuda_wheel import launching, loader
 from cuda_wheel.loader import ArgumentError, DriverError, Kernel, KernelInfo, Parameter
 from tests.driver import Driver, Launch, Result
 
@@ -521,7 +521,7 @@ def test_what_stubs_say_of_parameters() -> None:
     }
     words |= {"Pointer": ("float*", "u64", 8)}
     for word, (cpp, type_, size) in words.items():
-        assert loader.argument_type(Parameter(type_, 0, size, cpp)) == word
+        assert launching.argument_type(Parameter(type_, 0, size, cpp)) == word
 
 
 # --- configuration -----------------------------------------------------------------------------------
@@ -746,7 +746,7 @@ def test_an_argument_may_launch_the_same_kernel(driver: Driver) -> None:
 
 
 def test_configurations_are_not_kept_without_bound(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader._Launcher, "POOLS", 10)
+    monkeypatch.setattr(launching.Launcher, "POOLS", 10)
     kernel = kernel_of()
     for grid in range(1, 200):
         kernel.launch(grid, 1)
@@ -1187,9 +1187,9 @@ def test_a_fault_of_the_driver_is_no_wrong_argument(two: Driver, table: loader.G
     # `table` is of a machine with one GPU, whose driver `two` has been replaced by: make it one of two again.
     kernel = takes("float*")
     kernel.launch(1, 1, 0)
-    loader._driver().context.device = None
-    count = loader._driver()._answers["cuDeviceGetCount"]
-    loader._driver()._answers["cuDeviceGetCount"] = (*count[:1], 2)
+    loader.cuda_driver().context.device = None
+    count = loader.cuda_driver()._answers["cuDeviceGetCount"]
+    loader.cuda_driver()._answers["cuDeviceGetCount"] = (*count[:1], 2)
     with pytest.raises(DriverError, match="no CUDA context is current in this thread"):
         kernel.launch(1, 1, table)
 

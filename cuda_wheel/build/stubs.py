@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from cuda_wheel.loader import KernelInfo, Manifest, argument_type, attached, signature
+from cuda_wheel.launching import argument_type
+from cuda_wheel.loader import KernelInfo, Manifest, attached, signature
 
 __all__ = ["attaches", "stub"]
 
