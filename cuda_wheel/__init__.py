@@ -3,13 +3,15 @@
 Importing this package imports nothing else; the first use of a name brings in the loader.
 """
 
+# A wheel that carries the loader has this file too, as `PACKAGE._cuda_wheel`: hence the relative imports.
+
 from __future__ import annotations
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than this package's
 if TYPE_CHECKING:
     from typing import Any
 
-    from cuda_wheel.loader import (
+    from .loader import (
         ArgumentError,
         Attributes,
         CudaWheelError,
@@ -56,6 +58,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from cuda_wheel import loader
+    from . import loader
 
     return globals().setdefault(name, getattr(loader, name))

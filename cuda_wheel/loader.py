@@ -1,9 +1,9 @@
 """Find, choose and load the CUDA kernels of a wheel.
 
 This file and `launching`, which it imports when a kernel is first launched, stand alone. They import the standard
-library and, once a driver is really needed, `cuda.bindings`; a project that wants no runtime dependency can ship copies
-of them. Reading order: errors, targets, manifest, rules (pure functions that need no GPU), loading and what it gives,
-kernels as attributes of their package, compiling PTX, a module's files, the driver.
+library, each other by a relative name and, once a driver is really needed, `cuda.bindings`; a project that wants no
+runtime dependency can ship a copy of them. Reading order: errors, targets, manifest, rules (pure functions that need no
+GPU), loading and what it gives, kernels as attributes of their package, compiling PTX, a module's files, the driver.
 """
 
 import importlib

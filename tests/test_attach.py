@@ -168,7 +168,7 @@ def test_a_stub_tells_type_checkers_of_every_kernel(
         MYPYPATH=str(site),
     )
     lines = [line.removeprefix("user.py:") for line in result.stdout.splitlines() if "user.py" in line]
-    place = "cuda_wheel.loader" if loader == "dependency" else "demo._cuda_wheel"
+    place = "cuda_wheel.loader" if loader == "dependency" else "demo._cuda_wheel.loader"
     revealed = [line.split("Revealed type is ")[1].strip('"') for line in lines if "Revealed" in line]
     arguments = f"{place}._OnGpu | {place}._DLPack | typing.SupportsIndex | None"
     assert revealed[0].startswith(f"{place}.Kernel[{arguments}, typing.SupportsFloat | typing.SupportsIndex, "), (

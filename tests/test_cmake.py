@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.build.outputs import VENDORED_FILES
 from tests.conftest import LISTS, SCIKIT_BUILD, pip_wheel, pyproject_head, run
 from tests.editable import SOURCE, make_tree
 
@@ -206,4 +207,6 @@ def test_a_vendored_loader_is_installed_too(make, tmp_path: Path) -> None:
     assert pip_wheel(root, tmp_path / "dist").returncode == 0
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        assert {"demo/_cuda_wheel.py", "demo/kernels/k.fatbin"} < set(archive.namelist())
+        names = set(archive.namelist())
+    assert {f"demo/_cuda_wheel/{name}" for name in VENDORED_FILES} | {"demo/kernels/k.fatbin"} < names
+    assert not [name for name in names if name.endswith("_cuda_wheel.py")]

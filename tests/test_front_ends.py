@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel import __version__, loader
+import cuda_wheel
 from tests.conftest import KERNEL, contents, copy_fixture, pip_wheel, run
 
 
@@ -101,11 +101,17 @@ def test_rewritten_paths_name_the_modules(make_project, tmp_path: Path) -> None:
     assert "demo.gpu.k: 1 kernel" in result.stdout
 
 
-def test_a_vendored_loader_is_the_same_file_and_one_line_more(make_project, tmp_path: Path) -> None:
+def test_a_vendored_loader_is_the_same_files_and_one_line_more(make_project, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
     assert pip_wheel(project, tmp_path / "dist").returncode == 0
-    copy = contents(tmp_path / "dist/demo-1-py3-none-any.whl")["demo/_cuda_wheel.py"]
-    assert copy == Path(loader.__file__).read_bytes() + f'VENDORED_FROM = "cuda-wheel {__version__}"\n'.encode()
+    files = contents(tmp_path / "dist/demo-1-py3-none-any.whl")
+    prefix = "demo/_cuda_wheel/"
+    copy = {name.removeprefix(prefix): content for name, content in files.items() if name.startswith(prefix)}
+    here = Path(cuda_wheel.__file__).parent
+    assert {"__init__.py", "loader.py", "launching.py"} <= set(copy)
+    line = f'VENDORED_FROM = "cuda-wheel {cuda_wheel.__version__}"\n'.encode()
+    assert copy.pop("__init__.py") == (here / "__init__.py").read_bytes() + line
+    assert copy == {name: (here / name).read_bytes() for name in copy}
 
 
 def test_a_vendored_loader_loads_without_cuda_wheel(make_project, tmp_path: Path) -> None:

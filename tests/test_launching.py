@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import importlib
 import struct
 import threading
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from hypothesis import strategies as st
 
 import cuda_wheel
 from cuda_wheel import launching, loader
+from cuda_wheel.build.outputs import vendored_files, write
 from cuda_wheel.loader import ArgumentError, DriverError, Kernel, KernelInfo, Parameter
 from tests.driver import Driver, Launch, Result
 
@@ -753,6 +756,20 @@ def test_configurations_are_not_kept_without_bound(driver: Driver, monkeypatch: 
         kernel.launch((grid, 1), np.int32(1))
         assert len(kernel.launch.__globals__["pools"]) < 50
     assert [launch.grid[0] for launch in driver.launches] == [grid for grid in range(1, 200) for _ in "12"]
+
+
+def test_a_copy_of_the_loader_launches_by_itself(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({f"copy_of_cuda_wheel/{name}": content for name, content in vendored_files().items()}, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    copy = importlib.import_module("copy_of_cuda_wheel.loader")
+    info = copy.KernelInfo("k", "_Z1k", (copy.Parameter("u32", 0, 4, "int"),))
+    kernel = copy.Kernel(module_of(), info, HANDLE)
+    kernel.launch(1, 1, 5)
+    assert driver.launches[-1].arguments == struct.pack("<i", 5)
+    with pytest.raises(copy.ArgumentError, match="takes an integer, not str"):
+        kernel.launch(1, 1, "5")
 
 
 def test_a_mistake_keeps_no_memory(driver: Driver) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import loader
+from cuda_wheel.build.outputs import vendored_files, write
 from tests.conftest import KERNEL, run
 from tests.driver import Driver, Result
 
@@ -44,9 +45,8 @@ def test_importing_brings_in_nothing_heavy() -> None:
 
 
 def test_the_loader_stands_alone(unpacked: Callable[[str], Path], tmp_path: Path) -> None:
-    """A copy of the one file works without the package: it imports the standard library and cuda.bindings only."""
-    copy = tmp_path / "alone.py"
-    copy.write_bytes(Path(loader.__file__).read_bytes())
+    """A copy of its files works without the package: they import the standard library and cuda.bindings only."""
+    write({f"alone/{name}": content for name, content in vendored_files().items()}, tmp_path)
     program = f"""
 import sys
 sys.path[:0] = [{str(tmp_path)!r}, {str(unpacked("stencil"))!r}]
@@ -55,6 +55,9 @@ try:
     alone.load("stencil_demo.kernels.stencil")
 except alone.DriverError as error:
     print(error)
+assert "alone.loader" in sys.modules and "alone.launching" not in sys.modules  # which is for launches alone
+import alone.launching
+assert alone.launching.Kernel is alone.Kernel
 assert not [name for name in sys.modules if name.startswith(("cuda_wheel.", "hatch", "rich", "packaging"))]
 """
     result = run(sys.executable, "-c", program, CUDA_VISIBLE_DEVICES="")

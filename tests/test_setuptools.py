@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.build.outputs import VENDORED_FILES
 from tests.conftest import KERNEL, copy_fixture, images, pip_wheel, pyproject_head, run
 
 HEAD = pyproject_head("setuptools")
@@ -99,6 +100,14 @@ def test_a_stale_build_folder_ships_nothing_that_is_gone(make) -> None:
     (project / "demo/gone.cu").unlink()
     assert (project / "build").is_dir()
     assert modules(built(project)) == ["demo/fill"]
+
+
+def test_a_vendored_loader_comes_and_goes_with_its_setting(make) -> None:
+    copy = {f"demo/_cuda_wheel/{name}" for name in VENDORED_FILES}
+    project = make(TABLE + 'loader = "vendor"\n')
+    assert copy < set(built(project))
+    (project / "pyproject.toml").write_text(HEAD + TABLE)
+    assert not copy & set(built(project))
 
 
 def test_images_that_the_project_brings_are_left_alone(make) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cuda_wheel import __version__, loader
+import cuda_wheel
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.execute import BuiltModule
@@ -15,7 +15,17 @@ from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.stubs import attaches, stub
 from cuda_wheel.loader import MANIFEST_SUFFIX, Manifest
 
-__all__ = ["VENDORED_LOADER", "Package", "attaching_packages", "output_files", "output_paths", "stub_file", "write"]
+__all__ = [
+    "VENDORED_FILES",
+    "VENDORED_PACKAGE",
+    "Package",
+    "attaching_packages",
+    "output_files",
+    "output_paths",
+    "stub_file",
+    "vendored_files",
+    "write",
+]
 
 
 @dataclass(frozen=True)
@@ -26,8 +36,12 @@ class Package:
     files: tuple[str, ...]
 
 
-VENDORED_LOADER = "_cuda_wheel.py"
+VENDORED_PACKAGE = "_cuda_wheel"
 """The name of the loader's copy, in each top-level package that holds modules."""
+
+VENDORED_FILES = ("__init__.py", "loader.py", "launching.py")
+"""The files of `cuda_wheel` that it consists of. They import each other by relative names, and nothing else of
+`cuda_wheel` that they could not do without."""
 
 
 def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
@@ -37,7 +51,8 @@ def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Pa
     """
     names = sorted(names)
     stubs = [_stub_path(package) for package in packages if any(_package_of(name) == package for name in names)]
-    return [path for name in names for path in _module_paths(name)] + stubs + _loader_paths(config, names)
+    copies = [f"{folder}/{file}" for folder in _vendored_folders(config, names) for file in VENDORED_FILES]
+    return [path for name in names for path in _module_paths(name)] + stubs + copies
 
 
 def output_files(
@@ -52,16 +67,25 @@ def output_files(
         its = [module.manifest for module in modules if _package_of(module.manifest.name) == name]
         if its:
             files |= [stub_file(config, package, its)]
-    copy = Path(loader.__file__).read_bytes() + f'VENDORED_FROM = "cuda-wheel {__version__}"\n'.encode()
-    return files | dict.fromkeys(_loader_paths(config, [module.manifest.name for module in modules]), copy)
+    for folder in _vendored_folders(config, [module.manifest.name for module in modules]):
+        files |= {f"{folder}/{name}": content for name, content in vendored_files().items()}
+    return files
+
+
+def vendored_files() -> dict[str, bytes]:
+    """Return the files of the loader's copy by name: the same bytes, and in `__init__.py` one line more, which says
+    where they are from."""
+    here = Path(cuda_wheel.__file__).parent
+    files = {name: (here / name).read_bytes() for name in VENDORED_FILES}
+    files["__init__.py"] += f'VENDORED_FROM = "cuda-wheel {cuda_wheel.__version__}"\n'.encode()
+    return files
 
 
 def stub_file(config: Config, package: Package, modules: Sequence[Manifest]) -> tuple[str, bytes]:
     """Return path and content of the stub of a package that attaches the kernels of its modules, at least one."""
     name = _package_of(modules[0].name)
-    vendored = f"{name.partition('.')[0]}.{VENDORED_LOADER.removesuffix('.py')}"
-    place = vendored if config.loader == "vendor" else loader.__name__
-    return _stub_path(name), stub(package.source, modules, package.files, place).encode()
+    place = f"{name.partition('.')[0]}.{VENDORED_PACKAGE}" if config.loader == "vendor" else cuda_wheel.__name__
+    return _stub_path(name), stub(package.source, modules, package.files, f"{place}.loader").encode()
 
 
 def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
@@ -96,9 +120,9 @@ def _module_paths(name: str) -> tuple[str, str]:
     return stem + ".fatbin", stem + MANIFEST_SUFFIX
 
 
-def _loader_paths(config: Config, names: Iterable[str]) -> list[str]:
+def _vendored_folders(config: Config, names: Iterable[str]) -> list[str]:
     packages = sorted({name.partition(".")[0] for name in names}) if config.loader == "vendor" else []
-    return [f"{package}/{VENDORED_LOADER}" for package in packages]
+    return [f"{package}/{VENDORED_PACKAGE}" for package in packages]
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:

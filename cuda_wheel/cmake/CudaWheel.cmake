@@ -110,7 +110,8 @@ function(cuda_wheel_add_module)
   endif()
   # With loader = "vendor" the package carries the loader as well.
   string(REGEX REPLACE "/.*" "" top "${destination}")
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel/${top}/_cuda_wheel.py" DESTINATION "${top}" OPTIONAL)
+  install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel/${top}/_cuda_wheel" DESTINATION "${top}" OPTIONAL
+    FILES_MATCHING PATTERN "*.py")
 endfunction()
 
 # The folder of the nearest pyproject.toml at or above the current one, else the top of the CMake project.
