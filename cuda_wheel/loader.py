@@ -66,7 +66,6 @@ __all__ = [
     "Target",
     "UnknownGlobalError",
     "UnknownKernelError",
-    "assemble",
     "attach",
     "attached",
     "cache_folder",
@@ -74,6 +73,7 @@ __all__ = [
     "device_count",
     "device_name",
     "dotted",
+    "link_code",
     "load",
     "nvjitlink_version",
     "parse_version",
@@ -1315,7 +1315,7 @@ def _link(
     kept = cache.get(key)
     if kept is None:
         try:
-            cubin, log = assemble(code, arch, arguments)
+            cubin, log = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
         except ImageError as error:
             raise ImageError(f"nvJitLink cannot compile {manifest.name}, {image}: {error}") from error
         cache.put(key, log.encode() + b"\0" + cubin)
@@ -1691,20 +1691,25 @@ def nvjitlink_version() -> Version | None:
     return version
 
 
-def assemble(ptx: bytes, arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
-    """Return the cubin for `sm_<arch>` that nvJitLink makes of PTX, and its log.
+def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
+    """Return the cubin, or PTX, that nvJitLink makes of these inputs, and its log.
 
-    Raises ImageError with the assembler's own words.
+    An input is its kind, as nvJitLink's `InputType` has it, its name in messages, and its content. Raises ImageError
+    with nvJitLink's own words.
     """
     from cuda.bindings import nvjitlink
 
-    arguments = [f"-arch=sm_{arch}", *options]
-    handle = nvjitlink.create(len(arguments), arguments)
     try:
-        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, ptx, len(ptx), "module.ptx")
+        handle = nvjitlink.create(len(options), list(options))
+    except nvjitlink.nvJitLinkError as error:
+        raise ImageError(f"nvJitLink refuses an option of {' '.join(options)}: {error}") from error
+    try:
+        for kind, name, content in inputs:
+            nvjitlink.add_data(handle, getattr(nvjitlink.InputType, kind), content, len(content), name)
         nvjitlink.complete(handle)
-        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
-        nvjitlink.get_linked_cubin(handle, cubin)
+        what = "ptx" if ptx else "cubin"
+        code = bytearray(getattr(nvjitlink, f"get_linked_{what}_size")(handle))
+        getattr(nvjitlink, f"get_linked_{what}")(handle, code)
         log = bytearray(nvjitlink.get_info_log_size(handle))
         if log:
             nvjitlink.get_info_log(handle, log)
@@ -1715,7 +1720,7 @@ def assemble(ptx: bytes, arch: str, options: Sequence[str] = ()) -> tuple[bytes,
         raise ImageError(_text(log) or str(error)) from error
     finally:
         nvjitlink.destroy(handle)
-    return bytes(cubin), _text(log)
+    return bytes(code), _text(log)
 
 
 def _text(log: bytearray) -> str:

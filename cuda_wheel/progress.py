@@ -8,7 +8,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cuda_wheel.build.execute import BuiltModule
+from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.plan import Plan
 
 __all__ = ["ProgressReporter", "size_text"]

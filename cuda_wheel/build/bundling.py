@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cuda_wheel.build.errors import ToolchainError
+from cuda_wheel.loader import Kind
 
 __all__ = ["Bundle", "Bundled", "Content", "bundle"]
 
 
-Content = tuple[str, str, bytes]
+Content = tuple[Kind, str, bytes]
 """An image's kind, architecture and bytes."""
 
 
@@ -18,7 +19,8 @@ class Bundle:
     """Images to pack into one fatbin."""
 
     name: str
-    images: tuple[Content, ...]
+    images: tuple[tuple[Content, str], ...]
+    """Each with the name that tools list it by."""
     compress: str
 
 
@@ -37,11 +39,13 @@ def bundle(request: Bundle) -> Bundled:
     options = ["-compress-mode=size"] if request.compress == "size" else ["-compress=false"]
     handle = nvfatbin.create(options, len(options))
     try:
-        for kind, arch, content in request.images:
+        for (kind, arch, content), name in request.images:
             if kind == "cubin":
-                nvfatbin.add_cubin(handle, content, len(content), arch, request.name)
+                nvfatbin.add_cubin(handle, content, len(content), arch, name)
+            elif kind == "ltoir":
+                nvfatbin.add_ltoir(handle, content, len(content), arch, name, "")
             else:
-                nvfatbin.add_ptx(handle, content + b"\0", len(content) + 1, arch, request.name, "")
+                nvfatbin.add_ptx(handle, content + b"\0", len(content) + 1, arch, name, "")
         fatbin = bytearray(nvfatbin.size(handle))
         nvfatbin.get(handle, fatbin)
     except nvfatbin.nvFatbinError as error:
@@ -51,7 +55,7 @@ def bundle(request: Bundle) -> Bundled:
     if request.compress != "none":
         return Bundled(bytes(fatbin), (None,) * len(request.images))
     offsets = []
-    for kind, arch, content in request.images:
+    for (kind, arch, content), _ in request.images:
         offset = fatbin.find(content)
         if offset < 0:
             raise ToolchainError(f"nvFatbin changed the {kind} for {arch} of {request.name}: a case to report")

@@ -6,18 +6,19 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
 
 from cuda_wheel import __version__
 from cuda_wheel.build.compiler import Compiled, Job
+from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.loader import Cache, GlobalInfo, Parameter
 
 __all__ = ["CLOCK", "CompileCache", "holds_folder", "passed_over"]
 
-FORMAT = "jobs 3"
+FORMAT = "jobs 4"
 """Part of every key: entries of another layout are other entries."""
 
 CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
@@ -60,9 +61,23 @@ class CompileCache:
         self._cache.put(request, json.dumps(known).encode())
         self._cache.put(self._result(request, job, known), _packed(compiled, job))
 
+    def recall_linked(self, job: LinkJob) -> Compiled | None:
+        """Return what the same link gave before."""
+        entry = self._cache.get(self._link_key(job))
+        return None if entry is None else _unpacked(entry, None)
+
+    def keep_linked(self, job: LinkJob, compiled: Compiled) -> None:
+        """Keep what a link gave: it reads nothing but its inputs."""
+        self._cache.put(self._link_key(job), _packed(compiled, None))
+
+    def _link_key(self, job: LinkJob) -> str:
+        inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]
+        rest = repr(replace(job, inputs=(), include_dirs=()))
+        return Cache.key(FORMAT, "link", __version__, repr(self._toolchain), rest, json.dumps(inputs))
+
     def _request(self, job: Job) -> str:
         parts = {item.name: repr(getattr(job, item.name)) for item in fields(job)}
-        del parts["library"], parts["root"]  # where they lie decides nothing
+        del parts["library"], parts["libdevice"], parts["root"]  # where they lie decides nothing
         parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
         return Cache.key(
             FORMAT, __version__, repr(self._toolchain), *(f"{name}={parts[name]}" for name in sorted(parts))
@@ -99,7 +114,9 @@ def _is_singular(job: Job, compiled: Compiled) -> bool:
 
 def holds_folder(job: Job, compiled: Compiled) -> bool:
     """Return whether an image holds the path of the project's folder, so that builds elsewhere give another."""
-    return any(os.fsencode(job.root) in content for content in (compiled.cubin, compiled.ptx) if content)
+    return any(
+        os.fsencode(job.root) in content for content in (compiled.cubin, compiled.ptx, compiled.ltoir) if content
+    )
 
 
 def _place(path: str, job: Job) -> Place | None:
@@ -115,40 +132,36 @@ def _path(place: Place, job: Job) -> str:
     return os.path.join(job.root if number == 0 else job.include_dirs[number], below)
 
 
-def _packed(compiled: Compiled, job: Job) -> bytes:
-    cubin, ptx = compiled.cubin or b"", compiled.ptx or b""
-    document = {
-        "cubin": None if compiled.cubin is None else len(cubin),
-        "ptx": None if compiled.ptx is None else len(ptx),
-        "ptx_version_compiled": compiled.ptx_version_compiled,
-        "kernels": compiled.kernels,
-        "bounds": compiled.bounds,
-        "resources": compiled.resources,
-        "variables": compiled.variables,
-        "names": compiled.names,
-        "headers": [_place(path, job) for path in compiled.headers or ()],
-        "log": compiled.log,
-        "absent": [_place(path, job) for path in compiled.absent],
-        "blanked": compiled.blanked,
-    }
-    return json.dumps(document).encode() + b"\n" + cubin + ptx
+_CODE = ("cubin", "ptx", "ltoir")
 
 
-def _unpacked(entry: bytes, job: Job) -> Compiled:
+def _packed(compiled: Compiled, job: Job | None) -> bytes:
+    """Return what a job gave, or a link, which has none, as one text of bytes."""
+    document = {item.name: getattr(compiled, item.name) for item in fields(compiled)}
+    code = [document[name] for name in _CODE]
+    document |= {name: None if content is None else len(content) for name, content in zip(_CODE, code, strict=True)}
+    for name in ("headers", "absent"):
+        document[name] = [_place(path, job) for path in document[name] or ()] if job else []
+    return json.dumps(document).encode() + b"\n" + b"".join(content or b"" for content in code)
+
+
+def _unpacked(entry: bytes, job: Job | None) -> Compiled:
     head, _, body = entry.partition(b"\n")
     document = json.loads(head)
-    middle = document["cubin"] or 0
+    at = 0
+    for name in _CODE:
+        size = document[name]
+        document[name] = None if size is None else body[at : at + size]
+        at += size or 0
+    for name in ("headers", "absent"):
+        document[name] = tuple(_path(tuple(place), job) for place in document[name]) if job else ()
+    version = document["ptx_version_compiled"]
     return Compiled(
-        cubin=None if document["cubin"] is None else body[:middle],
-        ptx=None if document["ptx"] is None else body[middle:],
-        ptx_version_compiled=tuple(document["ptx_version_compiled"]),
-        kernels={symbol: tuple(Parameter(*each) for each in found) for symbol, found in document["kernels"].items()},
-        bounds=document["bounds"],
-        resources=document["resources"],
-        variables=tuple(GlobalInfo(*each) for each in document["variables"]),
-        names=document["names"],
-        headers=tuple(_path(tuple(place), job) for place in document["headers"]),
-        log=document["log"],
-        absent=tuple(_path(tuple(place), job) for place in document["absent"]),
-        blanked=tuple(document["blanked"]),
+        **document
+        | {
+            "ptx_version_compiled": None if version is None else tuple(version),
+            "kernels": {symbol: tuple(Parameter(*each) for each in its) for symbol, its in document["kernels"].items()},
+            "variables": tuple(GlobalInfo(*each) for each in document["variables"]),
+            "blanked": tuple(document["blanked"]),
+        }
     )

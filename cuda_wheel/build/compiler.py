@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
@@ -26,25 +27,41 @@ if TYPE_CHECKING:
     from cuda_wheel.build.device_code import Extraction
     from cuda_wheel.build.mixed_source import Result
     from cuda_wheel.build.nvrtc import Answer, Request
+    from cuda_wheel.build.nvvm import Request as IrRequest
 
 __all__ = [
+    "EMPTY",
+    "FORM_OPTIONS",
     "Compiled",
+    "Form",
     "Job",
     "assemble",
     "compile_job",
+    "described",
+    "for_assembler",
+    "is_direct",
+    "kernel_resources",
     "launches",
+    "line_roots",
+    "machine_code",
     "may_hold_host_code",
+    "nowhere",
     "nvrtc_request",
     "read_answer",
 ]
 
 
+Form = Literal["whole", "ptx", "lto"]
+"""What a job gives: images that are complete, relocatable PTX, or LTO-IR."""
+
+
 @dataclass(frozen=True)
 class Job:
-    """One translation unit for one architecture: gives a cubin, PTX or both from one pass of the front end."""
+    """One translation unit for one architecture: gives a cubin, PTX or both from one pass of the front end, or what a
+    linker wants."""
 
     library: str
-    """Path of NVRTC. Where that lies decides nothing."""
+    """Path of NVRTC, or of libNVVM for its own language. Where that lies decides nothing."""
     root: str
     """Folder that relative include paths start from: the project's. No image depends on it."""
     source: str
@@ -62,6 +79,11 @@ class Job:
     """ "auto", "as-compiled" or MAJOR.MINOR."""
     host_code: str = "auto"
     """ "auto", "keep" or "reject"."""
+    kind: str = "cuda"
+    """The language: "cuda", "nvvm" or "ptx"."""
+    form: Form = "whole"
+    libdevice: str = ""
+    """Path of libdevice, which NVVM IR may ask for. Where that lies decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +92,7 @@ class Compiled:
 
     cubin: bytes | None
     ptx: bytes | None
-    ptx_version_compiled: Version
+    ptx_version_compiled: Version | None
     kernels: dict[str, tuple[Any, ...]]
     bounds: dict[str, dict[str, int]]
     """What the source demands of launches, by kernel symbol."""
@@ -85,6 +107,11 @@ class Compiled:
     """Absolute paths in the project where a header that is left out would be, if there were one."""
     blanked: tuple[str, ...] = ()
     """The host code that was left out, in words."""
+    ltoir: bytes | None = None
+
+
+EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
+"""What nothing is known of."""
 
 
 # --- compiling ------------------------------------------------------------------------------------
@@ -92,34 +119,107 @@ class Compiled:
 
 def compile_job(job: Job) -> Compiled:
     """Return the images of one job; raises CompileError with what the compiler says, or ConfigError for its options."""
+    compiled = {"cuda": _of_cuda, "nvvm": _of_ir, "ptx": _of_ptx}[job.kind](job)
+    if job.form == "lto":
+        return compiled
+    text = (compiled.ptx or b"").decode()
+    if job.lineinfo:
+        text = ptx.relocate_files(text, line_roots(job.include_dirs) | {os.getcwd(): ""})
+    if job.cubin and not is_direct(job):
+        cubin, resources = _assembled(text, job)
+        compiled = replace(compiled, cubin=cubin, resources=resources)
+    text = ptx.normalise(text)
+    lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, machine_code) if job.ptx else None
+    return replace(compiled, ptx=None if lowered is None else lowered.encode())
+
+
+def line_roots(include_dirs: Sequence[str]) -> dict[str, str]:
+    """Return what stands in line information for the folders that its paths begin with: the toolchain's and the
+    project's."""
+    roots = {folder: "cuda/" for folder in include_dirs if os.path.isabs(folder)}
+    return roots | {os.environ.get("PWD", os.getcwd()): ""}
+
+
+def _of_cuda(job: Job) -> Compiled:
     whole = cache(lambda: compile_text(nvrtc_request(job)))
     suspect = launches(job) or may_hold_host_code(job, whole())
     result = _without_host_code(job, whole) if suspect else None
     if result is None:
-        compiled = read_answer(job, whole())
-    else:
-        compiled = read_answer(job, result.answer, result.expressions, lambda file: _lines_of(file, job), result.lost)
-        headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *result.headers}))
-        compiled = replace(compiled, headers=headers, absent=result.absent, blanked=result.blanked)
-    cubin, resources = compiled.cubin, compiled.resources
-    text = (compiled.ptx or b"").decode()
-    if job.lineinfo:
-        roots = {folder: "cuda/" for folder in job.include_dirs if os.path.isabs(folder)}
-        text = ptx.relocate_files(text, roots | {os.getcwd(): "", os.environ.get("PWD", job.root): ""})
-        if job.cubin:
-            # The assembler would look for the files and note when they were last changed.
-            with tempfile.TemporaryDirectory() as nowhere:
-                os.chdir(nowhere)
-                options = ("-lineinfo", "-Xptxas=-v", *_for_assembler(job.options))
-                try:
-                    cubin, figures = assemble(text, job.arch, options)
-                except CompileError as error:
-                    raise CompileError(_explained(job, str(error))) from None
-                resources = _resources(figures, cubin)
-                os.chdir(job.root)
-    text = ptx.normalise(text)
-    lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, _machine_code) if job.ptx else None
-    return replace(compiled, cubin=cubin, ptx=None if lowered is None else lowered.encode(), resources=resources)
+        return read_answer(job, whole())
+    compiled = read_answer(job, result.answer, result.expressions, lambda file: _lines_of(file, job), result.lost)
+    headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *result.headers}))
+    return replace(compiled, headers=headers, absent=result.absent, blanked=result.blanked)
+
+
+def _of_ir(job: Job) -> Compiled:
+    from cuda_wheel.build.nvvm import compile_ir  # few projects have any
+    from cuda_wheel.build.nvvm_log import read_answer
+
+    request: IrRequest = {
+        "library": job.library,
+        "libdevice": job.libdevice,
+        "text": job.text,
+        "name": job.source,
+        "arch": job.arch,
+        "lto": job.form == "lto",
+        "options": [],
+    }
+    answer = compile_ir(request)
+    warnings = read_answer(request, answer)
+    return replace(described(answer["ptx"]), ltoir=answer["ltoir"] or None, log=warnings)
+
+
+def _of_ptx(job: Job) -> Compiled:
+    text = job.text.decode()
+    try:
+        target = ptx.target(text)
+        compiled = described(job.text)
+    except ValueError as error:
+        raise CompileError(f"{job.source}: error: {error}") from error
+    fits = target == job.arch if target[-1] in "af" else int(target) <= int(job.arch.rstrip("af"))
+    if not fits:
+        raise CompileError(
+            f"{job.source}: error: is PTX for sm_{target}, which cannot become an image for {job.arch}: leave that out "
+            "of architectures"
+        )
+    return compiled
+
+
+def described(text: bytes) -> Compiled:
+    """Return what PTX says of itself; ValueError where it declares no version."""
+    normal = ptx.normalise(text.decode())
+    return replace(
+        EMPTY,
+        ptx=text,
+        ptx_version_compiled=ptx.version(normal),
+        kernels=ptx.kernels(normal),
+        bounds=ptx.bounds(normal),
+        variables=variables(normal),
+    )
+
+
+def _assembled(text: str, job: Job) -> tuple[bytes, dict[str, dict[str, int]]]:
+    """Return the cubin of PTX, and what each kernel needs."""
+    options = [*(["-lineinfo"] if job.lineinfo else []), "-Xptxas=-v", *for_assembler(job.options)]
+    try:
+        with nowhere():
+            cubin, figures = assemble([text], job.arch, options)
+    except CompileError as error:
+        said = ptx.place_errors(str(error), job.source) if job.kind == "ptx" else str(error)
+        raise CompileError(_explained(job, said) if job.kind == "cuda" else said) from None
+    return cubin, kernel_resources(figures, cubin)
+
+
+@contextmanager
+def nowhere() -> Iterator[None]:
+    """Work in an empty folder: the assembler looks for the files of line numbers and notes when they were changed."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
 
 
 def launches(job: Job) -> bool:
@@ -156,21 +256,30 @@ def _without_host_code(job: Job, whole: Callable[[], Answer]) -> Result | None:
     return compile_mixed(job, compile)
 
 
-def _is_direct(job: Job) -> bool:
+def is_direct(job: Job) -> bool:
+    """Return whether NVRTC itself makes the machine code of a job."""
     # A real target gives PTX as well, byte for byte what the virtual one would give. With line information the cubin
     # is made from that PTX instead, because NVRTC would write absolute paths into it.
-    return job.cubin and not job.lineinfo
+    return job.cubin and not job.lineinfo and job.kind == "cuda" and job.form == "whole"
+
+
+FORM_OPTIONS: dict[Form, list[str]] = {
+    "whole": [],
+    "ptx": ["--relocatable-device-code=true"],
+    "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
+}
 
 
 def nvrtc_request(job: Job) -> Request:
     """Return the compilation that a job begins with."""
-    direct = _is_direct(job)
+    direct = is_direct(job)
     options = [f"--gpu-architecture={'sm' if direct else 'compute'}_{job.arch}", *job.options]
     options += [f"--include-path={folder}" for folder in job.include_dirs]
     # What has no linkage gets a symbol of its own, which would hold the number of this process.
     options += [f"--frandom-seed={job.source}"]
     options += ["--ptxas-options=-v"] if direct else []
     options += ["-lineinfo"] if job.lineinfo else []
+    options += FORM_OPTIONS[job.form]
     return {
         "library": job.library,
         "folder": job.root,
@@ -200,16 +309,13 @@ def read_answer(
         raise ConfigError(f"{job.source}: NVRTC refuses an option (of std, defines or options): {reason}.")
     if answer["error"]:
         raise CompileError(_explained(job, log, written, lost) or answer["error"])
-    text = answer["ptx"].decode()
-    normal = ptx.normalise(text)
-    return Compiled(
-        cubin=answer["cubin"] if _is_direct(job) else None,
-        ptx=answer["ptx"],
-        ptx_version_compiled=ptx.version(text),
-        kernels=ptx.kernels(normal),
-        bounds=ptx.bounds(normal),
-        resources=_resources(log, answer["cubin"]) if _is_direct(job) else {},
-        variables=variables(normal),
+    compiled = EMPTY if job.form == "lto" else described(answer["ptx"])
+    direct = is_direct(job)
+    return replace(
+        compiled,
+        cubin=answer["cubin"] if direct else None,
+        resources=kernel_resources(log, answer["cubin"]) if direct else {},
+        ltoir=answer["ltoir"] or None,
         names=dict(zip(expressions, answer["symbols"], strict=True)),
         headers=None if answer["headers"] is None else tuple(answer["headers"]),
         log=str(_read(job, log, written)),
@@ -264,13 +370,13 @@ def _files_of(name: str, root: str) -> list[str]:
 _NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__")
 
 
-def _resources(log: str, cubin: bytes | None) -> dict[str, dict[str, int]]:
+def kernel_resources(log: str, cubin: bytes | None) -> dict[str, dict[str, int]]:
     """Return what each kernel needs; constant memory, which ptxas does not tell for every target, is the module's."""
     constant = {"constant": constant_bytes(cubin)} if cubin else {}
     return {symbol: figures | constant for symbol, figures in resources_of(log).items()}
 
 
-def _for_assembler(options: Sequence[str]) -> list[str]:
+def for_assembler(options: Sequence[str]) -> list[str]:
     """Return, in nvJitLink's words, those of NVRTC's options that it would hand to the assembler."""
     names = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
     words = {**names, **{word: word for word in names.values()}}
@@ -282,14 +388,18 @@ def _for_assembler(options: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _machine_code(text: str, arch: str) -> bytes:
+def machine_code(text: str, arch: str) -> bytes:
+    """Return machine code for comparison. What relocatable PTX leaves to others is defined beside it, to no purpose."""
+    missing = ptx.undefined(text)
+    beside = [ptx.definitions(text, missing.values())] if missing else []
     # Debug information would hold a copy of the text, its version included.
-    return assemble(text, arch, ("-Xptxas=--suppress-debug-info",))[0]
+    return assemble([text, *beside], arch, ("-Xptxas=--suppress-debug-info",))[0]
 
 
-def assemble(text: str, arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
+def assemble(texts: Sequence[str], arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """Return the cubin that nvJitLink makes of PTX, and its log; raises CompileError with the assembler's words."""
+    inputs = [("PTX", f"module{number}.ptx", text.encode()) for number, text in enumerate(texts)]
     try:
-        return loader.assemble(text.encode(), arch, options)
+        return loader.link_code(inputs, [f"-arch=sm_{arch}", *options])
     except ImageError as error:
         raise CompileError(str(error)) from error

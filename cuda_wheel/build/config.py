@@ -72,18 +72,6 @@ def _listed(choices: tuple[str, ...]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def _not_yet(parse: Parse[str], later: Mapping[str, str]) -> Parse[str]:
-    """Answer plainly for a value that is planned, so that nobody takes it for a typing error."""
-
-    def check(value: Any, where: str) -> str:
-        parsed = parse(value, where)
-        if parsed in later:
-            raise ConfigError(f'{where} = "{parsed}" is planned and not in this version yet; {later[parsed]}')
-        return parsed
-
-    return check
-
-
 def _standard(value: Any, where: str) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"c\+\+\d\d", value):
         raise ConfigError(f'{where} must be a C++ standard such as "c++17", not {value!r}.')
@@ -232,15 +220,19 @@ class Settings:
     )
 
 
-_LINKING = dict.fromkeys(("ptx", "lto"), "one source per module is compiled on its own.")
-
-
 @dataclass(frozen=True)
 class ModuleConfig(Settings):
     """One `[[tool.cuda-wheel.module]]`: what one `.cu` file cannot say of itself."""
 
     name: str = _key(_text, "", "The module's dotted name. Required.", "", TEXT)
-    sources: tuple[str, ...] = _key(_texts, (), "Its files; without any, the `.cu` file of that name.", "[]", TEXTS)
+    sources: tuple[str, ...] = _key(
+        _texts,
+        (),
+        "Its files: CUDA C++, NVVM IR (`.ll`, `.bc`), PTX, and whatever nvJitLink links. Without any, the `.cu` file "
+        "of that name.",
+        "[]",
+        TEXTS,
+    )
     instantiate: tuple[str, ...] = _key(
         _texts,
         (),
@@ -249,11 +241,24 @@ class ModuleConfig(Settings):
         TEXTS,
     )
     link: str = _key(
-        _not_yet(_choice("none", "ptx", "lto"), _LINKING),
+        _choice("none", "ptx", "lto"),
         "none",
-        'How several sources become one module. Only "none", one source, is there yet.',
+        'How several sources become one module: "lto" optimises across them, "ptx" does not; "none" is for one.',
         '"none"',
-        {"enum": ["none"]},
+        {"enum": ["none", "ptx", "lto"]},
+    )
+    extern: tuple[str, ...] = _key(
+        _texts,
+        (),
+        "C++ names or symbols of what its sources declare and whoever loads it defines, by `load(..., link=[...])`.",
+        "[]",
+        TEXTS,
+    )
+    extern_default: tuple[str, ...] = _key(
+        _texts, (), "Sources that define these for whoever loads the module without linking.", "[]", TEXTS
+    )
+    relocatable: bool = _key(
+        _flag, False, "Whether the module is carried in a form for linking as well, as `extern` implies.", "false", FLAG
     )
 
 

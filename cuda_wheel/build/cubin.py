@@ -3,8 +3,33 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from typing import NamedTuple
 
-__all__ = ["constant_bytes"]
+from cuda_wheel.loader import Parameter
+
+__all__ = ["Entry", "constant_bytes", "entries"]
+
+ENTRY = 0x10
+"""The bit of a symbol's "other" byte that marks kernels, as `cuobjdump -elf` shows it."""
+REGCOUNT, KPARAM_INFO, VALUE = 0x2F, 0x17, 4
+"""Attributes of sections `.nv.info`, EIATTR_... in the words of `cuobjdump -elf`, and the format with a value of any
+size."""
+
+
+class Entry(NamedTuple):
+    """A kernel in machine code: its parameters, of which no more than offset and size is known, and how many registers
+    a thread needs, with all that it calls."""
+
+    parameters: tuple[Parameter, ...]
+    registers: int
+
+
+class _Section(NamedTuple):
+    name: str
+    start: int
+    size: int
+    link: int
 
 
 def constant_bytes(cubin: bytes) -> int:
@@ -13,14 +38,63 @@ def constant_bytes(cubin: bytes) -> int:
     Source: System V ABI, "Object Files"; CUDA Binary Utilities, where `cuobjdump -elf` shows that section. ValueError
     where it is no such file.
     """
+    return next((section.size for section in _sections(cubin) if section.name == ".nv.constant3"), 0)
+
+
+def entries(cubin: bytes) -> dict[str, Entry]:
+    """Return the kernels of a cubin by symbol; ValueError where it is no such file."""
+    sections = _sections(cubin)
+    kernels: dict[int, str] = {}
+    for table in sections:
+        if table.name == ".symtab":
+            names = sections[table.link].start
+            for index in range(table.size // 24):
+                name, _, other = struct.unpack_from("<IBB", cubin, table.start + 24 * index)
+                if other & ENTRY:
+                    kernels[index] = _text(cubin, names + name)
+    registers: dict[int, int] = {}
+    parameters: dict[str, list[Parameter]] = {}
+    for section in sections:
+        if section.name == ".nv.info":
+            for attribute, value in _attributes(cubin, section):
+                if attribute == REGCOUNT:
+                    index, count = struct.unpack_from("<II", value)
+                    registers[index] = count
+        elif section.name.startswith(".nv.info."):
+            own = parameters.setdefault(section.name.removeprefix(".nv.info."), [])
+            own += (_parameter(value) for attribute, value in _attributes(cubin, section) if attribute == KPARAM_INFO)
+    return {
+        symbol: Entry(tuple(sorted(parameters.get(symbol, ()), key=lambda each: each.offset)), registers.get(index, 0))
+        for index, symbol in kernels.items()
+    }
+
+
+def _parameter(value: bytes) -> Parameter:
+    _, _, offset, flags = struct.unpack_from("<IHHI", value)
+    size = flags >> 18
+    return Parameter(f"b{8 * size}" if size in (1, 2, 4, 8) else "b8", offset, size)
+
+
+def _attributes(cubin: bytes, section: _Section) -> Iterator[tuple[int, bytes]]:
+    """Yield attribute and value of each record that has one of any size."""
+    at, end = section.start, section.start + section.size
+    while at + 4 <= end:
+        form, attribute, size = struct.unpack_from("<BBH", cubin, at)
+        at += 4
+        if form == VALUE:
+            yield attribute, cubin[at : at + size]
+            at += size
+
+
+def _sections(cubin: bytes) -> list[_Section]:
     try:
-        sections_at, *_, entry, count, names_index = struct.unpack_from("<QIHHHHHH", cubin, 0x28)
-        headers = [struct.unpack_from("<IIQQQQ", cubin, sections_at + index * entry) for index in range(count)]
-        names_at = headers[names_index][4]
-        for name, _, _, _, _, size in headers:
-            start = names_at + name
-            if cubin[start : cubin.index(b"\0", start)] == b".nv.constant3":
-                return int(size)
+        table, *_, entry, count, names = struct.unpack_from("<QIHHHHHH", cubin, 0x28)
+        headers = [struct.unpack_from("<IIQQQQI", cubin, table + index * entry) for index in range(count)]
+        base = headers[names][4]
+        return [_Section(_text(cubin, base + name), start, size, link) for name, _, _, _, start, size, link in headers]
     except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise ValueError(f"not a cubin: {error}") from error
-    return 0
+
+
+def _text(cubin: bytes, start: int) -> str:
+    return cubin[start : cubin.index(b"\0", start)].decode(errors="replace")

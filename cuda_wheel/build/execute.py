@@ -1,27 +1,25 @@
-"""Carry out a plan: compile its jobs in workers, bundle each module, describe it in a manifest."""
+"""Carry out a plan: compile its jobs and link their results in workers, bundle each module, have it described."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, as_completed
-from dataclasses import dataclass
-from hashlib import sha256
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
-from cuda_wheel.build import ptx
-from cuda_wheel.build.bundling import Bundle, Bundled, Content, bundle
+from cuda_wheel.build.bundling import Bundle, bundle
 from cuda_wheel.build.compile_cache import CLOCK, CompileCache, holds_folder
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
+from cuda_wheel.build.describe import BuiltModule, contents_of, describe, parts_of
+from cuda_wheel.build.device_link import Input, LinkJob, link_job
 from cuda_wheel.build.diagnostics import is_warning, merged
 from cuda_wheel.build.errors import CompileError
-from cuda_wheel.build.kernel_table import kernel_table, unseen, variable_table
-from cuda_wheel.build.plan import ModulePlan, Plan
-from cuda_wheel.build.toolchain import Toolchain
+from cuda_wheel.build.kernel_table import unseen
+from cuda_wheel.build.link_errors import link_failure
+from cuda_wheel.build.plan import Link, ModulePlan, Plan
+from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Image, Manifest, Target, Version, parse_version
-from cuda_wheel.releases import first_reading
 
-__all__ = ["BuiltModule", "Reporter", "Silent", "describe", "execute", "failure", "refused", "warnings"]
+__all__ = ["Reporter", "Silent", "execute", "failure", "refused", "warnings"]
 
 
 class Reporter(Protocol):
@@ -52,60 +50,21 @@ class Silent:
     def built(self, module: BuiltModule) -> None: ...
 
 
-@dataclass(frozen=True)
-class BuiltModule:
-    """A module's manifest, the content of its fatbin, and the files that its source includes.
-
-    These are absolute paths, of this machine alone; None where the compiler cannot tell them.
-    """
-
-    manifest: Manifest
-    fatbin: bytes
-    headers: tuple[str, ...] | None
-    absent: tuple[str, ...]
-    """Absolute paths where a header that was left out, for there was none, would be."""
-
-
 def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCache | None) -> tuple[BuiltModule, ...]:
-    """Return the plan's modules, built; raises CompileError that tells of every module that does not compile.
+    """Return the plan's modules, built; raises CompileError that tells of every module that does not compile or link.
 
-    What `cache` has is not compiled again.
+    What `cache` has is not done again.
     """
     reporter.begin(plan)
-    compiled: dict[tuple[str, str], Compiled] = {}
-    failures: dict[str, str] = {}
-    futures: dict[Future[Compiled], tuple[ModulePlan, Job]] = {}
-    # Neighbours in the queue share their options, so that workers seldom have to be replaced.
-    for module in sorted(plan.modules, key=lambda module: _flavour(module.jobs[0])):
-        for job in module.jobs:
-            kept = cache.recall(job) if cache else None
-            if kept is None:
-                futures[workers.submit(compile_job, job, _flavour(job))] = module, job
-            else:
-                compiled[module.module.name, job.arch] = kept
-                _report(reporter, job, module.module.name, kept)
-    if compiled:
-        reporter.recalled(len(compiled))
-    for future in as_completed(futures):
-        module, job = futures[future]
-        name = module.module.name
-        if future.cancelled() or name in failures:
-            continue
-        try:
-            result = compiled[name, job.arch] = future.result()
-        except CompileError as error:
-            failures[name] = failure(job, plan.toolchain, error)
-            for other, (its, _) in futures.items():
-                if its is module:
-                    other.cancel()
-            continue
-        if cache:
-            cache.keep(job, result)
-        _report(reporter, job, name, result)
+    work = _Work(plan, workers, reporter, cache)
+    work.do()
+    failures = dict(work.failures)
+    parts = {}
     for module in plan.modules:
         name = module.module.name
         if name not in failures:
-            texts = warnings(module, {job.arch: compiled[name, job.arch] for job in module.jobs})
+            parts[name] = parts_of(module, work.compiled, work.linked)
+            texts = warnings(module, parts[name])
             refusal = refused(module, texts)
             if refusal is None:
                 for text in texts:
@@ -114,7 +73,105 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
                 failures[name] = refusal
     if failures:
         raise CompileError("\n\n".join(failures[name] for name in sorted(failures)))
-    return _bundle_all(plan, compiled, workers, reporter)
+    return _bundle_all(plan, parts, work.compiled, workers, reporter)
+
+
+class _Work:
+    """Does every job of a plan, and each module's links as soon as its jobs are done."""
+
+    def __init__(self, plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCache | None) -> None:
+        self.compiled: dict[Job, Compiled] = {}
+        self.linked: dict[Link, Compiled] = {}
+        self.failures: dict[str, str] = {}
+        """What to tell of each module that cannot be built, by name."""
+        self._plan = plan
+        self._workers = workers
+        self._reporter = reporter
+        self._cache = cache
+        self._running: dict[Future[Compiled], tuple[ModulePlan, Job | Link]] = {}
+
+    def do(self) -> None:
+        recalled = 0
+        # Neighbours in the queue share their options, so that workers seldom have to be replaced.
+        for module in sorted(self._plan.modules, key=_flavour):
+            for job in module.jobs:
+                kept = self._cache.recall(job) if self._cache else None
+                if kept is None:
+                    self._running[self._workers.submit(compile_job, job, _flavour(module))] = module, job
+                else:
+                    recalled += 1
+                    self._compiled(module, job, kept)
+            if not module.jobs:
+                self._link(module)
+        if recalled:
+            self._reporter.recalled(recalled)
+        while self._running:
+            for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+                module, what = self._running.pop(future)
+                if not future.cancelled() and module.module.name not in self.failures:
+                    self._take(module, what, future)
+
+    def _take(self, module: ModulePlan, what: Job | Link, future: Future[Compiled]) -> None:
+        try:
+            result = future.result()
+        except CompileError as error:
+            self.failures[module.module.name] = (
+                failure(what, self._plan.toolchain, error)
+                if isinstance(what, Job)
+                else link_failure(module.module, what.target, self._plan.toolchain.nvjitlink, error)
+            )
+            for other, (its, _) in self._running.items():
+                if its is module:
+                    other.cancel()
+            return
+        if isinstance(what, Job):
+            if self._cache:
+                self._cache.keep(what, result)
+            self._compiled(module, what, result)
+        else:
+            if self._cache:
+                self._cache.keep_linked(self._link_job(module, what), result)
+            self._linked(module, what, result)
+
+    def _compiled(self, module: ModulePlan, job: Job, result: Compiled) -> None:
+        self.compiled[job] = result
+        _report(self._reporter, job, module.module.name, result)
+        if all(each in self.compiled for each in module.jobs):
+            self._link(module)
+
+    def _link(self, module: ModulePlan) -> None:
+        for link in module.links:
+            job = self._link_job(module, link)
+            kept = self._cache.recall_linked(job) if self._cache else None
+            if kept is None:
+                self._running[self._workers.submit(link_job, job)] = module, link
+            else:
+                self._linked(module, link, kept)
+
+    def _linked(self, module: ModulePlan, link: Link, result: Compiled) -> None:
+        self.linked[link] = result
+        self._reporter.compiled(module.module.name, link.target.arch)
+
+    def _link_job(self, module: ModulePlan, link: Link) -> LinkJob:
+        """Return a link with what its inputs became."""
+        form = "ltoir" if link.lto else "ptx"
+        inputs = []
+        for each in link.inputs:
+            if isinstance(each, Job):
+                inputs.append(Input(each.source, form, getattr(self.compiled[each], form) or b""))
+            else:
+                inputs.append(Input(each.path, each.kind, each.content))
+        return LinkJob(
+            module=module.module.name,
+            arch=link.target.arch,
+            real=link.target.real,
+            lto=any(each.kind == "ltoir" for each in inputs),
+            inputs=tuple(inputs),
+            options=link.options,
+            lineinfo=module.module.settings.lineinfo,
+            ptx_version=self._plan.ptx_version,
+            include_dirs=(str(INCLUDE), *self._plan.toolchain.include_dirs),
+        )
 
 
 def failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
@@ -124,7 +181,8 @@ def failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
 
 def warnings(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
     """Return the warnings about a module, the compiler's and ours, from its jobs' results by architecture."""
-    logs = {_form(job): parts[job.arch].log for job in module.jobs}
+    real = {target.arch for target in module.targets if target.real}
+    logs = {f"{'sm' if arch in real else 'compute'}_{arch}": part.log for arch, part in parts.items()}
     return [*merged(logs), *unseen(module, parts)]
 
 
@@ -132,11 +190,12 @@ def refused(module: ModulePlan, warnings: Sequence[str]) -> str | None:
     """Return what to tell of a module whose warnings are errors; None if they are not, or there are none."""
     if not module.module.settings.warnings_as_errors or not any(map(is_warning, warnings)):
         return None
-    return "\n\n".join([f"{module.module.source} has warnings (warnings-as-errors):", *warnings])
+    return "\n\n".join([f"{module.module.label} has warnings (warnings-as-errors):", *warnings])
 
 
-def _flavour(job: Job) -> tuple[str, ...]:
-    return (*job.options, str(job.lineinfo))
+def _flavour(module: ModulePlan) -> tuple[str, ...]:
+    """Return what the options of the compiler have to be the same in, for one worker to serve several jobs."""
+    return (*module.options, str(module.module.settings.lineinfo))
 
 
 def _form(job: Job) -> str:
@@ -155,96 +214,23 @@ def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
 
 
 def _bundle_all(
-    plan: Plan, compiled: dict[tuple[str, str], Compiled], workers: Workers, reporter: Reporter
+    plan: Plan,
+    parts: Mapping[str, Mapping[str, Compiled]],
+    compiled: Mapping[Job, Compiled],
+    workers: Workers,
+    reporter: Reporter,
 ) -> tuple[BuiltModule, ...]:
     requests = []
     for module in plan.modules:
-        parts = {job.arch: compiled[module.module.name, job.arch] for job in module.jobs}
-        contents = tuple(
-            (
-                "cubin" if target.real else "ptx",
-                target.arch,
-                parts[target.arch].cubin if target.real else parts[target.arch].ptx,
-            )
-            for target in module.targets
-        )
-        request = Bundle(module.module.name, contents, plan.compress)  # type: ignore[arg-type]
-        requests.append((module, parts, request, workers.submit(bundle, request)))
+        name = module.module.name
+        contents = contents_of(module, parts[name], compiled)
+        # What is for linking has to be cut out of the fatbin.
+        compress = "none" if module.relocatable else plan.compress
+        request = Bundle(name, tuple((content, source or name) for _, source, content in contents), compress)
+        requests.append((module, contents, workers.submit(bundle, request)))
     built = []
-    for module, parts, request, future in requests:
-        done = describe(module, parts, request.images, future.result(), plan.toolchain)
+    for module, contents, future in requests:
+        done = describe(module, parts[module.module.name], contents, future.result(), plan.toolchain)
         reporter.built(done)
         built.append(done)
     return tuple(built)
-
-
-def describe(
-    module: ModulePlan,
-    parts: Mapping[str, Compiled],
-    contents: Sequence[Content],
-    bundled: Bundled,
-    toolchain: Toolchain,
-) -> BuiltModule:
-    """Return a module of its jobs' results by architecture, its images' contents and the fatbin that holds them.
-
-    Raises CompileError where there is no kernel in it, or a kernel is missing in some images or not the same in all;
-    ConfigError where a kernel has two names.
-    """
-    kernels = kernel_table(module, parts)
-    cuda = parse_version(toolchain.nvrtc)
-    images = tuple(
-        Image(
-            kind="cubin" if target.real else "ptx",
-            target=target,
-            ptx_version=None if target.real else ptx.version(content.decode()),
-            ptx_version_compiled=None if target.real else parts[target.arch].ptx_version_compiled,
-            driver=_first_driver(target, content, cuda),
-            offset=offset,
-            size=len(content),
-            sha256=sha256(content).hexdigest(),
-            resources=_resources(parts[target.arch], target),
-        )
-        for target, (_, _, content), offset in zip(module.targets, contents, bundled.offsets, strict=True)
-    )
-    source = module.module
-    manifest = Manifest(
-        name=source.name,
-        fatbin=source.name.rpartition(".")[2] + ".fatbin",
-        fatbin_size=len(bundled.fatbin),
-        fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
-        toolchain={"nvrtc": toolchain.nvrtc, "nvjitlink": toolchain.nvjitlink, "nvfatbin": toolchain.nvfatbin},
-        sources=(source.source,),
-        options=module.options,
-        images=images,
-        kernels=kernels,
-        globals=variable_table(parts),
-        host_code=tuple(sorted({text for part in parts.values() for text in part.blanked}, key=_place)),
-    )
-    headers = [part.headers for part in parts.values()]
-    Manifest.from_json(manifest.to_json(), f"the manifest of {source.name}")  # what is shipped must be readable
-    known = None if None in headers else tuple(sorted({path for paths in headers for path in paths or ()}))
-    absent = tuple(sorted({path for part in parts.values() for path in part.absent}))
-    return BuiltModule(manifest, bundled.fatbin, known, absent)
-
-
-def _place(text: str) -> tuple[str, int, str]:
-    """Return what to sort "k.cu:12-40: function main" by."""
-    file, lines, _ = text.split(":", 2)
-    return file, int(lines.partition("-")[0]), text
-
-
-def _first_driver(target: Target, content: bytes, cuda: Version) -> Version:
-    """Return the first CUDA release whose driver reads an image that a compiler of release `cuda` made.
-
-    Source for machine code: CUDA Compatibility, "Minor Version Compatibility": that of any release of a major version
-    runs on any driver of that major version or a later one.
-    """
-    return (cuda[0], 0) if target.real else first_reading(ptx.version(content.decode()), cuda)
-
-
-def _resources(part: Compiled, target: Target) -> dict[str, dict[str, int]]:
-    reported = part.resources if target.real else {}
-    return {
-        symbol: {**part.bounds.get(symbol, {}), **reported.get(symbol, {})}
-        for symbol in sorted({*part.bounds, *reported})
-    }

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from cuda_wheel.build import ptx
+from cuda_wheel.build.bundling import Content
 from cuda_wheel.build.compiler import Compiled
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.kernel_scan import ScannedKernel, kernels_in
+from cuda_wheel.build.link_errors import mentions
 from cuda_wheel.build.mangled import signature
+from cuda_wheel.build.modules import Source
 from cuda_wheel.build.parameter_types import agree, parameter_types
 from cuda_wheel.build.plan import ModulePlan
-from cuda_wheel.loader import GlobalInfo, KernelInfo, Parameter
+from cuda_wheel.loader import External, GlobalInfo, KernelInfo, Parameter, Target
 
-__all__ = ["kernel_table", "unseen", "variable_table"]
+__all__ = ["external_table", "kernel_table", "unseen", "variable_table"]
 
 
 def kernel_table(module: ModulePlan, parts: Mapping[str, Compiled]) -> tuple[KernelInfo, ...]:
@@ -24,11 +28,11 @@ def kernel_table(module: ModulePlan, parts: Mapping[str, Compiled]) -> tuple[Ker
     that `optional-kernels` does not name; ConfigError where a kernel has two names.
     """
     symbols = sorted({symbol for part in parts.values() for symbol in part.kernels})
-    if not symbols:
+    if not symbols and not module.relocatable:
         raise CompileError(_no_kernel(module))
     names = _names(list(parts.values()))
     plain = any(not symbol.startswith("_Z") for symbol in symbols)
-    read = parameter_types(_text(module), _macros(module)) if plain else {}
+    read = parameter_types("\n".join(source.text for source in _cuda(module)), _macros(module)) if plain else {}
     kernels = [_kernel(symbol, names.get(symbol), module, parts, read.get(symbol)) for symbol in symbols]
     patterns = module.module.settings.optional_kernels
     lost = [
@@ -55,20 +59,59 @@ def variable_table(parts: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
     return tuple(next(iter(same)) for _, same in sorted(found.items()) if len(same) == 1)
 
 
+def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | None, Content]]) -> tuple[External, ...]:
+    """Return what a module leaves to whoever links it, by symbol, of its images.
+
+    Raises CompileError where that is something that `extern` does not name; ConfigError where that names what is none.
+    """
+    texts = [content.decode() for _, source, (kind, _, content) in contents if source and kind == "ptx"]
+    defined = {symbol for text in texts for symbol in ptx.defined(text)}
+    found = {symbol: its for text in texts for symbol, its in ptx.undefined(text).items() if symbol not in defined}
+    wanted = module.module.settings.extern
+    externals = []
+    for symbol, declaration in sorted(found.items()):
+        written = signature(symbol)
+        if written.parameters is not None:
+            declaration = f"{written.name}({', '.join(written.parameters)})"
+        externals.append(External(written.name, symbol, declaration))
+    unnamed = [external for external in externals if not {external.name, external.symbol} & set(wanted)]
+    if unnamed:
+        names = ", ".join(f'"{external.name}"' for external in unnamed)
+        told = "".join(f"\n  {external.declaration}{mentions(external.name, module.module)}" for external in unnamed)
+        raise CompileError(
+            f"{module.module.label} uses what none of its sources defines:{told}\nAdd the source that does, or leave "
+            f"it to whoever loads the module: extern = [{names}]."
+        )
+    for name in wanted:
+        if not any(name in (external.name, external.symbol) for external in externals):
+            known = (
+                f"it leaves {', '.join(external.name for external in externals)}" if externals else "it leaves nothing"
+            )
+            raise ConfigError(
+                f"{module.module.name} has extern = [{name!r}], and does not leave that to others: {known}. Declare and "
+                "use it, and define it nowhere."
+            )
+    return tuple(externals)
+
+
 def unseen(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
     """Return a warning for each kernel that the source seems to define and that no image has, if they have others."""
-    source = module.module.source
     names = {_plain(symbol) for part in parts.values() for symbol in part.kernels}
     if not names:
-        return []  # an error, which tells more
+        return []  # an error, which tells more, or a module of functions for others
+    blanked = {text for part in parts.values() for text in part.blanked}
+    return [text for source in _cuda(module) for text in _unseen(source, names, blanked)]
+
+
+def _unseen(source: Source, names: Collection[str], blanked: Collection[str]) -> list[str]:
     left_out = [
         range(int(match[1]), int(match[2] or match[1]) + 1)
-        for text in {text for part in parts.values() for text in part.blanked}
-        if (match := re.match(re.escape(source) + r":(\d+)(?:-(\d+))?: ", text))
+        for text in blanked
+        if (match := re.match(re.escape(source.path) + r":(\d+)(?:-(\d+))?: ", text))
     ]
     return [
-        f"{source}:{kernel.line}: warning: no image has the kernel {_described(kernel)}"
-        for kernel in _scanned(module)
+        f"{source.path}:{kernel.line}: warning: no image has the kernel {_described(kernel)}"
+        for kernel in kernels_in(source.text)
         if kernel.name not in names and not any(kernel.line in lines for lines in left_out)
     ]
 
@@ -79,12 +122,8 @@ def _described(kernel: ScannedKernel) -> str:
     return f"{kernel.name}: is it inside an #if that is not met?"
 
 
-def _scanned(module: ModulePlan) -> list[ScannedKernel]:
-    return kernels_in(_text(module))
-
-
-def _text(module: ModulePlan) -> str:
-    return module.module.text.decode(errors="surrogateescape")
+def _cuda(module: ModulePlan) -> list[Source]:
+    return [source for source in (*module.module.sources, *module.module.defaults) if source.kind == "cuda"]
 
 
 def _macros(module: ModulePlan) -> frozenset[str]:
@@ -98,10 +137,10 @@ def _plain(symbol: str) -> str:
 
 
 def _no_kernel(module: ModulePlan) -> str:
-    text = f"{module.module.source} holds no kernel: it compiles to an empty image."
-    scanned = _scanned(module)
-    templates = ", ".join(f"{kernel.name} (line {kernel.line})" for kernel in scanned if kernel.template)
-    others = ", ".join(f"{kernel.name} (line {kernel.line})" for kernel in scanned if not kernel.template)
+    text = f"{module.module.label} holds no kernel: it compiles to an empty image."
+    scanned = [(source, kernel) for source in _cuda(module) for kernel in kernels_in(source.text)]
+    templates = ", ".join(_placed(*each, module) for each in scanned if each[1].template)
+    others = ", ".join(_placed(*each, module) for each in scanned if not each[1].template)
     if templates:
         text += f" It has templates: {templates}. Name their instantiations in the module's instantiate."
     if others:
@@ -112,6 +151,11 @@ def _no_kernel(module: ModulePlan) -> str:
             "out by sources."
         )
     return text
+
+
+def _placed(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
+    place = f"line {kernel.line}" if len(module.module.paths) == 1 else f"{source.path}:{kernel.line}"
+    return f"{kernel.name} ({place})"
 
 
 def _names(parts: Sequence[Compiled]) -> dict[str, str]:
@@ -136,7 +180,7 @@ def _kernel(
     layouts: dict[tuple[tuple[str, int, int], ...], list[str]] = {}
     absent = []
     pointers: set[int] = set()
-    for target in module.targets:
+    for target in module.all_targets:
         parameters = parts[target.arch].kernels.get(symbol)
         if parameters is None:
             absent.append(str(target))
@@ -146,7 +190,7 @@ def _kernel(
     if len(layouts) > 1:
         told = "".join(f"\n  {', '.join(targets)}: {_layout(layout)}" for layout, targets in layouts.items())
         raise CompileError(
-            f"the kernel {expression or written.name} of {module.module.source} has other parameters in some images "
+            f"the kernel {expression or written.name} of {module.module.label} has other parameters in some images "
             f"than in others, so that no launch suits all of them:{told}\nAn #if with __CUDA_ARCH__ does that: let the "
             "parameters, and the structs that they are, be the same for every target."
         )
@@ -167,11 +211,11 @@ def _layout(parameters: tuple[tuple[str, int, int], ...]) -> str:
 def _lost(kernels: Sequence[KernelInfo], module: ModulePlan) -> str:
     lines = []
     for kernel in kernels:
-        has = ", ".join(str(target) for target in module.targets if str(target) not in kernel.absent)
+        has = ", ".join(str(target) for target in module.all_targets if str(target) not in kernel.absent)
         lines.append(f"{kernel.name} is in the image of {has}, and not of {', '.join(kernel.absent)}")
     names = ", ".join(f'"{kernel.name}"' for kernel in kernels)
     return (
-        f"some images of {module.module.source} lack kernels that others have:\n  " + "\n  ".join(lines) + "\n"
+        f"some images of {module.module.label} lack kernels that others have:\n  " + "\n  ".join(lines) + "\n"
         "An #if with __CUDA_ARCH__ around a kernel does that. Define it for every target, with an empty body where it "
         f"cannot work; or choose other architectures; or allow it: optional-kernels = [{names}]."
     )

@@ -1,28 +1,85 @@
-"""Decide which `.cu` files of a project become which modules."""
+"""Decide which sources of a project become which modules."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from cuda_wheel.build.config import TABLE, Config, ModuleConfig, read_pyproject
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 
-__all__ = ["SourceModule", "files_below", "one_module", "select", "source_module"]
+__all__ = [
+    "COMPILED",
+    "Source",
+    "SourceKind",
+    "SourceModule",
+    "files_below",
+    "needs_nvvm",
+    "one_module",
+    "select",
+    "source_module",
+]
+
+SourceKind = Literal["cuda", "nvvm", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
+"""CUDA C++ and NVVM IR, which are compiled; PTX, which is so too where it need not be linked; and what nvJitLink takes
+as it is. The words are nvJitLink's."""
+
+KINDS: dict[str, SourceKind] = {
+    ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",
+    ".fatbin": "fatbin", ".o": "object", ".obj": "object", ".a": "library", ".lib": "library",
+}  # fmt: skip
+COMPILED = ("cuda", "nvvm")
+"""The kinds that can become LTO-IR and relocatable PTX."""
+
+TEXTS = (".cu", ".ll", ".ptx")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that a module is made of: its project-relative path with "/", its kind and its content."""
+
+    path: str
+    kind: SourceKind
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        return self.content.decode(errors="surrogateescape")
 
 
 @dataclass(frozen=True)
 class SourceModule:
-    """A module to build: its dotted name, its source as project-relative path with "/", and its settings."""
+    """A module to build: its dotted name, its sources, those that define what it leaves to others, and its settings."""
 
     name: str
-    source: str
-    text: bytes
+    sources: tuple[Source, ...]
+    defaults: tuple[Source, ...]
     settings: ModuleConfig
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all its sources."""
+        return tuple(source.path for source in (*self.sources, *self.defaults))
+
+    @property
+    def label(self) -> str:
+        """What messages call it: its source, or its name and its sources."""
+        return self.paths[0] if len(self.paths) == 1 else f"{self.name} ({', '.join(self.paths)})"
+
+    @property
+    def relocatable(self) -> bool:
+        """Whether it is carried in a form for linking."""
+        return self.settings.relocatable or bool(self.settings.extern)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is carried in a form that needs no linking."""
+        return not self.settings.extern or bool(self.defaults)
 
 
 def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[SourceModule, ...]:
@@ -46,7 +103,7 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         if table.name in settings:
             raise ConfigError(f"{where}: a second module of the name {table.name}; every module needs its own.")
         settings[table.name] = _with_sources(table, where, root, named)
-        claimed.update(settings[table.name].sources)
+        claimed.update(settings[table.name].sources, settings[table.name].extern_default)
 
     for source in _selected(config, root, named):
         if source in claimed:
@@ -90,8 +147,47 @@ def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
 
 def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
     _check_include_dirs(settings, root)
-    source = settings.sources[0]
-    return SourceModule(settings.name, source, _read_source(root, source), settings)
+    sources, defaults = (
+        tuple(Source(path, _kind(path, settings.name), _read_source(root, path)) for path in paths)
+        for paths in (settings.sources, settings.extern_default)
+    )
+    _check_linking(sources, settings)
+    return SourceModule(settings.name, sources, defaults, settings)
+
+
+def _kind(path: str, module: str) -> SourceKind:
+    kind = KINDS.get(PurePosixPath(path).suffix)
+    if kind is None:
+        raise ConfigError(f"{module} cannot be made of {path}: a source is called {', '.join(KINDS)}.")
+    return kind
+
+
+def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
+    """Raise ConfigError where the sources and the settings of a module do not go together."""
+    name, link = settings.name, settings.link
+    if settings.extern_default and not settings.extern:
+        raise ConfigError(f"{name} has extern-default, and leaves nothing to others: name it in extern.")
+    for source in sources:
+        if source.kind not in COMPILED and (settings.extern or settings.relocatable):
+            raise ConfigError(
+                f"{name} cannot be carried for linking with {source.path} in it: LTO-IR and PTX are made of CUDA C++ "
+                "and NVVM IR only."
+            )
+    if link != "none":
+        return
+    if len(sources) > 1:
+        raise ConfigError(
+            f'{name} has {len(sources)} sources: say how to link them, link = "lto" (optimised as one) or link = "ptx".'
+        )
+    if settings.extern_default:
+        raise ConfigError(f'{name} is linked with its extern-default: say how, link = "lto" or link = "ptx".')
+    if sources[0].kind not in (*COMPILED, "ptx"):
+        raise ConfigError(f'{name} is of {sources[0].path}, which is for a linker: say link = "ptx" or link = "lto".')
+
+
+def needs_nvvm(modules: Iterable[SourceModule]) -> bool:
+    """Return whether any of the modules has a source in NVVM IR."""
+    return any(source.kind == "nvvm" for module in modules for source in (*module.sources, *module.defaults))
 
 
 def files_below(root: Path, folders: Iterable[str]) -> list[str]:
@@ -109,15 +205,15 @@ def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[st
                 f"{where} names no sources, and the wheel's packages have no .cu file that is called {table.name}. "
                 "Name its sources, or correct the name."
             )
-    for source in sources:
-        if not (root / source).is_file():
-            raise ConfigError(f"{where}.sources: there is no file {source}.")
-    if len(sources) > 1:
-        raise ConfigError(
-            f"{where} has {len(sources)} sources: linking several into one module is planned and not in this version "
-            "yet. Include the others from one of them."
-        )
-    return replace(table, sources=sources)
+    defaults = tuple(_inside(source, f"{where}.extern-default", root) for source in table.extern_default)
+    for key, paths in (("sources", sources), ("extern-default", defaults)):
+        for path in paths:
+            if not (root / path).is_file():
+                raise ConfigError(f"{where}.{key}: there is no file {path}.")
+    twice = next((path for path, count in Counter((*sources, *defaults)).items() if count > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{where} names {twice} twice: leave one out.")
+    return replace(table, sources=sources, extern_default=defaults)
 
 
 def _selected(config: Config, root: Path, named: Mapping[str, str]) -> list[str]:
@@ -128,7 +224,7 @@ def _selected(config: Config, root: Path, named: Mapping[str, str]) -> list[str]
     if not config.sources:
         return sorted(named)
     key = f"{TABLE}.sources"
-    tables = {source for module in config.module for source in module.sources}
+    tables = {source for module in config.module for source in (*module.sources, *module.extern_default)}
     selected = set()
     for pattern in config.sources:
         _inside(pattern, key, root)
@@ -191,17 +287,21 @@ def _check_include_dirs(module: ModuleConfig, root: Path) -> None:
 
 
 def _read_source(root: Path, source: str) -> bytes:
-    """Return a source's bytes, without the byte-order mark that NVRTC refuses; raises ConfigError if it is no text."""
+    """Return a source's bytes; of CUDA C++ without the byte-order mark that NVRTC refuses. Raises ConfigError where it
+    cannot be read, or should be text and is none."""
     try:
         content = (root / source).read_bytes()
     except OSError as error:
         raise ConfigError(f"{source} cannot be read: {error.strerror or error}.") from error
+    if not source.endswith(TEXTS):
+        return content
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{source}:{line}: is not UTF-8: {error.reason}. Save the file as UTF-8.") from error
+    content = content.removesuffix(b"\0") if source.endswith(".ptx") else content  # as compilers write it
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         raise ConfigError(f"{source}:{line}: holds a NUL byte, where the compiler would stop reading. Remove it.")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         headers: list[str] | None
         ptx: bytes
         cubin: bytes
+        ltoir: bytes
         symbols: list[str]
 
 
@@ -117,11 +118,13 @@ def compile_text(request: Request) -> Answer:
             "headers": read,
             "ptx": b"",
             "cubin": b"",
+            "ltoir": b"",
             "symbols": [],
         }
         if not error:
             answer["ptx"] = _output(library, program, "PTX")
             answer["cubin"] = _output(library, program, "CUBIN")
+            answer["ltoir"] = _output(library, program, "LTOIR")
             answer["symbols"] = [_symbol(library, program, expression) for expression in request["expressions"]]
         return answer
     finally:

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from cuda_wheel.build.bundling import Bundled
 from cuda_wheel.build.compile_cache import passed_over
-from cuda_wheel.build.compiler import Job, launches, may_hold_host_code, nvrtc_request, read_answer
+from cuda_wheel.build.compiler import Job, is_direct, launches, may_hold_host_code, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
+from cuda_wheel.build.describe import BuiltModule, ImageContent, describe
 from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.build.execute import BuiltModule, Silent, describe, execute, failure, refused, warnings
-from cuda_wheel.build.modules import SourceModule
+from cuda_wheel.build.execute import Silent, execute, failure, refused, warnings
+from cuda_wheel.build.modules import SourceModule, needs_nvvm
 from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
-from cuda_wheel.build.toolchain import Toolchain
+from cuda_wheel.build.toolchain import Nvvm, Toolchain, find_nvvm
 from cuda_wheel.build.worker import Worker
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Target, Version, dotted, unsupported
@@ -30,18 +31,19 @@ def compile_for_gpu(
 
     None for these where the compiler cannot tell. Raises ConfigError or CompileError.
     """
-    plan = _plan(config, module, root, toolchain, capability)
-    job = plan.modules[0].jobs[0]
+    nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
+    plan = _plan(config, module, root, toolchain, capability, nvvm)
+    jobs = plan.modules[0].jobs
     built = None
-    if job.cubin and not job.ptx and not job.lineinfo:
-        built = _compile_cubin(plan.modules[0], job, toolchain, worker, config.timeout)
+    if len(jobs) == 1 and is_direct(jobs[0]) and not jobs[0].ptx:
+        built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
             (built,) = execute(plan, workers, _Warnings(), None)
     if built.headers is None:
         return built, None
-    folders = [os.path.join(root, folder) for folder in job.include_dirs]
-    return built, [*built.headers, *passed_over(built.headers, folders), *built.absent, *toolchain.libraries]
+    folders = dict.fromkeys(os.path.join(root, folder) for job in jobs for folder in job.include_dirs)
+    return built, [*built.headers, *passed_over(built.headers, list(folders)), *built.absent, *toolchain.libraries]
 
 
 def _compile_cubin(
@@ -65,7 +67,8 @@ def _compile_cubin(
     if refusal is not None:
         raise CompileError(refusal)
     cubin = part.cubin or b""
-    built = describe(module, {job.arch: part}, [("cubin", job.arch, cubin)], Bundled(cubin, (0,)), toolchain)
+    contents: list[ImageContent] = [(module.targets[0], None, ("cubin", job.arch, cubin))]
+    built = describe(module, {job.arch: part}, contents, Bundled(cubin, (0,)), toolchain)
     for text in texts:
         _Warnings().warning(text)
     return built
@@ -80,10 +83,12 @@ class _Warnings(Silent):
         warn(text, RuntimeWarning, stacklevel=2)
 
 
-def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version) -> Plan:
+def _plan(
+    config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version, nvvm: Nvvm | None
+) -> Plan:
     """Return the plan for one GPU: of the targets that the module names the most specific that suits it, else the GPU's
     own, else, where the compiler is older than the GPU, the newest PTX."""
-    written = make_plan(config, [module], root, toolchain, lambda: [capability]).modules[0].targets
+    written = make_plan(config, [module], root, toolchain, lambda: [capability], nvvm).modules[0].targets
     specific = [
         target for target in written if target.real and target.suffix and unsupported(target, capability) is None
     ]
@@ -101,4 +106,4 @@ def _plan(config: Config, module: SourceModule, root: Path, toolchain: Toolchain
             )
         chosen = str(max(older))
     settings = replace(module.settings, architectures=Architectures((chosen,), f"the GPU of this machine ({chosen})"))
-    return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability])
+    return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability], nvvm)

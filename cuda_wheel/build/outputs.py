@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 
 import cuda_wheel
 from cuda_wheel.build.config import Config
+from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.errors import ConfigError
-from cuda_wheel.build.execute import BuiltModule
 from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.stubs import attaches, stub
 from cuda_wheel.loader import MANIFEST_SUFFIX, Manifest

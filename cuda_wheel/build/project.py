@@ -8,15 +8,16 @@ from typing import Any
 
 from cuda_wheel.build.compile_cache import CompileCache
 from cuda_wheel.build.config import Config
+from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.errors import ConfigError
-from cuda_wheel.build.execute import BuiltModule, Reporter, execute
+from cuda_wheel.build.execute import Reporter, execute
 from cuda_wheel.build.includes import is_toolkits
 from cuda_wheel.build.layout import WheelFile
-from cuda_wheel.build.modules import SourceModule, files_below, one_module, select
+from cuda_wheel.build.modules import SourceModule, files_below, needs_nvvm, one_module, select
 from cuda_wheel.build.outputs import attaching_packages, output_files, output_paths
 from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.sdist import is_inside, outside_error
-from cuda_wheel.build.toolchain import INCLUDE, find_toolchain
+from cuda_wheel.build.toolchain import INCLUDE, find_nvvm, find_toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.coverage import gaps
 from cuda_wheel.loader import Cache, DriverError, Version, device_and_driver, device_count
@@ -48,15 +49,16 @@ def build_module(
     (built,) = _build(root, config, [module], reporter)
     headers = built.headers
     if headers is None:  # the compiler cannot tell: whatever it might have read
-        folders = [str(PurePosixPath(module.source).parent), *module.settings.include_dirs]
+        folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
         headers = tuple(str(root / path) for path in files_below(root, folders))
-    return output_files(config, [built]), [str(root / module.source), *headers]
+    return output_files(config, [built]), [*(str(root / path) for path in module.paths), *headers]
 
 
 def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter) -> tuple[BuiltModule, ...]:
     with Workers(config.timeout, config.memory_limit) as workers:
         toolchain = workers.submit(find_toolchain, None).result()
-        plan = make_plan(config, modules, root, toolchain, _installed_gpus)
+        nvvm = workers.submit(find_nvvm, toolchain).result() if needs_nvvm(modules) else None
+        plan = make_plan(config, modules, root, toolchain, _installed_gpus, nvvm)
         built = execute(plan, workers, reporter, CompileCache(Cache(), toolchain))
     if not any("native" in module.settings.architectures.entries for module in modules):
         short = gaps(module.manifest for module in built)
@@ -68,10 +70,9 @@ def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter
 
 
 def _check_headers(module: BuiltModule, root: Path, toolchains: tuple[str, ...]) -> None:
-    (source,) = module.manifest.sources
     for path in module.headers or ():
         if not is_inside(path, root) and not path.startswith(toolchains) and not is_toolkits(path):
-            raise outside_error(source, path)
+            raise outside_error(", ".join(module.manifest.sources), path)
 
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:

@@ -1,16 +1,44 @@
-"""Read and rewrite PTX text: version, kernels, their parameters and bounds, the form that nvFatbin keeps verbatim."""
+"""Read and rewrite PTX text: version, kernels, their parameters and bounds, what it leaves to others, the form that
+nvFatbin keeps verbatim."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from cuda_wheel.loader import Parameter, Version
 
-__all__ = ["bounds", "compiler_release", "kernels", "normalise", "relocate_files", "set_version", "version"]
+__all__ = [
+    "bounds",
+    "compiler_release",
+    "defined",
+    "definitions",
+    "kernels",
+    "normalise",
+    "place_errors",
+    "relocate_files",
+    "set_version",
+    "target",
+    "undefined",
+    "version",
+]
 
 _VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
+_TARGET = re.compile(r"^[ \t]*\.target\s+sm_(\d+[af]?)\b", re.MULTILINE)
+_EXTERN = re.compile(
+    r"\.extern\s+(?P<declaration>\.(?P<space>func|global|const)\b\s*(?:\([^()]*\)\s*)?(?:\.\w+\s+(?:\d+\s+)?)*"
+    r"(?P<symbol>[A-Za-z_$%][\w$]*)[^;]*);"
+)
+_UNSIZED = re.compile(r"\[ *\]")
+_VISIBLE = re.compile(
+    r"\.(?:visible|weak|common)\s+\.(?P<space>entry|func|global|const)\b\s*(?:\([^()]*\)\s*)?"
+    r"(?:\.\w+\s*(?:\([^()]*\)\s*)?(?:\d+\s+)?)*(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?:\((?:[^()]|\([^()]*\))*\))?[^{;=]*(?P<end>[{;=])"
+)
+_FUNCTIONS = ("entry", "func")
+SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
+"""Functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
+_PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: ")
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
 _STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*")|(?:/\*.*?\*/|//[^\n]*|[ \t\r])+', re.DOTALL)
 _ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
@@ -37,6 +65,47 @@ def version(ptx: str) -> Version:
     if match is None:
         raise ValueError("PTX without a .version directive")
     return int(match[1]), int(match[2])
+
+
+def target(ptx: str) -> str:
+    """Return the architecture that the text is for, such as "90a"; ValueError where it declares none."""
+    match = _TARGET.search(ptx)
+    if match is None:
+        raise ValueError("PTX without a .target directive")
+    return match[1]
+
+
+def place_errors(log: str, source: str) -> str:
+    """Return what the assembler says of a text with the place of each error: "k.ptx:9: error: ..."."""
+    return _PLACE.sub(lambda match: f"{source}:{match[1]}: error: ", log)
+
+
+def undefined(ptx: str) -> dict[str, str]:
+    """Return what a text leaves to other modules, functions and variables: the declaration of each, without `.extern`,
+    by symbol. Dynamic shared memory is not of that kind, nor are the functions that the driver defines."""
+    return {
+        match["symbol"]: " ".join(match["declaration"].split())
+        for match in _EXTERN.finditer(ptx)
+        if match["symbol"] not in SYSTEM_CALLS
+    }
+
+
+def defined(ptx: str) -> list[str]:
+    """Return the symbols of what a text defines for other modules too, once for each time, functions and variables."""
+    return [
+        match["symbol"] for match in _VISIBLE.finditer(ptx) if match["end"] != ";" or match["space"] not in _FUNCTIONS
+    ]
+
+
+def definitions(ptx: str, declarations: Iterable[str]) -> str:
+    """Return a text for the same version and target as `ptx` that defines what these declare, to no purpose."""
+    lines = [line for line in ptx.split("\n") if line.lstrip().startswith((".version", ".target", ".address_size"))][:3]
+    for declaration in declarations:
+        if declaration.startswith(".func"):
+            lines.append(f".visible {declaration} {{ ret; }}")
+        else:
+            lines.append(f".visible {_UNSIZED.sub('[1]', declaration)};")
+    return "\n".join(lines) + "\n"
 
 
 def set_version(ptx: str, new: Version) -> str:

@@ -23,10 +23,11 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
     of the toolkit's, or one that the compiler may never ask for.
     """
     modules = select(config, root, files)
-    found = {module.source for module in modules}
+    found = {path for module in modules for path in module.paths}
     for module in modules:
         found.update(files_below(root, module.settings.include_dirs))
-        for header in reachable(root, module.source, module.settings.include_dirs):
+        cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
+        for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs)):
             if is_inside(header.path, root):
                 found.add(os.path.relpath(header.path, root).replace(os.sep, "/"))
             elif is_toolkits(header.path):

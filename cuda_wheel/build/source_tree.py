@@ -95,7 +95,8 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str,
         stems |= {path.name.removesuffix(_RECORD) for path in folder.glob(f"*{_RECORD}")}
     for found in _sources((f"{package}.{stem}" for stem in sorted(stems)), folders):
         if found is not None:
-            yield found[2].name, found[2].text.decode()
+            module = found[2]
+            yield module.name, "\n".join(source.text for source in module.sources if source.kind == "cuda")
 
 
 def _project_of(folder: Path) -> Path | None:

@@ -1,0 +1,144 @@
+"""Link what the sources of a module became, for one architecture, with nvJitLink. Runs in workers only; see `workers`.
+
+Machine code is linked of LTO-IR, of relocatable PTX, or of whatever nvJitLink takes; PTX of LTO-IR alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cuda_wheel import loader
+from cuda_wheel.build import lowering, ptx
+from cuda_wheel.build.compiler import (
+    EMPTY,
+    Compiled,
+    assemble,
+    described,
+    for_assembler,
+    kernel_resources,
+    line_roots,
+    machine_code,
+    nowhere,
+)
+from cuda_wheel.build.cubin import entries
+from cuda_wheel.build.errors import CompileError
+from cuda_wheel.loader import ImageError, Parameter
+
+__all__ = ["Input", "LinkJob", "link_job"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """What one source became, or is: its project-relative path, its kind in nvJitLink's words, and its content."""
+
+    source: str
+    kind: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class LinkJob:
+    """One module for one architecture: gives a cubin or PTX."""
+
+    module: str
+    arch: str
+    real: bool
+    lto: bool
+    inputs: tuple[Input, ...]
+    options: tuple[str, ...]
+    """NVRTC's, as the sources are compiled with them; those that matter to a linker are."""
+    lineinfo: bool
+    ptx_version: str
+    include_dirs: tuple[str, ...]
+    """The toolchain's, as line information names them. Where they lie decides nothing."""
+
+
+_FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-prec-sqrt", "--fmad": "-fma"}
+_FAST_MATH = ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
+"""What `--use_fast_math` stands for. Source: NVRTC, "Supported Compile Options"; nvJitLink, "Linker Options"."""
+
+_MULTIPLE = re.compile(r"error\s*: Multiple definition of '([^']+)'")
+
+
+def link_job(job: LinkJob) -> Compiled:
+    """Return the linked image, and what it holds; raises CompileError with the linker's words."""
+    text = _text(job) if job.lto else ""
+    described_by = [text] if text else []
+    described_by += [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
+    known = _merged([described(part.encode()) for part in described_by])
+    if job.real:
+        return _with_cubin(known, *_cubin(job, text))
+    lowered = lowering.lower(ptx.normalise(text), job.ptx_version, job.arch, job.module, machine_code)
+    return replace(known, ptx=lowered.encode(), ptx_version_compiled=ptx.version(text))
+
+
+def _cubin(job: LinkJob, text: str) -> tuple[bytes, str]:
+    """Return the cubin and the log of the linker. `text` is the PTX of all that is LTO-IR."""
+    options = ["-Xptxas=-v", *for_assembler(job.options)]
+    if job.lineinfo and text and all(input_.kind == "ltoir" for input_ in job.inputs):
+        # By way of PTX, whose paths can be told from those of this machine.
+        with nowhere():
+            return assemble([text], job.arch, ["-lineinfo", *options])
+    return _link(job, [*_lto_options(job), *(["-lineinfo"] if job.lineinfo else []), *options])
+
+
+def _text(job: LinkJob) -> str:
+    """Return the PTX of all that is LTO-IR; what other inputs define, it leaves to them."""
+    inputs = tuple(input_ for input_ in job.inputs if input_.kind == "ltoir")
+    if not inputs:
+        return ""
+    options = [*_lto_options(job), "-ptx", *(["-lineinfo"] if job.lineinfo else [])]
+    code, _ = _link(replace(job, inputs=inputs), options, ptx=True)
+    text = code.rstrip(b"\0").decode()
+    return ptx.relocate_files(text, line_roots(job.include_dirs)) if job.lineinfo else text
+
+
+def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
+    inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
+    with nowhere():
+        try:
+            code, log = loader.link_code(inputs, [f"-arch=sm_{job.arch}", *options], ptx)
+        except ImageError as error:
+            raise CompileError(str(error)) from error
+    if _MULTIPLE.search(log):  # which nvJitLink does not take for a failure
+        raise CompileError("\n".join(line for line in log.splitlines() if _MULTIPLE.search(line)))
+    return code, log
+
+
+def _lto_options(job: LinkJob) -> list[str]:
+    if not job.lto:
+        return []
+    chosen = ["-lto"]
+    for option, following in zip(job.options, [*job.options[1:], ""], strict=True):
+        name, equals, value = option.partition("=")
+        name = re.sub(r"^-(?!-)", "--", name)
+        if name == "--use_fast_math":
+            chosen += _FAST_MATH
+        elif name in _FLOATING_POINT:
+            chosen.append(f"{_FLOATING_POINT[name]}={int((value if equals else following).lower() in ('true', '1'))}")
+    return chosen
+
+
+def _merged(parts: Sequence[Compiled]) -> Compiled:
+    return replace(
+        EMPTY,
+        kernels={symbol: its for part in parts for symbol, its in part.kernels.items()},
+        bounds={symbol: its for part in parts for symbol, its in part.bounds.items()},
+        variables=tuple(dict.fromkeys(variable for part in parts for variable in part.variables)),
+    )
+
+
+def _with_cubin(known: Compiled, cubin: bytes, log: str) -> Compiled:
+    """Return what is known of a module with what its machine code tells: all kernels, also those of inputs without PTX,
+    and how many registers a thread needs with all that it calls."""
+    found = entries(cubin)
+    resources = kernel_resources(log, cubin)
+    kernels: dict[str, tuple[Parameter, ...]] = {}
+    for symbol, entry in found.items():
+        kernels[symbol] = known.kernels.get(symbol, entry.parameters)
+        resources[symbol] = {**resources.get(symbol, {}), "registers": entry.registers}
+    return replace(
+        known, cubin=cubin, kernels=kernels, resources={symbol: resources[symbol] for symbol in sorted(kernels)}
+    )
