@@ -246,7 +246,13 @@ def test_doctor_tells_what_is_here(cuda_wheel, extra: str, tmp_path: Path) -> No
     assert "driver is installed" in found["driver"]["error"]
     assert found["gpus"] == []
     assert found["toolchain"]["nvrtc"].startswith(extra.removeprefix("cu") + ".")
-    assert all(part["found_via"] == "site-packages" for part in found["toolchain"]["parts"])
+    parts = {part["name"]: part for part in found["toolchain"]["parts"]}
+    optional = [parts.pop(name) for name in ("nvvm", "libdevice")]
+    assert all(part["found_via"] == "site-packages" for part in parts.values())
+    if extra == "cu12" or optional[0]["path"]:
+        assert all(part["found_via"] == "site-packages" and Path(part["path"]).is_file() for part in optional)
+    else:
+        assert all(part["found_via"] == "not found; only NVVM IR needs it" for part in optional)
     assert found["cache"] == {"folder": str(tmp_path), "set_by": "CUDA_WHEEL_CACHE_DIR", "entries": 0, "bytes": 0}
     text = cuda_wheel("doctor", CUDA_VISIBLE_DEVICES="").stdout
     assert text.startswith("Python     3.")

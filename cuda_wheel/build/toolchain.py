@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from cuda_wheel.build import nvrtc, ptx
+from cuda_wheel.build import nvrtc, nvvm, ptx
 from cuda_wheel.build.errors import ToolchainError
 from cuda_wheel.loader import Version, dotted, parse_version
 
-__all__ = ["INCLUDE", "Part", "Toolchain", "find_toolchain", "parts"]
+__all__ = ["INCLUDE", "Nvvm", "Part", "Toolchain", "find_nvvm", "find_toolchain", "parts"]
 
 INCLUDE = Path(__file__).parent / "include"
 """The freestanding C and C++ headers that stand in for the C library, which NVRTC lacks."""
@@ -29,6 +29,13 @@ already (CUDA 13 puts the last two together), there is nothing to look for: a se
 
 FURTHER_HEADERS = {"curand": "curand_kernel.h"}
 """Likewise, of packages that only some projects ask for: what device code can use of them is in their headers alone."""
+
+NVVM_HINTS = {
+    12: 'Add "nvidia-cuda-nvcc-cu12>=12.9,<13" (cuda-wheel[cu12] has it) to build-system.requires, or pip install it.',
+    13: 'Add "nvidia-nvvm>=13,<14" to build-system.requires, or pip install it.',
+}
+"""What brings libNVVM and libdevice, by the toolchain's major version. The package for CUDA 13 is 75 MB to download and
+177 MB installed, too much for the many projects that have no NVVM IR."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,19 @@ class Toolchain:
         return f"NVRTC {self.nvrtc}"
 
 
+class Nvvm(NamedTuple):
+    """The compiler of NVVM IR: absolute paths of libNVVM and of libdevice, its library of functions in bitcode."""
+
+    library: str
+    libdevice: str
+    release: str
+    """Exact: "12.9.86"."""
+    ir: Version
+    """The version of NVVM IR that it reads."""
+
+
 class Part(NamedTuple):
-    """A library or folder of headers: its path, None where it is not installed; how it was found, or why not."""
+    """A library, file or folder of headers: its path, None where it is not installed; how it was found, or why not."""
 
     name: str
     path: str | None
@@ -80,7 +98,20 @@ def parts(_: None = None) -> list[Part]:
             found.append(Part(header, located.abs_path, str(located.found_via)))
         else:
             found.append(Part(header, None, "not found"))
-    return found
+    return [*found, *_optional_parts()]
+
+
+def _optional_parts() -> list[Part]:
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    unneeded = "not found; only NVVM IR needs it"
+    try:
+        loaded = load_nvidia_dynamic_lib("nvvm")
+    except RuntimeError:
+        return [Part("nvvm", None, unneeded), Part("libdevice", None, unneeded)]
+    library, via = str(loaded.abs_path), str(loaded.found_via)
+    libdevice = _libdevice(library)
+    return [Part("nvvm", library, via), Part("libdevice", libdevice, via if libdevice else unneeded)]
 
 
 def find_toolchain(_: None = None) -> Toolchain:
@@ -145,6 +176,69 @@ def _further(include_dirs: Sequence[str], found_via: str) -> list[str]:
         if located is not None and located.abs_path is not None and located.found_via == found_via:
             folders += [located.abs_path] * Path(located.abs_path, header).is_file()
     return folders
+
+
+def find_nvvm(toolchain: Toolchain) -> Nvvm:
+    """Return the compiler of NVVM IR that belongs to a toolchain; raises ToolchainError where there is none.
+
+    It is no part of the toolchain: few projects need it.
+    """
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    hint = NVVM_HINTS.get(parse_version(toolchain.nvrtc)[0], INSTALL_HINT)
+    try:
+        loaded = load_nvidia_dynamic_lib("nvvm")
+    except RuntimeError as error:
+        raise ToolchainError(f"libNVVM, which compiles NVVM IR, is not installed. {hint}") from error
+    library = str(loaded.abs_path)
+    # How a library was found is not told any more of one that this process has loaded.
+    if _is_packaged(toolchain.libraries[0]) and not _is_packaged(library):
+        raise ToolchainError(
+            f"{toolchain.name} is a package of this environment, and libNVVM is not: it was found in {library}, "
+            f"which may be of another release. {hint}"
+        )
+    libdevice = _libdevice(library)
+    if libdevice is None:
+        raise ToolchainError(f"libNVVM is in {library}, and libdevice.10.bc, which belongs to it, is not there. {hint}")
+    release = _release_of_nvvm(library, libdevice, toolchain.supported[0])
+    newest, own = parse_version(toolchain.nvjitlink), parse_version(release or "0.0")
+    if release is None or own[0] != newest[0] or own > newest:
+        raise ToolchainError(
+            f"libNVVM {release or library} and nvJitLink {toolchain.nvjitlink} do not fit together: one major "
+            f"version, and nvJitLink no older than libNVVM, is what works. {hint}"
+        )
+    return Nvvm(library, libdevice, release, nvvm.ir_version(library))
+
+
+def _is_packaged(library: str) -> bool:
+    """Return whether a library is of a Python package, and not of the system."""
+    return re.search(r"(?:site|dist)-packages[/\\]nvidia[/\\]", library) is not None
+
+
+def _libdevice(library: str) -> str | None:
+    """Return the path of the libdevice that was installed together with libNVVM; None where there is none."""
+    # <root>/nvvm/lib64 and nvvm/bin/x64 in a toolkit, <root>/lib and bin/x86_64 in the packages for CUDA 13.
+    above = Path(library).parents
+    folders = [folder / below for folder in above[1:3] for below in ("libdevice", "nvvm/libdevice")]
+    return next((str(path) for folder in folders if (path := folder / "libdevice.10.bc").is_file()), None)
+
+
+def _release_of_nvvm(library: str, libdevice: str, arch: int) -> str | None:
+    """Return the exact release of a libNVVM; None where it does not compile for the architecture."""
+    nothing = (
+        f'target datalayout = "{nvvm.DATA_LAYOUT}"\ntarget triple = "{nvvm.TRIPLE}"\n'
+        "!nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n"
+    )
+    request: nvvm.Request = {
+        "library": library,
+        "libdevice": libdevice,
+        "text": nothing.encode(),
+        "name": "version.ll",
+        "arch": str(arch),
+        "lto": False,
+        "options": [],
+    }
+    return ptx.compiler_release(nvvm.compile_ir(request)["ptx"].decode())
 
 
 def _exact_release(library: str, arch: int) -> str | None:
