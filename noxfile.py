@@ -59,7 +59,7 @@ def demo(session: nox.Session) -> None:
 @nox.parametrize("toolchain", TOOLCHAINS)
 def tests(session: nox.Session, toolchain: str) -> None:
     """Run the tests with one toolchain, against cuda-wheel as it is installed from its wheel."""
-    install(session, toolchain, "test")
+    install(session, toolchain, f"test-{toolchain}")
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
     # A file's tests in one process, since they share what they build.
     session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *session.posargs, env=environ)
@@ -93,7 +93,7 @@ def lint(session: nox.Session) -> None:
 @nox.parametrize("toolchain", TOOLCHAINS)
 def gpu(session: nox.Session, toolchain: str) -> None:
     """Run the tests that need a GPU."""
-    install(session, toolchain, "test", "gpu")
+    install(session, toolchain, f"test-{toolchain}", "gpu")
     session.run("python", "-m", "pytest", "-rA", "tests/gpu", *session.posargs)
 
 
