@@ -175,7 +175,8 @@ def _module_table(found: Found) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    for heading in ("kind", "target", "PTX", "driver", "size", "registers"):
+    to_link = ("to link",) if manifest.relocatable else ()
+    for heading in ("kind", "target", "PTX", "driver", "size", "registers", *to_link):
         table.add_column(heading, justify="right" if heading in ("size", "registers") else "left")
     for image in manifest.images:
         table.add_row(
@@ -189,6 +190,7 @@ def _module_table(found: Found) -> Table:
                 for kernel in manifest.kernels
                 if image.target.real and kernel.symbol in image.resources
             ),
+            *([image.source or ""] if to_link else []),
         )
     return table
 

@@ -49,12 +49,19 @@ class Coverage(NamedTuple):
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
     """Return the coverage of modules, those with the same cells together."""
     found: dict[tuple[Cell, ...], Coverage] = {}
-    for manifest in manifests:
+    for manifest in map(_once_linked, manifests):
         cells = {(gpu.capability, driver): _cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS}
         same = found.get(tuple(cells.values()))
         names = (*(same.names if same else ()), manifest.name)
         found[tuple(cells.values())] = Coverage(names, same.manifest if same else manifest, cells)
     return list(found.values())
+
+
+def _once_linked(manifest: Manifest) -> Manifest:
+    """Return a module that has to be linked as if it were, by every driver that reads its PTX; others as they are."""
+    if len(manifest.relocatable) < len(manifest.images):
+        return manifest
+    return manifest._replace(images=tuple(i._replace(source=None) for i in manifest.images if i.kind == "ptx"))
 
 
 def _cell(manifest: Manifest, gpu: Gpu, driver: Version) -> Cell:

@@ -134,6 +134,7 @@ def described(manifest: Manifest) -> list[str]:
         told = "; ".join(filter(None, facts))
         lines.append(f"{kernel.name}({', '.join(map(_type, kernel.parameters))})" + (f": {told}" if told else ""))
     lines += [f"{each.name}: {each.space} variable, {each.size} bytes" for each in manifest.globals]
+    lines += [f"{each.name}: for whoever links it to define, {each.declaration}" for each in manifest.extern]
     return lines
 
 

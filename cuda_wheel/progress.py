@@ -60,11 +60,13 @@ class ProgressReporter:
             self._outlets[outlet](text)
 
     def begin(self, plan: Plan) -> None:
-        jobs = sum(len(module.jobs) for module in plan.modules)
+        jobs = len({job for module in plan.modules for job in module.jobs})
+        links = sum(len(module.links) for module in plan.modules)
         if self._bar:
-            self._bar.update(self._task, total=jobs)
+            self._bar.update(self._task, total=jobs + links)
         self._jobs = jobs
         counts = f"{_counted(len(plan.modules), 'module')}, {_counted(jobs, 'compile job')}"
+        counts += f", {_counted(links, 'link')}" if links else ""
         self._tell("say", f"cuda-wheel: {counts}, {plan.toolchain.name}")
 
     def compiled(self, module: str, arch: str) -> None:
@@ -80,10 +82,12 @@ class ProgressReporter:
             self._tell("warn", text)
 
     def built(self, module: BuiltModule) -> None:
-        images = ", ".join(map(str, module.manifest.images))
+        images = [str(image) for image in module.manifest.images if image.source is None]
+        targets = dict.fromkeys(str(image.target) for image in module.manifest.relocatable)
+        images += [f"for linking {', '.join(targets)}"] if targets else []
         self._tell(
             "say",
-            f"{module.manifest.name}: {_counted(len(module.manifest.kernels), 'kernel')}, {images}, "
+            f"{module.manifest.name}: {_counted(len(module.manifest.kernels), 'kernel')}, {', '.join(images)}, "
             f"{size_text(len(module.fatbin))}",
         )
         if module.manifest.host_code:

@@ -188,7 +188,7 @@ def test_a_wrong_call_ends_the_configuration(call: str, message: str, make) -> N
     [
         ("wrong\n", "", "demo/kernels/k.cu:1:1: error"),
         (SOURCE, "ARCHITECTURES ampere", "'ampere' is not an architecture"),
-        (SOURCE, "LINK lto", "is planned and not in this version yet"),
+        (SOURCE, "LINK no", 'link must be "none", "ptx" or "lto"'),
     ],
 )
 def test_a_failure_is_told_and_leaves_nothing(source: str, more: str, message: str, make) -> None:

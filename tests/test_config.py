@@ -106,7 +106,10 @@ WRONG = [
     ("module = {}", "tool.cuda-wheel.module must be an array of tables: write [[tool.cuda-wheel.module]]."),
     ("[[module]]", "tool.cuda-wheel.module[0] has no name"),
     ('[[module]]\nname = "a.b"\nnames = []', 'tool.cuda-wheel.module[0] has no key "names": did you mean "name"?'),
-    ('[[module]]\nname = "a.b"\nlink = "lto"', 'tool.cuda-wheel.module[0].link = "lto" is planned'),
+    (
+        '[[module]]\nname = "a.b"\nlink = "no"',
+        'tool.cuda-wheel.module[0].link must be "none", "ptx" or "lto", not \'no\'',
+    ),
     ('[[module]]\nname = "a.b"\nlink = "static"', 'must be "none", "ptx" or "lto"'),
     ('[[module]]\nname = "a.b"\ntimeout = 3', 'tool.cuda-wheel.module[0] has no key "timeout"'),
 ]

@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 
 def names(root: Path, table: dict | None = None) -> dict[str, str]:
     files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
-    return {module.name: module.source for module in select(Config.from_table(table or {}), root, files)}
+    return {module.name: module.paths[0] for module in select(Config.from_table(table or {}), root, files)}
 
 
 def test_every_cu_in_the_packages_is_a_module_by_default(root: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_table_may_rename_a_source_of_the_package(root: Path) -> None:
 def test_a_byte_order_mark_is_dropped(root: Path) -> None:
     (root / PACKAGE[2]).write_bytes("\ufeff// ä\n".encode())
     files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
-    assert select(Config(), root, files)[0].text == "// ä\n".encode()
+    assert select(Config(), root, files)[0].sources[0].content == "// ä\n".encode()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,10 @@ def test_a_byte_order_mark_is_dropped(root: Path) -> None:
             {"module": [{"name": "other.c", "sources": ["csrc/c.cu"]}]},
             "the package other, of which nothing goes into the wheel",
         ),
-        ({"module": [{"name": "pkg.c", "sources": ["csrc/c.cu", PACKAGE[2]]}]}, "module[0] has 2 sources"),
+        (
+            {"module": [{"name": "pkg.c", "sources": ["csrc/c.cu", PACKAGE[2]]}]},
+            "pkg.c has 2 sources: say how to link them",
+        ),
     ],
 )
 def test_a_wrong_choice_is_told_with_the_way_out(root: Path, table: dict, message: str) -> None:

@@ -260,7 +260,7 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
 
 
 def test_every_image_lies_in_the_fatbin_as_it_is(workers: Workers, toolchain: Toolchain) -> None:
-    images = tuple(("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx) for arch in ("80", "90a", "120"))
+    images = tuple((("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx), "k") for arch in ("80", "90a", "120"))
     bundled = workers.submit(bundle, Bundle("k", images, "none")).result()
-    for (_, _, content), offset in zip(images, bundled.offsets, strict=True):
+    for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):
         assert bundled.fatbin[offset : offset + len(content)] == content

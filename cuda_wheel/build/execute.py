@@ -63,7 +63,7 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
     for module in plan.modules:
         name = module.module.name
         if name not in failures:
-            parts[name] = parts_of(module, work.compiled, work.linked)
+            parts[name] = parts_of(module, work.compiled, work.linked_of(module))
             texts = warnings(module, parts[name])
             refusal = refused(module, texts)
             if refusal is None:
@@ -77,80 +77,96 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
 
 
 class _Work:
-    """Does every job of a plan, and each module's links as soon as its jobs are done."""
+    """Does each job of a plan once, however many modules need it, and a module's links as soon as its jobs are done."""
 
     def __init__(self, plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCache | None) -> None:
         self.compiled: dict[Job, Compiled] = {}
-        self.linked: dict[Link, Compiled] = {}
+        self.linked: dict[tuple[str, Link], Compiled] = {}
+        """By the module's name, and the link."""
         self.failures: dict[str, str] = {}
         """What to tell of each module that cannot be built, by name."""
         self._plan = plan
         self._workers = workers
         self._reporter = reporter
         self._cache = cache
-        self._running: dict[Future[Compiled], tuple[ModulePlan, Job | Link]] = {}
+        self._users: dict[Job, list[ModulePlan]] = {}
+        self._compiling: dict[Future[Compiled], Job] = {}
+        self._linking: dict[Future[Compiled], tuple[ModulePlan, Link]] = {}
 
     def do(self) -> None:
-        recalled = 0
         # Neighbours in the queue share their options, so that workers seldom have to be replaced.
-        for module in sorted(self._plan.modules, key=_flavour):
+        modules = sorted(self._plan.modules, key=_flavour)
+        for module in modules:
             for job in module.jobs:
-                kept = self._cache.recall(job) if self._cache else None
-                if kept is None:
-                    self._running[self._workers.submit(compile_job, job, _flavour(module))] = module, job
-                else:
-                    recalled += 1
-                    self._compiled(module, job, kept)
+                self._users.setdefault(job, []).append(module)
+        recalled = {job: kept for job in self._users if self._cache and (kept := self._cache.recall(job)) is not None}
+        if recalled:
+            self._reporter.recalled(len(recalled))
+        for job, users in self._users.items():
+            if job not in recalled:
+                self._compiling[self._workers.submit(compile_job, job, _flavour(users[0]))] = job
+        for job, kept in recalled.items():
+            self._take(job, kept)
+        for module in modules:
             if not module.jobs:
                 self._link(module)
-        if recalled:
-            self._reporter.recalled(recalled)
-        while self._running:
-            for future in wait(self._running, return_when=FIRST_COMPLETED).done:
-                module, what = self._running.pop(future)
-                if not future.cancelled() and module.module.name not in self.failures:
-                    self._take(module, what, future)
+        while self._compiling or self._linking:
+            for future in wait([*self._compiling, *self._linking], return_when=FIRST_COMPLETED).done:
+                if future in self._linking:
+                    self._take_linked(*self._linking.pop(future), future)
+                else:
+                    self._take_compiled(self._compiling.pop(future), future)
 
-    def _take(self, module: ModulePlan, what: Job | Link, future: Future[Compiled]) -> None:
+    def _take_compiled(self, job: Job, future: Future[Compiled]) -> None:
+        if future.cancelled():
+            return
         try:
             result = future.result()
         except CompileError as error:
-            self.failures[module.module.name] = (
-                failure(what, self._plan.toolchain, error)
-                if isinstance(what, Job)
-                else link_failure(module.module, what.target, self._plan.toolchain.nvjitlink, error)
-            )
-            for other, (its, _) in self._running.items():
-                if its is module:
+            for module in self._users[job]:
+                self.failures.setdefault(module.module.name, failure(job, self._plan.toolchain, error))
+            for other, its in self._compiling.items():
+                if all(module.module.name in self.failures for module in self._users[its]):
                     other.cancel()
             return
-        if isinstance(what, Job):
-            if self._cache:
-                self._cache.keep(what, result)
-            self._compiled(module, what, result)
-        else:
-            if self._cache:
-                self._cache.keep_linked(self._link_job(module, what), result)
-            self._linked(module, what, result)
+        if self._cache:
+            self._cache.keep(job, result)
+        self._take(job, result)
 
-    def _compiled(self, module: ModulePlan, job: Job, result: Compiled) -> None:
+    def _take(self, job: Job, result: Compiled) -> None:
         self.compiled[job] = result
-        _report(self._reporter, job, module.module.name, result)
-        if all(each in self.compiled for each in module.jobs):
-            self._link(module)
+        _report(self._reporter, job, self._users[job][0].module.name, result)
+        for module in self._users[job]:
+            if module.module.name not in self.failures and all(each in self.compiled for each in module.jobs):
+                self._link(module)
 
     def _link(self, module: ModulePlan) -> None:
         for link in module.links:
             job = self._link_job(module, link)
             kept = self._cache.recall_linked(job) if self._cache else None
             if kept is None:
-                self._running[self._workers.submit(link_job, job)] = module, link
+                self._linking[self._workers.submit(link_job, job)] = module, link
             else:
                 self._linked(module, link, kept)
 
+    def _take_linked(self, module: ModulePlan, link: Link, future: Future[Compiled]) -> None:
+        try:
+            result = future.result()
+        except CompileError as error:
+            text = link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error)
+            self.failures.setdefault(module.module.name, text)
+            return
+        if self._cache:
+            self._cache.keep_linked(self._link_job(module, link), result)
+        self._linked(module, link, result)
+
     def _linked(self, module: ModulePlan, link: Link, result: Compiled) -> None:
-        self.linked[link] = result
+        self.linked[module.module.name, link] = result
         self._reporter.compiled(module.module.name, link.target.arch)
+
+    def linked_of(self, module: ModulePlan) -> dict[Link, Compiled]:
+        """Return what a module's links gave."""
+        return {link: self.linked[module.module.name, link] for link in module.links}
 
     def _link_job(self, module: ModulePlan, link: Link) -> LinkJob:
         """Return a link with what its inputs became."""

@@ -88,8 +88,8 @@ def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | No
                 f"it leaves {', '.join(external.name for external in externals)}" if externals else "it leaves nothing"
             )
             raise ConfigError(
-                f"{module.module.name} has extern = [{name!r}], and does not leave that to others: {known}. Declare and "
-                "use it, and define it nowhere."
+                f"{module.module.name} has extern = [{name!r}], and does not leave that to others: {known}. Declare "
+                "and use it, and define it nowhere."
             )
     return tuple(externals)
 
