@@ -68,6 +68,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
 
     def _build(self, build_data: dict[str, Any]) -> None:
         from cuda_wheel.build.layout import DEVICE_SOURCES
+        from cuda_wheel.build.modules import named_sources
         from cuda_wheel.build.outputs import write
         from cuda_wheel.build.project import build_files
         from cuda_wheel.progress import ProgressReporter
@@ -84,15 +85,17 @@ class CudaBuildHook(BuildHookInterface[Any]):
         for path in write(outputs, folder):
             build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
         if config.exclude_sources:
-            self._leave_out(DEVICE_SOURCES)
+            self._leave_out(DEVICE_SOURCES, named_sources(config, root))
 
-    def _leave_out(self, suffixes: tuple[str, ...]) -> None:
+    def _leave_out(self, suffixes: tuple[str, ...], sources: set[Path]) -> None:
         """Keep files out of the wheel, however they came to be selected: by package, as artifact, or forced."""
         builder = self.build_config.builder
         selected = builder.recurse_included_files
 
         def filtered() -> Iterator[Any]:
-            return (file for file in selected() if not file.distribution_path.endswith(suffixes))
+            for file in selected():
+                if not file.distribution_path.endswith(suffixes) and Path(os.path.realpath(file.path)) not in sources:
+                    yield file
 
         builder.recurse_included_files = filtered
 

@@ -16,6 +16,7 @@ from setuptools.errors import ExecError
 
 from cuda_wheel.build.config import read_config
 from cuda_wheel.build.layout import DEVICE_SOURCES
+from cuda_wheel.build.modules import named_sources
 from cuda_wheel.build.outputs import write
 from cuda_wheel.build.project import build_files, planned_files
 from cuda_wheel.build.sdist import sdist_files
@@ -110,6 +111,10 @@ class BuildCuda(Command):
             for path in Path(str(self.build_lib)).rglob("*"):
                 if path.suffix in DEVICE_SOURCES:
                     path.unlink()
+            named = named_sources(config, root)
+            for file in files_of(self.distribution):
+                if Path(os.path.realpath(file.source)) in named:
+                    Path(str(self.build_lib), file.destination).unlink(missing_ok=True)
         return outputs
 
     def _replace_outputs(self, outputs: Mapping[str, bytes]) -> None:

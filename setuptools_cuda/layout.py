@@ -10,12 +10,14 @@ from setuptools.errors import BaseError
 
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import DEVICE_SOURCES, Layout, WheelFile
+from cuda_wheel.build.modules import KINDS
 
 __all__ = ["files_of", "wheel_layout"]
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
-    """Return the packages of a configured distribution, each by its `__init__.py`, and every CUDA source in them."""
+    """Return the packages of a configured distribution, each by its `__init__.py`, and in them every file that a module
+    may be made of."""
     build_py = distribution.get_command_obj("build_py")
     build_py.ensure_finalized()
     files = {}
@@ -27,7 +29,7 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
             folders.sort()
             within = Path(parent).relative_to(folder).as_posix()
             for name in sorted(names):
-                if name.endswith(DEVICE_SOURCES):
+                if name.endswith((*KINDS, *DEVICE_SOURCES)):
                     files["/".join(part for part in (place, within, name) if part != ".")] = Path(parent, name)
     return [WheelFile(source, destination) for destination, source in files.items()]
 

@@ -11,9 +11,10 @@ import sys
 import textwrap
 import venv
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -22,6 +23,11 @@ from cuda_wheel import loader
 from cuda_wheel.build.toolchain import Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
 from tests.driver import Driver, Result
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 # Machines are shared and slow at times; CI should fail for what changed, and not for the luck of a draw.
 settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ)
@@ -105,22 +111,36 @@ def copy_fixture(name: str, destination: Path, extra: str, backend: str = "hatch
         head, _, settings = text.partition("[tool.hatch.build.targets.wheel]")
         settings = "[tool.cuda-wheel]\n" + settings.partition("hooks.cuda]")[2].replace("[tool.cuda-wheel]\n", "")
         if backend == "scikit-build-core":
-            settings, _, module = settings.partition("[[tool.cuda-wheel.module]]")
-            _write_lists(destination, module)
+            _write_lists(destination, tomllib.loads(text)["tool"].get("cuda-wheel", {}).get("module", ()))
+            settings, _, _ = settings.partition("[[tool.cuda-wheel.module]]")
             head += SCIKIT_BUILD
         text = head + settings
     pyproject.write_text(text)
     return destination
 
 
-def _write_lists(project: Path, module: str) -> None:
-    """Write the CMakeLists.txt of a fixture that has one kernel, which the table `module` is about."""
-    (source,) = (path.relative_to(project) for path in project.glob("src/**/*.cu"))
-    instantiate = re.search(r"instantiate = \[(.*)\]", module)
-    more = "INSTANTIATE " + instantiate[1].replace('", "', '" "') if instantiate else ""
-    destination = source.parent.relative_to("src").as_posix()
-    call = f"TARGET {source.stem} SOURCES {source.as_posix()} DESTINATION {destination} {more}"
-    (project / "CMakeLists.txt").write_text(LISTS.format(call=f"cuda_wheel_add_module({call})"))
+def _write_lists(project: Path, tables: Iterable[Mapping[str, Any]]) -> None:
+    """Write the CMakeLists.txt of a fixture with these module tables, and with each further source a module."""
+    sources = {
+        ".".join(path.relative_to(project / "src").with_suffix("").parts): path.relative_to(project).as_posix()
+        for path in project.glob("src/**/*.cu")
+    }
+    modules: dict[str, Mapping[str, Any]] = {
+        table["name"]: {"sources": [sources.get(table["name"])], **table} for table in tables
+    }
+    taken = {path for table in modules.values() for path in (*table["sources"], *table.get("extern-default", ()))}
+    modules |= {name: {"sources": [path]} for name, path in sources.items() if path not in taken}
+    calls = []
+    for name, table in sorted(modules.items()):
+        package, _, target = name.rpartition(".")
+        words = {"SOURCES": table["sources"], "DESTINATION": [package.replace(".", "/")]}
+        words |= {
+            key: table.get(key.lower().replace("_", "-"), []) for key in ("INSTANTIATE", "EXTERN", "EXTERN_DEFAULT")
+        }
+        words["LINK"] = [table["link"]] if "link" in table else []
+        told = " ".join(" ".join([key, *(f'"{value}"' for value in its)]) for key, its in words.items() if its)
+        calls.append(f"cuda_wheel_add_module(TARGET {target} {told} {'RELOCATABLE' * table.get('relocatable', False)})")
+    (project / "CMakeLists.txt").write_text(LISTS.format(call="\n".join(calls)))
 
 
 def contents(wheel: Path) -> dict[str, bytes]:

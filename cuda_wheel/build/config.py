@@ -293,7 +293,7 @@ class Config(Settings):
         '"none"',
         {"enum": ["none", "size"]},
     )
-    exclude_sources: bool = _key(_flag, True, "Whether `.cu` and `.cuh` files stay out of the wheel.", "true", FLAG)
+    exclude_sources: bool = _key(_flag, True, "Whether sources, and `.cuh` files, stay out of the wheel.", "true", FLAG)
     loader: str = _key(
         _choice("dependency", "vendor"),
         "dependency",

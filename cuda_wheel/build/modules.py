@@ -15,10 +15,12 @@ from cuda_wheel.build.layout import WheelFile
 
 __all__ = [
     "COMPILED",
+    "KINDS",
     "Source",
     "SourceKind",
     "SourceModule",
     "files_below",
+    "named_sources",
     "needs_nvvm",
     "one_module",
     "select",
@@ -183,6 +185,12 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
         raise ConfigError(f'{name} is linked with its extern-default: say how, link = "lto" or link = "ptx".')
     if sources[0].kind not in (*COMPILED, "ptx"):
         raise ConfigError(f'{name} is of {sources[0].path}, which is for a linker: say link = "ptx" or link = "lto".')
+
+
+def named_sources(config: Config, root: Path) -> set[Path]:
+    """Return the real paths of the files that module tables of the project in `root` name, there or not."""
+    paths = (path for module in config.module for path in (*module.sources, *module.extern_default))
+    return {Path(os.path.realpath(root / path)) for path in paths}
 
 
 def needs_nvvm(modules: Iterable[SourceModule]) -> bool:

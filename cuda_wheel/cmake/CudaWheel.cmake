@@ -1,10 +1,11 @@
 # cuda_wheel_add_module(
 #   TARGET name                     the module's last name, and the target's
 #   DESTINATION pkg/kernels         where it is installed; with the target's name, its dotted name
-#   SOURCES file.cu
+#   SOURCES file.cu ...             and .ll, .bc, .ptx, .ltoir, .cubin, .fatbin, .o, .a, which several need LINK for
 #   [ARCHITECTURES 80-real 90 ...]  else CMAKE_CUDA_ARCHITECTURES, else the table's; CUDAARCHS goes before all
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
-#   [INSTANTIATE "gemm<float, 16>" ...] [LINK none] [HOST_CODE auto])
+#   [INSTANTIATE "gemm<float, 16>" ...] [LINK lto|ptx] [HOST_CODE auto]
+#   [EXTERN function ...] [EXTERN_DEFAULT file.cu ...] [RELOCATABLE])
 #
 # Compiles a CUDA module to NAME.fatbin and NAME.fatbin.json, and installs both. What is not given here is as
 # [tool.cuda-wheel] in the pyproject.toml nearest above says. No language needs to be enabled. Where the source lies in
@@ -16,10 +17,10 @@ cmake_policy(VERSION 3.20...3.31)
 
 function(cuda_wheel_add_module)
   set(one TARGET DESTINATION STD LINK HOST_CODE)
-  set(many SOURCES ARCHITECTURES INCLUDE_DIRECTORIES DEFINES OPTIONS INSTANTIATE)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "${one}" "${many}")
+  set(many SOURCES ARCHITECTURES INCLUDE_DIRECTORIES DEFINES OPTIONS INSTANTIATE EXTERN EXTERN_DEFAULT)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RELOCATABLE" "${one}" "${many}")
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "cuda_wheel_add_module does not know: ${arg_UNPARSED_ARGUMENTS}. It knows ${one};${many}.")
+    message(FATAL_ERROR "cuda_wheel_add_module does not know: ${arg_UNPARSED_ARGUMENTS}. It knows ${one};${many};RELOCATABLE.")
   endif()
   foreach(needed TARGET DESTINATION SOURCES)
     if(NOT arg_${needed})
@@ -35,7 +36,7 @@ function(cuda_wheel_add_module)
 
   _cuda_wheel_project_root(root)
   set(sources)
-  foreach(source IN LISTS arg_SOURCES)
+  foreach(source IN LISTS arg_SOURCES arg_EXTERN_DEFAULT)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
     if(NOT EXISTS "${source}")
       message(FATAL_ERROR "cuda_wheel_add_module(TARGET ${arg_TARGET}): there is no source ${source}.")
@@ -48,7 +49,8 @@ function(cuda_wheel_add_module)
       message(FATAL_ERROR "cuda_wheel_add_module(TARGET ${arg_TARGET}): there is no folder ${folder}.")
     endif()
   endforeach()
-  _cuda_wheel_relative(relative_sources "${root}" ${sources})
+  _cuda_wheel_relative(relative_sources "${root}" ${arg_SOURCES})
+  _cuda_wheel_relative(relative_defaults "${root}" ${arg_EXTERN_DEFAULT})
   _cuda_wheel_relative(include_dirs "${root}" ${arg_INCLUDE_DIRECTORIES})
   string(REGEX REPLACE "/+$" "" destination "${arg_DESTINATION}")
   string(REPLACE "/" "." package "${destination}")
@@ -64,6 +66,11 @@ function(cuda_wheel_add_module)
   _cuda_wheel_member(table instantiate LIST "${arg_INSTANTIATE}")
   _cuda_wheel_member(table std STRING "${arg_STD}")
   _cuda_wheel_member(table link STRING "${arg_LINK}")
+  _cuda_wheel_member(table extern LIST "${arg_EXTERN}")
+  _cuda_wheel_member(table extern-default LIST "${relative_defaults}")
+  if(arg_RELOCATABLE)
+    list(APPEND table "\"relocatable\": true")
+  endif()
   _cuda_wheel_member(table host-code STRING "${arg_HOST_CODE}")
   set(settings)
   _cuda_wheel_member(settings root STRING "${root}")
