@@ -252,8 +252,8 @@ class GlobalInfo(NamedTuple):
 
 
 class External(NamedTuple):
-    """What a module declares and leaves to whoever links it: its C++ name, its symbol, and its declaration, as C++ or
-    PTX has it ("user_transform(float)", ".func (.param .b32) user_transform (.param .b32)")."""
+    """What a module declares and leaves to whoever links it: its C++ name, its symbol, and its declaration, as C++ or,
+    where that is not known, as PTX has it ('extern "C" float user_transform(float x)')."""
 
     name: str
     symbol: str

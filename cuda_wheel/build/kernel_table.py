@@ -73,6 +73,8 @@ def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | No
         written = signature(symbol)
         if written.parameters is not None:
             declaration = f"{written.name}({', '.join(written.parameters)})"
+        elif written.name == symbol:
+            declaration = _declared(symbol, module) or declaration
         externals.append(External(written.name, symbol, declaration))
     unnamed = [external for external in externals if not {external.name, external.symbol} & set(wanted)]
     if unnamed:
@@ -92,6 +94,16 @@ def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | No
                 "and use it, and define it nowhere."
             )
     return tuple(externals)
+
+
+def _declared(name: str, module: ModulePlan) -> str | None:
+    """Return the declaration of an `extern "C"` function as the text has it, without what only a compiler asks for."""
+    pattern = re.compile(rf"([A-Za-z_][\w:<>,\s*&]*?[\s*&]{re.escape(name)}\s*\([^(){{}};]*\))\s*;")
+    for source in _cuda(module):
+        if match := pattern.search(source.text):
+            words = " ".join(match[1].split())
+            return 'extern "C" ' + re.sub(r"\b(?:extern|__device__|__noinline__|__forceinline__)\s+", "", words)
+    return None
 
 
 def unseen(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
