@@ -423,6 +423,27 @@ class _EitherInteger(_Integer):
         return number & self._high
 
 
+class _Unknown(_EitherInteger):
+    """Bytes of machine code of which nothing more is known: an integer, of four bytes a float too, or a scalar of NumPy
+    or ctypes that has just so many."""
+
+    hint = "Struct"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self._size = size
+
+    def _convert(self, value: Any) -> int:
+        if type(value) is float and self._size == 4:
+            return int.from_bytes(struct.pack("<f", value), "little")
+        content = _scalar_bytes(value)
+        if content is None:
+            return super()._convert(value)
+        if len(content) != self._size:
+            raise TypeError(f"takes {self._size} bytes, not the {len(content)} of {_named(type(value))}")
+        return int.from_bytes(content, "little")
+
+
 class _Real(_Number):
     hint = "Real"
 
@@ -551,12 +572,14 @@ def _argument(parameter: Parameter, check: bool) -> _Argument:
         return _Real("e")
     if cpp == "__nv_bfloat16":
         return _BFloat16()
+    if kind == f"b{8 * size}" and size in (1, 2, 4) and not cpp:
+        return _Unknown(size)
     if kind == "b8" or size not in _UNSIGNED:
         return _Struct(size, cpp)
     if kind in _FLOATS:
         return _Real(_FLOATS[kind]) if check else _Argument(_FLOATS[kind])
     if size == 8 and not cpp:
-        return _Word(check)
+        return _Word(check, kind == "b64")
     if not check:
         return _Argument(_UNSIGNED[size])
     if cpp == "bool":
@@ -772,18 +795,26 @@ class _Pointer(dict[type, Reader], _Argument):
 
 
 class _Word(_Pointer):
-    """8 bytes of which nothing more is known: an address, or an integer of either sign."""
+    """8 bytes of which nothing more is known: an address, or an integer of either sign; where they are `bare`, as those
+    of machine code, a float too."""
 
-    def __init__(self, check: bool) -> None:
+    def __init__(self, check: bool, bare: bool) -> None:
         super().__init__("void*", check)
+        self._bare = bare
 
     def _reader(self, kind: type) -> Reader:
+        if self._bare and issubclass(kind, float):  # NumPy's is one
+            return _bits_of_double
         if hasattr(kind, "__index__") and not _is_array(kind):
             return _of_either_sign
         return super()._reader(kind)
 
     def expression(self, value: str, name: str) -> str:
         return f"read_{name}[type({value})]({value}, device)"
+
+
+def _bits_of_double(value: Any, device: int | None) -> int:
+    return int.from_bytes(struct.pack("<d", value), "little")
 
 
 def _of_either_sign(value: Any, device: int | None) -> int:
@@ -828,6 +859,15 @@ def _is_array(kind: type) -> bool:
     # In the class itself: an enumeration's own class has a length, and an IntEnum is a number.
     names = ("__len__", "__cuda_array_interface__", "__dlpack__")
     return any(name in base.__dict__ for base in kind.__mro__ for name in names)
+
+
+def _scalar_bytes(value: Any) -> bytes | None:
+    """Return the bytes of a scalar of NumPy or ctypes, or of bytes; None for what is a number alone, or no scalar."""
+    kind = type(value)
+    if kind in (bytes, bytearray) or not _is_array(kind):
+        with suppress(TypeError, BufferError):
+            return memoryview(value).tobytes()
+    return None
 
 
 def _shown(value: Any) -> str:

@@ -72,6 +72,61 @@ def configured(driver: Driver, grid: Any, block: Any, **more: Any) -> Launch:
     return driver.launches[-1]
 
 
+# --- machine code, which tells sizes alone ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "value", "expected"),
+    [
+        (4, 7, b"\7\0\0\0"),
+        (4, -1, b"\xff" * 4),
+        (4, (1 << 32) - 1, b"\xff" * 4),
+        (4, 1.5, struct.pack("<f", 1.5)),
+        (4, np.float32(1.5), struct.pack("<f", 1.5)),
+        (4, np.int32(-2), struct.pack("<i", -2)),
+        (4, ctypes.c_float(2.5), struct.pack("<f", 2.5)),
+        (2, -3, struct.pack("<h", -3)),
+        (2, np.float16(1.5), np.float16(1.5).tobytes()),
+        (1, True, b"\1"),
+        (1, 255, b"\xff"),
+        (1, b"x", b"x"),
+        (1, np.int8(-1), b"\xff"),
+        (8, 7, struct.pack("<q", 7)),
+        (8, 1.5, struct.pack("<d", 1.5)),
+        (8, np.float64(1.5), struct.pack("<d", 1.5)),
+    ],
+)
+@pytest.mark.parametrize("check", [True, False])
+def test_a_parameter_of_which_the_size_is_known_takes_what_has_it(
+    size: int, value: Any, expected: bytes, check: bool, driver: Driver
+) -> None:
+    assert sent(driver, takes("", f"b{8 * size}", size), value, check=check) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "value", "message"),
+    [
+        (4, np.float64(1), "takes 4 bytes, not the 8 of numpy.float64"),
+        (4, np.int64(1), "takes 4 bytes, not the 8 of numpy.int64"),
+        (4, 1 << 32, "4294967296"),
+        (2, 1.5, "takes an integer, not float"),
+        (1, 256, "256"),
+        (4, np.zeros(1, "f4"), "takes an integer, not numpy.ndarray"),
+        (4, "x", "takes an integer, not str"),
+    ],
+)
+def test_a_parameter_of_which_the_size_is_known_takes_nothing_else(
+    size: int, value: Any, message: str, driver: Driver
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        takes("", f"b{8 * size}", size).launch(1, 1, value)
+
+
+def test_a_double_is_none_where_the_text_says_that_it_is_an_integer(driver: Driver) -> None:
+    with pytest.raises(ArgumentError):
+        takes("", "u64", 8).launch(1, 1, 1.5)
+
+
 # --- numbers, pointers and structs, against ctypes ---------------------------------------------------
 
 
