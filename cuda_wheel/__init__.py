@@ -11,6 +11,8 @@ TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than this
 if TYPE_CHECKING:
     from typing import Any
 
+    from .code_loading import load_code
+    from .linking import Linked, link
     from .loader import (
         ArgumentError,
         Attributes,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         Jit,
         JitOptions,
         Kernel,
+        LinkError,
         Module,
         NoImageError,
         Occupancy,
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
         attach,
         load,
     )
+    from .pieces import Piece
 
 __version__ = "0.1.0"
 
@@ -44,20 +48,29 @@ __all__ = [
     "Jit",
     "JitOptions",
     "Kernel",
+    "LinkError",
+    "Linked",
     "Module",
     "NoImageError",
     "Occupancy",
+    "Piece",
     "UnknownGlobalError",
     "UnknownKernelError",
     "__version__",
     "attach",
+    "link",
     "load",
+    "load_code",
 ]
+
+_ELSEWHERE = {"Linked": "linking", "Piece": "pieces", "link": "linking", "load_code": "code_loading"}
+"""The files of those names that are not the loader's."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import loader
+    from importlib import import_module
 
-    return globals().setdefault(name, getattr(loader, name))
+    module = import_module(f".{_ELSEWHERE.get(name, 'loader')}", __name__)
+    return globals().setdefault(name, getattr(module, name))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVarTuple, Unpack
 
+    from .linking import Linked
+
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
 
     class _OnGpu(Protocol):
@@ -56,6 +58,7 @@ __all__ = [
     "JitOptions",
     "Kernel",
     "KernelInfo",
+    "LinkError",
     "Manifest",
     "Module",
     "NoImageError",
@@ -74,7 +77,9 @@ __all__ = [
     "device_name",
     "dotted",
     "link_code",
+    "link_code_with_logs",
     "load",
+    "nvjitlink_options",
     "nvjitlink_version",
     "parse_version",
     "resolve",
@@ -104,6 +109,11 @@ class ImageError(CudaWheelError):
 
 class NoImageError(ImageError):
     """No image of a module suits the GPU and driver; the message lists every image and its reason."""
+
+
+class LinkError(ImageError):
+    """Pieces do not link: one is damaged or for another GPU, a symbol is missing or defined twice, or no linker here
+    takes them all."""
 
 
 class UnknownKernelError(ImageError, KeyError):
@@ -606,7 +616,7 @@ def no_image_message(manifest: Manifest, resolution: Resolution, capability: Ver
 
 
 class JitOptions(NamedTuple):
-    """How to compile PTX on the user's machine, by the driver or nvJitLink."""
+    """How to compile PTX, and link, on the user's machine, by the driver or nvJitLink."""
 
     verbose: bool = True
     """Whether the log tells of each kernel's resources. (CU_JIT_LOG_VERBOSE)"""
@@ -616,9 +626,17 @@ class JitOptions(NamedTuple):
     """The most registers that a thread may use; None for no limit. (CU_JIT_MAX_REGISTERS)"""
     lineinfo: bool = False
     """Whether the code carries line numbers, where the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
+    lto: bool | None = None
+    """Of linking: True optimises what has LTO-IR across pieces, False does not; None does where every piece has it."""
+    linker: Literal["nvjitlink", "driver"] | None = None
+    """Of linking: by which linker; None takes nvJitLink where it is installed and fits, else the driver's."""
 
     def check(self) -> None:
         """Raise ValueError where an option has a value that no compiler takes."""
+        if self.lto not in (None, False, True):
+            raise ValueError(f"lto must be True, False or None, not {self.lto!r}")
+        if self.linker not in (None, "nvjitlink", "driver"):
+            raise ValueError(f"linker must be 'nvjitlink', 'driver' or None, not {self.linker!r}")
         if self.optimization_level not in (None, 0, 1, 2, 3, 4):
             raise ValueError(f"optimization_level must be 0 to 4, not {self.optimization_level!r}")
         if self.max_registers is not None and not 16 <= self.max_registers <= 255:
@@ -982,15 +1000,25 @@ class Module(Mapping[str, Kernel]):
     A name is the C++ name, with its scope or without, a name expression in any spacing, or the symbol; a wrong one is
     an UnknownKernelError.
     `image` and `how` say which image was chosen and how it got onto the GPU; `jit` what compiled it here, or None for
-    machine code; `handle` is the address of the CUlibrary; `globals` maps names to the module's variables.
+    machine code; `link` how it was linked here, or None; `handle` is the address of the CUlibrary; `globals` maps names
+    to the module's variables.
     """
 
-    def __init__(self, manifest: Manifest, image: Image, how: How, handle: int, jit: "Jit | None" = None) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        image: Image,
+        how: How,
+        handle: int,
+        jit: "Jit | None" = None,
+        link: "Linked | None" = None,
+    ) -> None:
         self.manifest = manifest
         self.image = image
         self.how = how
         self.handle = handle
         self.jit = jit
+        self.link = link
         self._by_name: _ByName[Kernel] = _ByName(
             manifest.name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
         )
@@ -1061,21 +1089,32 @@ _locks: dict[tuple[Any, ...], threading.Lock] = {}
 """One for each entry, so that compiling one module keeps nobody from another."""
 
 
-def load(name: str, *, device: int | None = None, jit: JitOptions = JitOptions()) -> Module:  # noqa: B008 - immutable
+def load(
+    name: str,
+    *,
+    link: Sequence[Any] | None = None,
+    device: int | None = None,
+    jit: JitOptions = JitOptions(),  # noqa: B008 - immutable
+) -> Module:
     """Return the module of the dotted name `name`, loaded for a GPU of this machine.
 
     The GPU is number `device`, else the current context's, else number 0. A module loads once per process and
     image, however often this is called; no context is made, entered or left. `jit` matters where no machine code
     suits the GPU, so that PTX is compiled here.
 
+    `link` are the pieces that the module's relocatable images are linked with: CUDA C++ or PTX text; PTX, LTO-IR, a
+    cubin, a fatbin, an object or an archive as bytes; the path of any of these; the dotted name of another package's
+    module; a `cuda.core.ObjectCode`; what `numba.cuda.compile` returns; or a `Piece`. `Module.link` says how it went.
+
     Raises ImageError where the module is not installed or damaged, NoImageError where no image suits the GPU
-    and driver, DriverError where there is no usable driver or it cannot compile the PTX; its message holds the
-    compiler's log.
+    and driver, LinkError where the pieces do not link, DriverError where there is no usable driver or it cannot compile
+    the PTX; its message holds the compiler's log.
     """
-    files = _find(name, device)
-    manifest = Manifest.from_json(files.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), files.where)
-    if manifest.name != name:
-        raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
+    if link is not None:
+        from .linking import load_linked
+
+        return load_linked(name, link, device, jit)
+    files, manifest = _files_and_manifest(name, device)
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None:
@@ -1087,20 +1126,36 @@ def load(name: str, *, device: int | None = None, jit: JitOptions = JitOptions()
     if how != "native":
         jit.check()
     key = name, image.sha256, None if how == "native" else jit, capability if how == "link" else None
+
+    def make() -> Module:
+        code = _read_image(files, manifest, image)
+        if how == "native":
+            return Module(manifest, image, how, _library(code, f"loading {name}, {image}"))
+        if how == "jit":
+            return _jit(manifest, image, code, jit)
+        return _link(manifest, image, code, jit, capability, driver_version)
+
+    return _once(key, make)
+
+
+def _once(key: tuple[Any, ...], make: Callable[[], Module]) -> Module:
+    """Return the module that is loaded under a key, of those that other threads ask for too; make it where there is
+    none."""
     with _lock:
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
         module = _modules.get(key)
         if module is None:
-            code = _read_image(files, manifest, image)
-            if how == "native":
-                module = Module(manifest, image, how, _library(code, f"loading {name}, {image}"))
-            elif how == "jit":
-                module = _jit(manifest, image, code, jit)
-            else:
-                module = _link(manifest, image, code, jit, capability, driver_version)
-            _modules[key] = module
+            module = _modules[key] = make()
     return module
+
+
+def _files_and_manifest(name: str, device: int | None) -> "tuple[_Files, Manifest]":
+    files = _find(name, device)
+    manifest = Manifest.from_json(files.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), files.where)
+    if manifest.name != name:
+        raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
+    return files, manifest
 
 
 def _library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:
@@ -1231,6 +1286,8 @@ class Jit:
         self.options = options
         self.seconds = seconds
         self.log = log
+        self.buffers: tuple[bytearray, ...] = ()
+        """What the driver may still write to."""
         self._resources = resources_of(log)
 
     @property
@@ -1270,6 +1327,19 @@ def resources_of(log: str) -> dict[str, dict[str, int]]:
 
 def _jit(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
     """Return the module of PTX that the driver compiles."""
+
+    def find_one(handle: int) -> None:  # a failure shows here, and not while the library is loaded
+        for kernel in manifest.kernels[:1]:
+            check_result(cuda_driver().cuLibraryGetKernel(handle, kernel.symbol.encode()), doing)
+
+    doing = f"compiling {manifest.name}, {image}"
+    handle, _, jit = _jit_library(code, doing, options, find_one)
+    return Module(manifest, image, "jit", handle, jit)
+
+
+def _jit_library(code: bytes, doing: str, options: JitOptions, then: Callable[[int], T]) -> "tuple[int, T, Jit]":
+    """Return the handle of a library that the driver compiles, what `then` makes of it, which is to have the driver
+    compile it now, and how it was compiled. Raises DriverError with the compiler's log."""
     # The driver writes its words into these as long as the library is being loaded.
     info, errors = bytearray(1 << 16), bytearray(1 << 16)
     chosen = {
@@ -1284,30 +1354,26 @@ def _jit(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> 
         chosen["OPTIMIZATION_LEVEL"] = options.optimization_level
     if options.max_registers is not None:
         chosen["MAX_REGISTERS"] = options.max_registers
-    doing = f"compiling {manifest.name}, {image}"
     started = time.perf_counter()
     try:
         handle = _library(code, doing, chosen)
-        for kernel in manifest.kernels[:1]:  # a failure shows here, and not while the library is loaded
-            result = cuda_driver().cuLibraryGetKernel(handle, kernel.symbol.encode())
-            if int(result[0]) != 0:
-                cuda_driver().cuLibraryUnload(handle)
-            check_result(result, doing)
+        try:
+            made = then(handle)
+        except DriverError:
+            cuda_driver().cuLibraryUnload(handle)
+            raise
     except DriverError as error:
         raise DriverError(f"{error}\n{_text(errors)}".rstrip()) from None
-    seconds = time.perf_counter() - started
-    log = "\n".join(filter(None, (_text(errors), _text(info))))
-    return Module(manifest, image, "jit", handle, Jit(options, seconds, log))
+    jit = Jit(options, time.perf_counter() - started, "\n".join(filter(None, (_text(errors), _text(info)))))
+    jit.buffers = info, errors  # of a library without kernels nothing is compiled yet
+    return handle, made, jit
 
 
 def _link(
     manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
 ) -> Module:
     """Return the module of PTX that the driver cannot read: nvJitLink compiles it, and the result is kept."""
-    arguments = ["-Xptxas=-v"] if options.verbose else []
-    arguments += ["-lineinfo"] if options.lineinfo else []
-    arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]
-    arguments += [] if options.max_registers is None else [f"-maxrregcount={options.max_registers}"]
+    arguments = nvjitlink_options(options)
     arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
     cache = Cache()
     key = cache.key("cubin", image.sha256, arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
@@ -1324,6 +1390,14 @@ def _link(
         log = words.decode()
     jit = Jit(options, time.perf_counter() - started, log)
     return Module(manifest, image, "link", _library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
+
+
+def nvjitlink_options(options: JitOptions) -> list[str]:
+    """Return the options in nvJitLink's words."""
+    arguments = ["-Xptxas=-v"] if options.verbose else []
+    arguments += ["-lineinfo"] if options.lineinfo else []
+    arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]
+    return arguments + ([] if options.max_registers is None else [f"-maxrregcount={options.max_registers}"])
 
 
 def cache_folder() -> str:
@@ -1697,6 +1771,14 @@ def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], 
     An input is its kind, as nvJitLink's `InputType` has it, its name in messages, and its content. Raises ImageError
     with nvJitLink's own words.
     """
+    code, log, _ = link_code_with_logs(inputs, options, ptx)
+    return code, log
+
+
+def link_code_with_logs(
+    inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False
+) -> tuple[bytes, str, str]:
+    """Do as `link_code` does, and return what its error log holds of a success too."""
     from cuda.bindings import nvjitlink
 
     try:
@@ -1710,17 +1792,18 @@ def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], 
         what = "ptx" if ptx else "cubin"
         code = bytearray(getattr(nvjitlink, f"get_linked_{what}_size")(handle))
         getattr(nvjitlink, f"get_linked_{what}")(handle, code)
-        log = bytearray(nvjitlink.get_info_log_size(handle))
-        if log:
-            nvjitlink.get_info_log(handle, log)
+        return bytes(code), _log_of(nvjitlink, "info", handle), _log_of(nvjitlink, "error", handle)
     except nvjitlink.nvJitLinkError as error:
-        log = bytearray(nvjitlink.get_error_log_size(handle))
-        if log:
-            nvjitlink.get_error_log(handle, log)
-        raise ImageError(_text(log) or str(error)) from error
+        raise ImageError(_log_of(nvjitlink, "error", handle) or str(error)) from error
     finally:
         nvjitlink.destroy(handle)
-    return bytes(code), _text(log)
+
+
+def _log_of(nvjitlink: Any, which: str, handle: int) -> str:
+    log = bytearray(getattr(nvjitlink, f"get_{which}_log_size")(handle))
+    if log:
+        getattr(nvjitlink, f"get_{which}_log")(handle, log)
+    return _text(log)
 
 
 def _text(log: bytearray) -> str:

@@ -20,6 +20,8 @@ class Result(enum.IntEnum):
     CUDA_ERROR_NO_DEVICE = 100
     CUDA_ERROR_INVALID_DEVICE = 101
     CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_INVALID_PTX = 218
+    CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_INVALID_CLUSTER_SIZE = 912
@@ -62,6 +64,90 @@ CuLaunchKernelEx = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_void_p),
 )
 COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # CUlaunchAttributeID
+
+
+# --- the driver's linker, by the CUDA Driver API's documentation: "Module Management" -------------------------------
+
+CuLinkCreate = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_uint,
+    ctypes.POINTER(ctypes.c_int),
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_void_p),
+)
+CuLinkAddData = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_char_p,
+    ctypes.c_uint,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+)
+CuLinkComplete = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)
+)
+CuLinkDestroy = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+WALL_TIME, INFO_LOG, ERROR_LOG = 2, 3, 5  # CUjit_option
+
+
+class Linker:
+    """The driver's linker: what it was given, and what it answers."""
+
+    def __init__(self) -> None:
+        self.result = b""
+        """The cubin that it makes."""
+        self.log = b"linked"
+        self.errors = b""
+        self.milliseconds = 12.5
+        self.codes: dict[str, int] = {}
+        """What its functions answer, but for 0."""
+        self.options: dict[int, int] = {}
+        self.inputs: list[tuple[int, bytes, bytes]] = []
+        """Type, name and content."""
+        self.contexts: list[object] = []
+        """The number of the current context's GPU in each call."""
+        self.alive = 0
+        self.functions = {
+            b"cuLinkCreate": CuLinkCreate(self._create),
+            b"cuLinkAddData": CuLinkAddData(self._add),
+            b"cuLinkComplete": CuLinkComplete(self._complete),
+            b"cuLinkDestroy": CuLinkDestroy(self._destroy),
+        }
+        self.device: Callable[[], object] = lambda: None
+
+    def _create(self, count: int, keys: Any, values: Any, state: Any) -> int:
+        self.contexts.append(self.device())
+        self._keys, self._values = keys, values
+        self.options = {keys[index]: values[index] or 0 for index in range(count)}
+        state[0] = 0x57A7E
+        self.alive += not self.codes.get("cuLinkCreate")
+        return self.codes.get("cuLinkCreate", 0)
+
+    def _add(self, state: int, kind: int, data: int, size: int, name: bytes, *options: Any) -> int:
+        assert state == 0x57A7E and not any(options)
+        self.inputs.append((kind, name, ctypes.string_at(data, size)))
+        return self._say("cuLinkAddData")
+
+    def _complete(self, state: int, code: Any, size: Any) -> int:
+        self._made = ctypes.create_string_buffer(self.result, len(self.result))
+        code[0], size[0] = ctypes.addressof(self._made), len(self.result)
+        # It overwrites the option's own slot.
+        slot = ctypes.addressof(self._values.contents) + 8 * list(self.options).index(WALL_TIME)
+        ctypes.c_uint64.from_address(slot).value = 0
+        ctypes.c_float.from_address(slot).value = self.milliseconds
+        return self._say("cuLinkComplete")
+
+    def _say(self, function: str) -> int:
+        for option, words in ((INFO_LOG, self.log), (ERROR_LOG, self.errors)):
+            ctypes.memmove(self.options[option], words + b"\0", len(words) + 1)
+        return self.codes.get(function, 0)
+
+    def _destroy(self, state: int) -> int:
+        self.alive -= 1
+        return 0
 
 
 class Launch(NamedTuple):
@@ -178,6 +264,10 @@ class Driver:
         self.memory: dict[bytes, Any] = {}
         """The variables of all libraries, by symbol: ctypes arrays."""
         self._launch = CuLaunchKernelEx(self._launch_kernel)
+        self.linker = Linker()
+        self.linker.device = lambda: getattr(self.context, "device", None)
+        self.kernels: dict[str, list[tuple[int, int]]] = {}
+        """Of every library, the kernels by symbol, with offset and size of their parameters."""
 
     def _launch_kernel(self, config: Any, kernel: int, parameters: Any, extra: Any) -> int:
         def record() -> Launch:
@@ -205,8 +295,24 @@ class Driver:
         return self.codes.pop(0) if self.codes else 0
 
     def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> tuple[Any, ...]:
-        assert (name, version, flags) == (b"cuLaunchKernelEx", 12000, 0)
-        return Result.CUDA_SUCCESS, ctypes.cast(self._launch, ctypes.c_void_p).value, 0
+        assert (version, flags) == (12000, 0)
+        functions = {b"cuLaunchKernelEx": self._launch, **self.linker.functions}
+        return Result.CUDA_SUCCESS, ctypes.cast(functions[name], ctypes.c_void_p).value, 0
+
+    def cuLibraryGetKernelCount(self, library: int) -> tuple[Any, ...]:
+        return self._answers.get("cuLibraryGetKernelCount", (Result.CUDA_SUCCESS, len(self.kernels)))
+
+    def cuLibraryEnumerateKernels(self, count: int, library: int) -> tuple[Any, ...]:
+        return Result.CUDA_SUCCESS, list(self.kernels)[:count]
+
+    def cuKernelGetName(self, kernel: str) -> tuple[Any, ...]:
+        return Result.CUDA_SUCCESS, kernel.encode()
+
+    def cuKernelGetParamInfo(self, kernel: str, index: int) -> tuple[Any, ...]:
+        parameters = self.kernels[kernel]
+        if index >= len(parameters):
+            return Result.CUDA_ERROR_INVALID_VALUE, 0, 0
+        return Result.CUDA_SUCCESS, *parameters[index]
 
     def cuKernelGetAttribute(self, which: str, kernel: int, device: int) -> tuple[Any, ...]:
         return Result.CUDA_SUCCESS, self.attributes[device][which]
@@ -225,6 +331,17 @@ class Driver:
 
     def cuCtxSetCurrent(self, context: int) -> tuple[Any, ...]:
         self.context.device = context
+        return (Result.CUDA_SUCCESS,)
+
+    def cuCtxPushCurrent(self, context: int) -> tuple[Any, ...]:
+        self._contexts = [*getattr(self, "_contexts", []), getattr(self.context, "device", None)]
+        return self.cuCtxSetCurrent(context)
+
+    def cuCtxPopCurrent(self) -> tuple[Any, ...]:
+        self.context.device = self._contexts.pop()
+        return (Result.CUDA_SUCCESS,)
+
+    def cuDevicePrimaryCtxRelease(self, device: int) -> tuple[Any, ...]:
         return (Result.CUDA_SUCCESS,)
 
     def cuLibraryGetGlobal(self, library: int, symbol: bytes) -> tuple[Any, ...]:

@@ -39,7 +39,19 @@ class Package:
 VENDORED_PACKAGE = "_cuda_wheel"
 """The name of the loader's copy, in each top-level package that holds modules."""
 
-VENDORED_FILES = ("__init__.py", "loader.py", "launching.py")
+VENDORED_FILES = (
+    "__init__.py",
+    "loader.py",
+    "launching.py",
+    "linking.py",
+    "link_choice.py",
+    "link_checks.py",
+    "linkers.py",
+    "pieces.py",
+    "elf.py",
+    "ptx.py",
+    "code_loading.py",
+)
 """The files of `cuda_wheel` that it consists of. They import each other by relative names, and nothing else of
 `cuda_wheel` that they could not do without."""
 

@@ -1,5 +1,4 @@
-"""Read and rewrite PTX text: version, kernels, their parameters and bounds, what it leaves to others, the form that
-nvFatbin keeps verbatim."""
+"""Read and rewrite PTX text for a build: bounds, what it leaves to others, the form that nvFatbin keeps verbatim."""
 
 from __future__ import annotations
 
@@ -7,7 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from cuda_wheel.loader import Parameter, Version
+from cuda_wheel.loader import Version
+from cuda_wheel.ptx import ENTRY, kernels, target, version
 
 __all__ = [
     "bounds",
@@ -25,7 +25,6 @@ __all__ = [
 ]
 
 _VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
-_TARGET = re.compile(r"^[ \t]*\.target\s+sm_(\d+[af]?)\b", re.MULTILINE)
 _EXTERN = re.compile(
     r"\.extern\s+(?P<declaration>\.(?P<space>func|global|const)\b\s*(?:\([^()]*\)\s*)?(?:\.\w+\s+(?:\d+\s+)?)*"
     r"(?P<symbol>[A-Za-z_$%][\w$]*)[^;]*);"
@@ -41,12 +40,6 @@ SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 _PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: ")
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
 _STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*")|(?:/\*.*?\*/|//[^\n]*|[ \t\r])+', re.DOTALL)
-_ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
-_PARAM = re.compile(
-    r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>[a-z]+\d*)"
-    r"(?P<attributes>(?:\s+\.(?!param)\w+(?:\s*\([^()]*\)|\s+\d+)?)*)"
-    r"\s+[\w$.%]+\s*(?:\[(?P<count>\d+)\])?"
-)
 _BOUND = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
 _BOUND_NAMES = {
     "maxntid": "max_threads",
@@ -57,22 +50,6 @@ _BOUND_NAMES = {
 }
 """Source: PTX ISA, "Performance-Tuning Directives" and "Cluster Dimension Directives"."""
 _FILE = re.compile(r'^([ \t]*\.file\s+\d+\s+")([^"\n]*)(")', re.MULTILINE)
-
-
-def version(ptx: str) -> Version:
-    """Return the PTX ISA version that the text declares; ValueError where it declares none."""
-    match = _VERSION.search(ptx)
-    if match is None:
-        raise ValueError("PTX without a .version directive")
-    return int(match[1]), int(match[2])
-
-
-def target(ptx: str) -> str:
-    """Return the architecture that the text is for, such as "90a"; ValueError where it declares none."""
-    match = _TARGET.search(ptx)
-    if match is None:
-        raise ValueError("PTX without a .target directive")
-    return match[1]
 
 
 def place_errors(log: str, source: str) -> str:
@@ -145,19 +122,11 @@ def relocate_files(ptx: str, roots: Mapping[str, str]) -> str:
     return _FILE.sub(relocate, ptx)
 
 
-def kernels(ptx: str) -> dict[str, tuple[Parameter, ...]]:
-    """Return each kernel's symbol and parameters, in the text's order.
-
-    Of a parameter's C++ type the text says at most that it is a pointer, and that for some architectures only.
-    """
-    return {match[1]: _parameters(match["params"] or "") for match in _ENTRY.finditer(ptx)}
-
-
 def bounds(ptx: str) -> dict[str, dict[str, int]]:
     """Return the bounds that the source sets to kernels' launches, by symbol: "max_threads" in a block, "min_blocks" on
     a multiprocessor, "cluster_blocks"; nothing of a kernel without."""
     found = {}
-    for entry in _ENTRY.finditer(ptx):
+    for entry in ENTRY.finditer(ptx):
         figures = {
             _BOUND_NAMES[match[1]]: math.prod(int(number) for number in match[2].split(","))
             for match in _BOUND.finditer(entry["directives"])
@@ -165,17 +134,3 @@ def bounds(ptx: str) -> dict[str, dict[str, int]]:
         if figures:
             found[entry[1]] = figures
     return found
-
-
-def _parameters(text: str) -> tuple[Parameter, ...]:
-    parameters = []
-    offset = 0
-    for match in _PARAM.finditer(text):
-        width = int(re.sub(r"\D", "", match["type"]) or 8) // 8
-        size = width * int(match["count"] or 1)
-        align = int(match["align"] or width)
-        offset = -(-offset // align) * align
-        pointer = ".ptr" in match["attributes"].split()
-        parameters.append(Parameter(match["type"], offset, size, "void*" if pointer else ""))
-        offset += size
-    return tuple(parameters)
