@@ -26,6 +26,7 @@ def main(folder: Path) -> None:
             project = copy_fixture(fixture, Path(scratch, fixture), extra)
             build(project, folder / extra / fixture)
             build(project, folder / f"{extra}-jit" / fixture, CUDAARCHS=JIT)
+        build(copy_fixture("plugin", Path(scratch, "plugin"), extra), folder / extra / "plugin")
         project = copy_fixture("saxpy", Path(scratch, "as-compiled"), extra)
         with (project / "pyproject.toml").open("a") as stream:
             stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')
