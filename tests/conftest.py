@@ -36,6 +36,8 @@ settings.load_profile("tests")
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 GOOD = ["saxpy", "matmul_templates", "reduce_cub", "half_precision", "stencil", "cooperative"]
+LINKED = ["linked", "plugin", "nvvm_ir"]
+"""Those that are linked, at build time or when they are loaded, or not of CUDA C++."""
 BACKENDS = {
     "hatchling": "hatchling.build",
     "setuptools": "setuptools.build_meta",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.conftest import GOOD, copy_fixture, installed_extra, pip_wheel
+from tests.conftest import GOOD, LINKED, copy_fixture, installed_extra, pip_wheel
 
 JIT = "120-real;80-virtual"
 
@@ -22,11 +22,10 @@ def main(folder: Path) -> None:
     extra = installed_extra()
     assert extra is not None
     with tempfile.TemporaryDirectory() as scratch:
-        for fixture in GOOD:
+        for fixture in GOOD + LINKED:
             project = copy_fixture(fixture, Path(scratch, fixture), extra)
             build(project, folder / extra / fixture)
             build(project, folder / f"{extra}-jit" / fixture, CUDAARCHS=JIT)
-        build(copy_fixture("plugin", Path(scratch, "plugin"), extra), folder / extra / "plugin")
         project = copy_fixture("saxpy", Path(scratch, "as-compiled"), extra)
         with (project / "pyproject.toml").open("a") as stream:
             stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from tests.conftest import FIXTURES, GOOD, installed_extra, run
+from cuda_wheel import NoImageError
+from cuda_wheel.loader import Manifest
+from tests.conftest import FIXTURES, GOOD, LINKED, installed_extra, run
 from tests.gpu.conftest import carried_sets
 
 
@@ -27,7 +29,7 @@ def check(fixture: str) -> str:
 
 
 @pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
-@pytest.mark.parametrize("fixture", GOOD)
+@pytest.mark.parametrize("fixture", GOOD + LINKED)
 def test_a_wheel_built_here_agrees_with_numpy(
     fixture: str, fixture_wheel: Callable[[str], Path], install: Callable[[Path], Path]
 ) -> None:
@@ -35,7 +37,7 @@ def test_a_wheel_built_here_agrees_with_numpy(
     check(fixture)
 
 
-@pytest.mark.parametrize("fixture", GOOD)
+@pytest.mark.parametrize("fixture", GOOD + LINKED)
 @pytest.mark.parametrize("name", [name for name in carried_sets() if not name.endswith("-as-compiled")])
 def test_a_wheel_built_elsewhere_agrees_with_numpy(
     fixture: str, name: str, carried: Callable[[str, str], Path], install: Callable[[Path], Path]
@@ -45,7 +47,7 @@ def test_a_wheel_built_elsewhere_agrees_with_numpy(
     assert (", jit>" if name.endswith("-jit") else ", native>") in output
 
 
-@pytest.mark.parametrize("fixture", GOOD)
+@pytest.mark.parametrize("fixture", GOOD + LINKED)
 def test_signatures_are_what_the_driver_says(
     fixture: str,
     request: pytest.FixtureRequest,
@@ -61,7 +63,11 @@ def test_signatures_are_what_the_driver_says(
     monkeypatch.setattr("cuda_wheel.loader._modules", {})
     for path in site.rglob("*.fatbin.json"):
         name = ".".join(path.relative_to(site).parts).removesuffix(".fatbin.json")
-        compare_signatures(cuda_wheel.load(name))
+        if all(image.source for image in Manifest.from_json(path.read_bytes(), name).images):
+            with pytest.raises(NoImageError, match=r"link=\[\.\.\.\]|for others to link"):
+                cuda_wheel.load(name)
+        else:
+            compare_signatures(cuda_wheel.load(name))
 
 
 def compare_signatures(module: cuda_wheel.Module) -> None:

@@ -18,7 +18,7 @@ import cuda_wheel
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.linkers import nvrtc_version
 from cuda_wheel.loader import Module, device_and_driver, nvjitlink_version
-from tests.conftest import run
+from tests.conftest import installed_extra, run
 from tests.gpu.test_launch import Memory
 
 HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -319,11 +319,16 @@ def test_a_second_process_pays_the_load_alone(nvrtc: None) -> None:
 # --- a wheel's module and what its user brings ------------------------------------------------------------
 
 
-@pytest.fixture
-def plugin(install: Callable[[Path], Path], fixture_wheel: Callable[[str], Path], carried: Any) -> None:
-    """Install fixtures/plugin, built here or carried here."""
-    where = os.environ.get("CUDA_WHEEL_TEST_WHEELS")
-    install(carried("cu12", "plugin") if where else fixture_wheel("plugin"))
+@pytest.fixture(params=["here", "cu12", "cu13"])
+def plugin(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> str:
+    """Install fixtures/plugin, built here or carried here, and return which."""
+    if request.param != "here":
+        install(request.getfixturevalue("carried")(request.param, "plugin"))
+    elif installed_extra() is None:
+        pytest.skip("no toolchain is installed here to build with")
+    else:
+        install(request.getfixturevalue("fixture_wheel")("plugin"))
+    return str(request.param)
 
 
 TRANSFORM = """
@@ -341,19 +346,33 @@ def apply(module: Module, n: int, parameter: float) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("jit", [JitOptions(), JitOptions(lto=False), DRIVER], ids=["best", "ptx", "driver"])
-def test_a_wheels_module_is_linked_with_what_its_user_brings(
-    n: int, jit: JitOptions, plugin: None, nvrtc: None
-) -> None:
+def test_a_wheels_module_is_linked_with_what_its_user_brings(n: int, jit: JitOptions, plugin: str, nvrtc: None) -> None:
     if jit == DRIVER and (nvrtc_version() or (0, 0)) > device_and_driver()[1]:
         pytest.skip("NVRTC's PTX is newer than the driver")
     module = cuda_wheel.load("plugin_demo.kernels.apply", link=[TRANSFORM], jit=jit)
     print(module, module.link, module.link.log, module["apply"].attributes, sep="\n")
     result, x = apply(module, n, 3.25)
     np.testing.assert_allclose(result, x * x + np.float32(3.25), rtol=1e-6)
+    if plugin == "here":  # of this nvJitLink's own release: what others made need not suit it
+        assert module.link.mode == ("lto" if jit == JitOptions() else "ptx")
+    else:
+        assert module.link.mode == "ptx" and (jit == DRIVER or "LTO-IR" in module.link.why or jit.lto is False)
     assert cuda_wheel.load("plugin_demo.kernels.apply", link=[TRANSFORM], jit=jit) is module
 
 
-def test_another_packages_module_is_a_piece_with_its_variables(plugin: None, nvjitlink: None) -> None:
+def test_lto_inlines_the_users_function(plugin: str, nvrtc: None) -> None:
+    if plugin != "here":
+        pytest.skip("LTO-IR of another release")
+    modules = {
+        lto: cuda_wheel.load("plugin_demo.kernels.apply", link=[TRANSFORM], jit=JitOptions(lto=lto))
+        for lto in (True, False)
+    }
+    registers = {lto: module["apply"].attributes.registers for lto, module in modules.items()}
+    print({lto: module.link for lto, module in modules.items()}, registers)
+    assert registers[True] < registers[False]  # a call costs what its convention wants
+
+
+def test_another_packages_module_is_a_piece_with_its_variables(plugin: str, nvjitlink: None) -> None:
     module = cuda_wheel.load("plugin_demo.kernels.apply", link=["plugin_demo.kernels.waves"])
     module.globals["amplitude"].write(np.float32(4))
     result, x = apply(module, SIZES[0], 3.25)
@@ -362,7 +381,7 @@ def test_another_packages_module_is_a_piece_with_its_variables(plugin: None, nvj
 
 
 @pytest.mark.parametrize("jit", [JitOptions(), DRIVER], ids=["best", "driver"])
-def test_a_matrix_product_is_linked_alone(jit: JitOptions, plugin: None) -> None:
+def test_a_matrix_product_is_linked_alone(jit: JitOptions, plugin: str) -> None:
     module = cuda_wheel.load("plugin_demo.kernels.matmul", link=[], jit=jit)
     print(module.link, module.link.log, module.link.errors, module.link.linker_seconds, sep="\n")
     n = 256
@@ -372,7 +391,7 @@ def test_a_matrix_product_is_linked_alone(jit: JitOptions, plugin: None) -> None
     np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
 
 
-def test_what_the_module_lacks_is_told_and_nothing_is_kept(plugin: None, nvjitlink: None, tmp_path: Path) -> None:
+def test_what_the_module_lacks_is_told_and_nothing_is_kept(plugin: str, nvjitlink: None, tmp_path: Path) -> None:
     with pytest.raises(
         LinkError, match=r"needs user_transform, which no piece defines; its declaration: .*user_transform"
     ):

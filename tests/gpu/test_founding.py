@@ -1,0 +1,115 @@
+"""What the systems that this project was founded on do, from wheels: images loaded and linked by path and from memory.
+
+The plug-in and the matrix product that the driver links are in `test_linking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cuda_wheel
+from cuda_wheel import DriverError, JitOptions, Piece
+from cuda_wheel.loader import Manifest, Module
+from tests.conftest import installed_extra
+from tests.gpu.conftest import carried_sets
+from tests.gpu.test_launch import Memory
+from tests.gpu.test_linking import context, fresh, nvjitlink
+
+__all__ = ["context", "fresh", "nvjitlink"]
+
+
+@pytest.fixture
+def kernels(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> Callable[[str], Path]:
+    """Return a function that installs a fixture's wheel, and gives the folder of its kernels."""
+
+    def install_fixture(fixture: str) -> Path:
+        sets = [name for name in carried_sets() if "-" not in name]
+        if not sets and installed_extra() is None:
+            pytest.skip("no wheels were carried here, and no toolchain is installed to build them with")
+        wheel = request.getfixturevalue("carried")(sets[0], fixture) if sets else None
+        site = install(wheel or request.getfixturevalue("fixture_wheel")(fixture))
+        return next(site.glob("*_demo/kernels"))
+
+    return install_fixture
+
+
+def image(folder: Path, module: str, kind: str) -> bytes:
+    """Return the bytes of the first image of a kind that suits every GPU from Ampere on."""
+    manifest = Manifest.from_json((folder / f"{module}.fatbin.json").read_bytes(), module)
+    found = next(each for each in manifest.images if each.kind == kind and each.target.capability >= (8, 0))
+    assert found.offset is not None
+    return (folder / manifest.fatbin).read_bytes()[found.offset : found.offset + found.size]
+
+
+def check_matmul(module: Module) -> None:
+    n = 64
+    a, b = np.random.default_rng(0).random((2, n, n), np.float32)
+    c = Memory(np.zeros((n, n), np.float32))
+    kernel = module["matmul"]
+    print(module, kernel, kernel.attributes, kernel.occupancy(256), module.jit and module.jit.log, sep="\n")
+    assert kernel.attributes.registers > 0 and kernel.attributes.shared >= 2 * 16 * 16 * 4
+    assert kernel.occupancy(256).blocks > 0
+    kernel.launch((n // 16, n // 16), (16, 16), c, Memory(a), Memory(b), n)
+    np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
+
+
+@pytest.mark.parametrize("by", ["path", "bytes"])
+def test_a_wheels_fatbin_is_loaded_as_a_file_and_from_memory(by: str, kernels: Callable[[str], Path]) -> None:
+    path = kernels("plugin") / "matmul.fatbin"
+    check_matmul(cuda_wheel.load_code(path if by == "path" else path.read_bytes()))
+
+
+@pytest.mark.parametrize("by", ["path", "bytes"])
+def test_ptx_of_a_source_is_loaded_as_a_file_and_from_memory(
+    by: str, kernels: Callable[[str], Path], tmp_path: Path
+) -> None:
+    text = image(kernels("plugin"), "matmul", "ptx")
+    path = tmp_path / "matmul.ptx"
+    path.write_bytes(text)
+    check_matmul(cuda_wheel.load_code(path if by == "path" else text))
+    with pytest.raises(DriverError, match="ptxas"):
+        cuda_wheel.load_code(text.replace(b"fma.rn.f32", b"fma.rn.f31"))
+
+
+@pytest.mark.parametrize("linker", ["driver", "nvjitlink"])
+def test_several_texts_and_a_cubin_are_linked_together(
+    linker: str, kernels: Callable[[str], Path], request: pytest.FixtureRequest
+) -> None:
+    if linker == "nvjitlink":
+        request.getfixturevalue("nvjitlink")
+    folder = kernels("plugin")
+    jit = JitOptions(linker=linker, lto=False)  # type: ignore[arg-type]
+    texts = [Piece("ptx", f"{name}.ptx", image(folder, name, "ptx")) for name in ("apply", "waves")]
+    alone = cuda_wheel.link([Piece("ptx", "matmul.ptx", image(folder, "matmul", "ptx"))], jit=jit)
+    linked = cuda_wheel.link([*texts, Piece("cubin", "matmul.cubin", alone.cubin)], jit=jit)
+    print(linked, linked.log, linked.seconds)
+    module = cuda_wheel.load_code(linked.cubin)
+    check_matmul(module)
+    x = np.random.default_rng(1).random(1 << 16, np.float32)
+    result = Memory(np.zeros_like(x))
+    module["apply"].launch(256, 256, Memory(x), result, np.float32(3), x.size)
+    np.testing.assert_allclose(result.numpy(), 2 * (3 * x - np.floor(3 * x)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("linker", ["driver", "nvjitlink"])
+def test_nvvm_ir_becomes_ptx_and_that_a_linked_cubin(
+    linker: str, kernels: Callable[[str], Path], request: pytest.FixtureRequest
+) -> None:
+    if linker == "nvjitlink":
+        request.getfixturevalue("nvjitlink")
+    folder = kernels("nvvm_ir")
+    major, minor = cuda_wheel.loader.device_and_driver()[0]
+    cubin = image(folder, "multiply", "cubin")
+    module = cuda_wheel.load("nvvm_demo.kernels.multiply")
+    assert cubin and module.how == "native"
+    n = 1000
+    x, y = np.random.default_rng(2).random((2, n), np.float32)
+    result = Memory(np.zeros(n, np.float32))
+    module["multiply"].launch(4, 256, Memory(x), Memory(y), result, n)
+    np.testing.assert_array_equal(result.numpy(), x * y)
+    linked = cuda_wheel.link([Piece("cubin", "multiply.cubin", cubin)], jit=JitOptions(linker=linker))  # type: ignore[arg-type]
+    print((major, minor), linked)
