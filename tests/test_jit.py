@@ -122,7 +122,7 @@ def test_ptx_that_the_driver_cannot_read_is_compiled_once(built, use: Use, old: 
     def forbid(*_: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(loader, "assemble", forbid)
+    monkeypatch.setattr(loader, "link_code", forbid)
     second = use((8, 6), version=old)  # as in another process
     assert loader.load("demo.fill").jit.log == module.jit.log
     assert second.loaded == driver.loaded
