@@ -200,6 +200,8 @@ def test_options_reach_the_drivers_linker() -> None:
 
 def test_the_driver_links_machine_code_with_ptx(nvrtc: None) -> None:
     core = pytest.importorskip("cuda.core")
+    if (nvrtc_version() or (0, 0)) > device_and_driver()[1]:
+        pytest.skip("NVRTC's machine code is newer than the driver's linker")
     major, minor = device_and_driver()[0]
     options = core.ProgramOptions(arch=f"sm_{major}{minor}", relocatable_device_code=True)
     user = core.Program(CUDA_USER, "c++", options).compile("cubin")
@@ -524,7 +526,7 @@ def test_code_for_another_gpu_is_told(nvjitlink: None) -> None:
         cuda_wheel.link([APPLY, USER, cubin])
 
 
-def test_every_kernel_of_a_fork_is_an_error() -> None:
+def test_a_forked_child_that_links_is_told_that_it_is_one() -> None:
     program = f"""
 import os, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
