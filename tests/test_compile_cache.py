@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -33,8 +34,8 @@ def built(cuda_wheel: Run, project: Path) -> tuple[int, dict[str, bytes]]:
     shutil.rmtree(project / "out", ignore_errors=True)
     result = cuda_wheel("build", project, "-o", project / "out")
     assert result.returncode == 0, result.stdout
-    line = next((line for line in result.stdout.splitlines() if "from the cache" in line), "cuda-wheel: 0 of")
-    return int(line.split()[1]), {path.name: path.read_bytes() for path in (project / "out").rglob("*.fatbin*")}
+    kept = re.search(r"^cuda-wheel: \d+ jobs? in .* s: (\d+) from the cache", result.stdout, re.MULTILINE)
+    return int(kept[1]) if kept else 0, {path.name: path.read_bytes() for path in (project / "out").rglob("*.fatbin*")}
 
 
 def test_nothing_is_compiled_twice(project: Path, cuda_wheel: Run) -> None:
@@ -108,7 +109,7 @@ def test_an_isolated_build_finds_what_another_one_compiled(
         for _ in range(2)
     ]
     assert "from the cache" not in outputs[0]
-    assert "cuda-wheel: 3 of 3 jobs done before, from the cache" in outputs[1]
+    assert re.search(r"cuda-wheel: 3 jobs in \d+\.\d s: 3 from the cache\n", outputs[1])
 
 
 def test_what_is_another_one_every_time_is_not_kept(make_project, cuda_wheel: Run) -> None:
@@ -151,3 +152,29 @@ def test_two_builds_at_once_share_a_cache(tmp_path: Path, extra: str) -> None:
         results = list(threads.map(lambda project: pip_wheel(project, project.parent / "dist"), projects))
     assert [result.returncode for result in results] == [0, 0, 0, 0]
     assert len({next((project.parent / "dist").glob("*.whl")).read_bytes() for project in projects}) == 1
+
+
+# --- what a build tells of it -----------------------------------------------------------------------
+
+
+def test_a_build_that_fails_tells_what_was_done(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    files = {"demo/good.cu": FILES["demo/l.cu"], "demo/wrong.cu": "wrong\n"}
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80-real"\n', **files)
+    for how in ("compiled", "from the cache"):
+        result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_JOBS="1")
+        assert result.returncode == 1
+        assert re.search(rf"^cuda-wheel: 2 jobs in \d+\.\d s: 1 {how}, 1 not done$", result.stdout, re.MULTILINE)
+
+
+def test_links_count_too(make_project, cuda_wheel: Run) -> None:
+    table = (
+        '[tool.cuda-wheel]\narchitectures = "80-real"\n[[tool.cuda-wheel.module]]\nname = "demo.k"\n'
+        'sources = ["demo/k.cu", "demo/l.cu"]\nlink = "lto"\n'
+    )
+    files = {
+        "demo/k.cu": "__device__ int f();\n__global__ void k(int* x) { *x = f(); }\n",
+        "demo/l.cu": "__device__ int f() { return 1; }\n",
+    }
+    project = make_project(table, **files)
+    lines = [cuda_wheel("build", project, "-o", project / "out").stdout.splitlines()[-1] for _ in range(2)]
+    assert [line.partition(" s: ")[2] for line in lines] == ["2 compiled, 1 linked", "3 from the cache"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Protocol
+from typing import Literal, Protocol
 
 from cuda_wheel.build.bundling import Bundle, bundle
 from cuda_wheel.build.compile_cache import CLOCK, CompileCache, holds_folder
@@ -19,7 +19,11 @@ from cuda_wheel.build.plan import Link, ModulePlan, Plan
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.build.workers import Workers
 
-__all__ = ["Reporter", "Silent", "execute", "failure", "refused", "warnings"]
+__all__ = ["How", "Reporter", "Silent", "execute", "failure", "refused", "warnings"]
+
+
+How = Literal["from the cache", "compiled", "linked"]
+"""How a job, or a link, came to be done."""
 
 
 class Reporter(Protocol):
@@ -27,9 +31,7 @@ class Reporter(Protocol):
 
     def begin(self, plan: Plan) -> None: ...
 
-    def compiled(self, module: str, arch: str) -> None: ...
-
-    def recalled(self, jobs: int) -> None: ...
+    def done(self, module: str, arch: str, how: How) -> None: ...
 
     def warning(self, text: str) -> None: ...
 
@@ -41,9 +43,7 @@ class Silent:
 
     def begin(self, plan: Plan) -> None: ...
 
-    def compiled(self, module: str, arch: str) -> None: ...
-
-    def recalled(self, jobs: int) -> None: ...
+    def done(self, module: str, arch: str, how: How) -> None: ...
 
     def warning(self, text: str) -> None: ...
 
@@ -100,13 +100,11 @@ class _Work:
             for job in module.jobs:
                 self._users.setdefault(job, []).append(module)
         recalled = {job: kept for job in self._users if self._cache and (kept := self._cache.recall(job)) is not None}
-        if recalled:
-            self._reporter.recalled(len(recalled))
         for job, users in self._users.items():
             if job not in recalled:
                 self._compiling[self._workers.submit(compile_job, job, _flavour(users[0]))] = job
         for job, kept in recalled.items():
-            self._take(job, kept)
+            self._take(job, kept, "from the cache")
         for module in modules:
             if not module.jobs:
                 self._link(module)
@@ -131,11 +129,11 @@ class _Work:
             return
         if self._cache:
             self._cache.keep(job, result)
-        self._take(job, result)
+        self._take(job, result, "compiled")
 
-    def _take(self, job: Job, result: Compiled) -> None:
+    def _take(self, job: Job, result: Compiled, how: How) -> None:
         self.compiled[job] = result
-        _report(self._reporter, job, self._users[job][0].module.name, result)
+        _report(self._reporter, job, self._users[job][0].module.name, result, how)
         for module in self._users[job]:
             if module.module.name not in self.failures and all(each in self.compiled for each in module.jobs):
                 self._link(module)
@@ -147,7 +145,7 @@ class _Work:
             if kept is None:
                 self._linking[self._workers.submit(link_job, job)] = module, link
             else:
-                self._linked(module, link, kept)
+                self._linked(module, link, kept, "from the cache")
 
     def _take_linked(self, module: ModulePlan, link: Link, future: Future[Compiled]) -> None:
         try:
@@ -158,11 +156,11 @@ class _Work:
             return
         if self._cache:
             self._cache.keep_linked(self._link_job(module, link), result)
-        self._linked(module, link, result)
+        self._linked(module, link, result, "linked")
 
-    def _linked(self, module: ModulePlan, link: Link, result: Compiled) -> None:
+    def _linked(self, module: ModulePlan, link: Link, result: Compiled, how: How) -> None:
         self.linked[module.module.name, link] = result
-        self._reporter.compiled(module.module.name, link.target.arch)
+        self._reporter.done(module.module.name, link.target.arch, how)
 
     def linked_of(self, module: ModulePlan) -> dict[Link, Compiled]:
         """Return what a module's links gave."""
@@ -218,8 +216,8 @@ def _form(job: Job) -> str:
     return f"{'sm' if job.cubin else 'compute'}_{job.arch}"
 
 
-def _report(reporter: Reporter, job: Job, name: str, result: Compiled) -> None:
-    reporter.compiled(name, job.arch)
+def _report(reporter: Reporter, job: Job, name: str, result: Compiled, how: How) -> None:
+    reporter.done(name, job.arch, how)
     if CLOCK.search(job.text):
         reporter.warning(f"{job.source} asks for the time of the build (__DATE__ or __TIME__): every build differs.")
     if holds_folder(job, result):
