@@ -72,6 +72,7 @@ __all__ = [
     "attach",
     "attached",
     "cache_folder",
+    "cache_limit",
     "device_and_driver",
     "device_count",
     "device_name",
@@ -81,6 +82,7 @@ __all__ = [
     "load",
     "nvjitlink_options",
     "nvjitlink_version",
+    "parse_size",
     "parse_version",
     "resolve",
     "resources_of",
@@ -1414,20 +1416,56 @@ def cache_folder() -> str:
     return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cuda-wheel")
 
 
+def parse_size(text: str) -> int:
+    """Return the bytes of an amount such as "500MiB", "2 GiB" or "0"; ValueError for another form."""
+    number = text.strip()
+    if number == "0":
+        return 0
+    for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB")):
+        digits = number.removesuffix(unit).rstrip()
+        if number.endswith(unit) and digits.isascii() and digits.isdigit():
+            return int(digits) << 10 * power
+    raise ValueError(f'{text!r} is not an amount of bytes such as "500MiB" or "2GiB"')
+
+
+def cache_limit() -> int:
+    """Return how many bytes the cache may take: CUDA_WHEEL_CACHE_SIZE, else 2 GiB.
+
+    Raises CudaWheelError where that variable is no amount.
+    """
+    named = os.environ.get("CUDA_WHEEL_CACHE_SIZE")
+    try:
+        return parse_size(named) if named else Cache.LIMIT
+    except ValueError as error:
+        raise CudaWheelError(f"the environment variable CUDA_WHEEL_CACHE_SIZE: {error}.") from None
+
+
 class Cache:
     """What was compiled, kept for this user: entries in one folder, by key.
 
     Safe under concurrent use and kills: each entry is written under another name, then renamed. Each carries its own
     SHA-256; one that is damaged, or another user's, counts as absent. A folder that cannot be written to makes every
     `put` a warning: what was compiled is there all the same.
+
+    `second` is the cache in the folder that CUDA_WHEEL_CACHE_READONLY names, or None. It is looked into for what the
+    first does not have, and never written to. Its entries may be another user's: who names it trusts it. They are not
+    copied, so that nothing of it is used any more when it is not named any more.
     """
 
     LIMIT = 2 << 30
-    """Bytes that all entries may take; those that were used longest ago go first."""
+    """Bytes that all entries may take where CUDA_WHEEL_CACHE_SIZE says nothing. Those used longest ago go first."""
 
-    def __init__(self, folder: str | None = None) -> None:
+    LEFT = 3600
+    """Seconds after which what a process was writing, and did not rename, is taken for what a killed one left."""
+
+    def __init__(self, folder: str | None = None, read_only: bool = False) -> None:
+        """Without `folder`, those that the environment names; with `read_only`, other users' entries count too."""
         self.folder = folder or cache_folder()
-        self._unseen = self.LIMIT  # bytes that were put since the bound was last seen to
+        second = None if folder else os.environ.get("CUDA_WHEEL_CACHE_READONLY")
+        self.second = Cache(second, read_only=True) if second else None
+        self._read_only = read_only
+        self._limit: int | None = None  # not before something is put: loading what is there needs none
+        self._room = 0  # bytes that may be put before the bound is seen to again
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -1436,69 +1474,150 @@ class Cache:
 
     def get(self, key: str) -> bytes | None:
         """Return the content of the entry `key` (hexadecimal); None where there is none that is whole."""
-        try:
-            with open(self._path(key), "rb") as file:
-                if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
-                    return None
-                digest, content = file.read(64), file.read()
-            if _sha256(content).encode() != digest:
-                return None
-            os.utime(self._path(key))  # it was used now
-        except OSError:
-            return None
-        return content
+        return next(self.found(key), None)
+
+    def found(self, key: str) -> Iterator[bytes]:
+        """Yield the content of each entry `key` that is whole: this folder's, then the second one's."""
+        content = self._read(key)
+        if content is not None:
+            yield content
+        if self.second is not None:
+            yield from self.second.found(key)
 
     def put(self, key: str, content: bytes) -> None:
         """Keep `content` as the entry `key`."""
         path = self._path(key)
         temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.part"
+        limit = self._bound()
         try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            try:
-                with open(temporary, "wb") as file:
-                    file.write(_sha256(content).encode() + content)
-                os.replace(temporary, path)
-            finally:
-                if os.path.exists(temporary):
-                    os.unlink(temporary)
-            self._unseen += len(content)
-            if self._unseen >= self.LIMIT // 16:  # not each time: it looks at every entry
-                self._shrink()
-                self._unseen = 0
+            if 64 + len(content) <= limit:
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                try:
+                    with open(temporary, "wb") as file:
+                        file.write(_sha256(content).encode() + content)
+                    os.replace(temporary, path)
+                finally:
+                    if os.path.exists(temporary):
+                        os.unlink(temporary)
         except OSError as error:
-            import warnings
-
-            warnings.warn(
+            _warn(
                 f"cuda-wheel cannot keep what it compiled in {self.folder} ({error.strerror or error}), and will "
-                "compile it again next time. CUDA_WHEEL_CACHE_DIR names another folder.",
-                RuntimeWarning,
-                stacklevel=2,
+                "compile it again next time. CUDA_WHEEL_CACHE_DIR names another folder."
             )
+            return
+        self._room -= len(content)
+        if self._room <= 0:  # not each time: it looks at every entry
+            self.prune(limit)
+            self._room = limit // 16
 
     def entries(self) -> list[tuple[float, int, str]]:
         """Return every entry's time of last use (seconds since the epoch), size in bytes, and path; oldest first."""
-        found = []
-        for folder, _, files in os.walk(self.folder):
-            for file in files:
-                path = os.path.join(folder, file)
-                try:
-                    status = os.stat(path)
-                except OSError:  # another process removed it
-                    continue
-                found.append((status.st_mtime, status.st_size, path))
-        return sorted(found)
+        return sorted(file for file in self._files() if not file[2].endswith(".part"))
+
+    def prune(self, limit: int) -> tuple[int, int]:
+        """Remove what was used longest ago, until the entries take `limit` bytes at most, and what killed processes
+        left; return how many entries were removed, and their bytes.
+
+        What is not an entry by its place, name and owner is left alone, as is what cannot be removed. The folders stay:
+        another process may be about to write into one.
+        """
+        files = sorted(self._files())
+        for used, _, path in files:
+            if path.endswith(".part") and used < time.time() - self.LEFT:
+                _removed(path)
+        entries = [(size, path) for _, size, path in files if not path.endswith(".part")]
+        total = sum(size for size, _ in entries)
+        sizes = []
+        for size, path in entries:
+            if total <= limit:
+                break
+            if _removed(path):
+                total -= size
+                sizes.append(size)
+        return len(sizes), sum(sizes)
 
     def _path(self, key: str) -> str:
         return os.path.join(self.folder, key[:2], key[2:])
 
-    def _shrink(self) -> None:
-        entries = self.entries()
-        total = sum(size for _, size, _ in entries)
-        for _, size, path in entries:
-            if total <= self.LIMIT:
-                break
-            os.unlink(path)
-            total -= size
+    def _read(self, key: str) -> bytes | None:
+        path = self._path(key)
+        try:
+            with open(path, "rb") as file:
+                if not self._counts(os.fstat(file.fileno())):
+                    return None
+                digest, content = file.read(64), file.read()
+        except OSError as error:
+            if self._read_only and not (isinstance(error, FileNotFoundError) and os.path.isdir(self.folder)):
+                _warn(
+                    f"nothing is taken from {self.folder}, which CUDA_WHEEL_CACHE_READONLY names: "
+                    f"{error.strerror or error}."
+                )
+            return None
+        if _sha256(content).encode() != digest:
+            return None
+        if not self._read_only:
+            with suppress(OSError):  # another process removed it, or nobody may write here
+                os.utime(path)  # it was used now
+        return content
+
+    def _counts(self, status: os.stat_result) -> bool:
+        return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
+
+    def _files(self) -> Iterator[tuple[float, int, str]]:
+        """Yield time, size and path, as `entries` does, of what has an entry's place, name and owner, or is being
+        written as one (".part").
+
+        The user may have named a folder with other things in it. No link is followed.
+        """
+        for folder in _listed(self.folder):
+            if len(folder.name) == 2 and _is_hexadecimal(folder.name) and folder.is_dir(follow_symlinks=False):
+                for file in _listed(folder.path):
+                    name, dot, rest = file.name.partition(".")
+                    if len(name) == 62 and _is_hexadecimal(name) and (not dot or rest.endswith(".part")):
+                        try:
+                            status = file.stat(follow_symlinks=False)
+                        except OSError:  # another process removed it
+                            continue
+                        if file.is_file(follow_symlinks=False) and self._counts(status):
+                            yield status.st_mtime, status.st_size, file.path
+
+    def _bound(self) -> int:
+        if self._limit is None:
+            try:
+                self._limit = cache_limit()
+            except CudaWheelError as error:  # builds and the command refuse it; nothing that loads fails for it
+                self._limit = self.LIMIT
+                _warn(f"{error} The cache is bounded to 2 GiB.")
+        return self._limit
+
+
+def _listed(folder: str) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:  # it is not there, or another user's
+        return []
+
+
+def _is_hexadecimal(text: str) -> bool:
+    return not text.strip("0123456789abcdef")
+
+
+def _removed(path: str) -> bool:
+    """Remove a file; return whether it is gone, be it by another process."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True
+
+
+def _warn(text: str) -> None:
+    import warnings
+
+    warnings.warn(text, RuntimeWarning, stacklevel=2)  # each text once: Python counts by this place
 
 
 # --- a module's files -----------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -221,21 +220,6 @@ def test_a_folder_of_headers_that_is_not_there_is_told(project: Path) -> None:
     (project / "pyproject.toml").write_text(HATCHLING.replace("PACKAGE", "demo") + TABLE.replace("include", "nowhere"))
     with pytest.raises(ConfigError):
         compiled(project)
-
-
-def test_the_cache_is_bounded(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.loader.Cache.LIMIT", 1000)
-    for number in range(5):
-        cache.put(f"{number:064}", b"x" * 250)
-        path = Path(cache.folder) / "00" / f"{number:062}"
-        os.utime(path, (number, number))
-    assert [cache.get(f"{number:064}") is not None for number in range(5)] == [False, False, True, True, True]
-
-
-def test_the_cache_is_the_users_own(cache: Cache) -> None:
-    cache.put("ab" * 32, b"x")
-    if sys.platform != "win32":
-        assert Path(cache.folder, "ab").stat().st_mode & 0o077 == 0
 
 
 # --- the editable modes of the back ends -----------------------------------------------------------

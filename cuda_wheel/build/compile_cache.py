@@ -13,8 +13,9 @@ from pathlib import Path
 from cuda_wheel import __version__
 from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.device_link import LinkJob
+from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.toolchain import Toolchain
-from cuda_wheel.loader import Cache, GlobalInfo, Parameter
+from cuda_wheel.loader import Cache, CudaWheelError, GlobalInfo, Parameter, cache_limit
 
 __all__ = ["CLOCK", "CompileCache", "holds_folder", "passed_over"]
 
@@ -30,9 +31,16 @@ each time. The number counts `Job.include_dirs` from their end, as -1; 0 is the 
 
 
 class CompileCache:
-    """What jobs gave, in the cache of this user. `toolchain` is the one that does the jobs."""
+    """What jobs gave, in the cache of this user. `toolchain` is the one that does the jobs.
+
+    Raises ConfigError where the environment bounds the cache to what is no amount.
+    """
 
     def __init__(self, cache: Cache, toolchain: Toolchain) -> None:
+        try:
+            cache_limit()
+        except CudaWheelError as error:
+            raise ConfigError(str(error)) from None
         self._cache = cache
         self._toolchain = (toolchain.nvrtc, toolchain.nvjitlink)
         self._hashes: dict[str, str | None] = {}
@@ -40,12 +48,12 @@ class CompileCache:
     def recall(self, job: Job) -> Compiled | None:
         """Return what the same job gave before, if all the files that it read are as they were."""
         request = self._request(job)
-        listed = self._cache.get(request)
-        if listed is None:
-            return None
-        places: list[Place] = [(number, path) for number, path in json.loads(listed)]
-        entry = self._cache.get(self._result(request, job, places))
-        return None if entry is None else _unpacked(entry, job)
+        for listed in self._cache.found(request):  # each folder's latest job may have read other files
+            places: list[Place] = [(number, path) for number, path in json.loads(listed)]
+            entry = self._cache.get(self._result(request, job, places))
+            if entry is not None:
+                return _unpacked(entry, job)
+        return None
 
     def keep(self, job: Job, compiled: Compiled) -> None:
         """Keep what a job gave, unless it may be another next time."""
