@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,19 @@ from cuda_wheel import __version__
 from cuda_wheel.coverage import Requirement, advice, cover, describe, missing, parse_requirement, to_json
 from cuda_wheel.inspection import Found, described, differences, find_modules
 from cuda_wheel.loader import (
+    Cache,
     CudaWheelError,
     DriverError,
     Image,
     Resolution,
     Target,
     Version,
+    cache_limit,
     device_and_driver,
     dotted,
     image_to_json,
     nvjitlink_version,
+    parse_size,
     parse_version,
     resolve,
 )
@@ -99,6 +103,15 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=_doctor)
 
+    cache = commands.add_parser("cache", help="show what is kept of earlier builds; bound it, or clear it")
+    smaller = cache.add_mutually_exclusive_group()
+    smaller.add_argument(
+        "--prune", type=_size, metavar="SIZE", help="remove what was used longest ago, until SIZE is left: 500MiB"
+    )
+    smaller.add_argument("--clear", action="store_const", const=0, dest="prune", help="remove every entry")
+    cache.add_argument("--json", action="store_true", help="print JSON")
+    cache.set_defaults(run=_cache)
+
     verify = commands.add_parser("verify", help="check every image against its manifest")
     verify.add_argument("path", help=what)
     verify.set_defaults(run=_verify)
@@ -130,6 +143,13 @@ def _version(text: str) -> Version:
 def _requirement(text: str) -> Requirement:
     try:
         return parse_requirement(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -274,7 +294,6 @@ def _cells_json(keys: Sequence[tuple[Version, Version]]) -> list[dict[str, str]]
 
 def _doctor(options: argparse.Namespace) -> int:
     from cuda_wheel.doctor import examine
-    from cuda_wheel.progress import size_text
 
     found = examine()
     if options.json:
@@ -291,9 +310,8 @@ def _doctor(options: argparse.Namespace) -> int:
     print(f"toolchain  {toolchain.get('error') or versions}")
     for part in toolchain["parts"]:
         print(f"           {part['name']}: {part['path'] or ''} ({part['found_via']})")
-    print(
-        f"cache      {cache['folder']}: {cache['entries']} entries, {size_text(cache['bytes'])}, by {cache['set_by']}"
-    )
+    for number, line in enumerate([cache["error"]] if "error" in cache else _cache_lines(cache)):
+        print(f"{'' if number else 'cache':11}{line}")
     for module in found["modules"]:
         loads = ", ".join(f"{load['gpu']}: {load['image']}, {load['how']}" for load in module["loads"])
         name = f"{module.get('name', module['manifest'])} of {module['distribution']}"
@@ -304,6 +322,60 @@ def _doctor(options: argparse.Namespace) -> int:
 def _driver_text(driver: dict[str, Any]) -> str:
     branch = f" (branch {driver['branch']})" if driver["branch"] else ""
     return f"for CUDA {dotted(driver['cuda'])}{branch}"
+
+
+# --- cache ----------------------------------------------------------------------------------------
+
+
+def _cache(options: argparse.Namespace) -> int:
+    from cuda_wheel.kept import examine
+    from cuda_wheel.progress import size_text
+
+    cache = Cache()
+    cache_limit()  # refuses what is no amount, before anything is removed
+    removed = None if options.prune is None else cache.prune(options.prune)
+    found = examine(cache)
+    if removed is not None:
+        found["removed"] = {"entries": removed[0], "bytes": removed[1]}
+    if options.json:
+        _print_json(found)
+    else:
+        if removed is not None:
+            print(f"removed {_entries(found['removed'])}")
+        print("\n".join(_cache_lines(found)))
+    if removed is not None and found["bytes"] > options.prune:
+        print(
+            f"cuda-wheel: {found['folder']} still holds more than {size_text(options.prune)}: something in it cannot "
+            "be removed, or another process puts more into it",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def _cache_lines(found: dict[str, Any]) -> list[str]:
+    from cuda_wheel.progress import size_text
+
+    lines = [f"{_holding(found)}; at most {size_text(found['limit'])}; chosen by {found['set_by']}"]
+    second = found["read_only"]
+    if second:
+        told = f"{second['folder']}: {second['error']}" if "error" in second else _holding(second)
+        lines.append(f"{told}; read only, chosen by CUDA_WHEEL_CACHE_READONLY")
+    return lines
+
+
+def _holding(found: dict[str, Any]) -> str:
+    used = [f"{datetime.fromisoformat(found[key]).astimezone():%Y-%m-%d %H:%M}" for key in _USES if found[key]]
+    return f"{found['folder']}: {_entries(found)}" + (f", used {' to '.join(dict.fromkeys(used))}" if used else "")
+
+
+_USES = ("oldest_use", "newest_use")
+
+
+def _entries(found: dict[str, Any]) -> str:
+    from cuda_wheel.progress import size_text
+
+    return f"{found['entries']} {'entry' if found['entries'] == 1 else 'entries'}, {size_text(found['bytes'])}"
 
 
 # --- verify, build, cmake-dir --------------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib.metadata import distributions
 from typing import Any
 
+from cuda_wheel import kept
 from cuda_wheel.inspection import find_modules
 from cuda_wheel.loader import (
     MANIFEST_SUFFIX,
@@ -67,15 +67,10 @@ def _toolchain() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
-    cache = Cache()
-    entries = cache.entries()
-    moved = "CUDA_WHEEL_CACHE_DIR" in os.environ
-    return {
-        "folder": cache.folder,
-        "set_by": "CUDA_WHEEL_CACHE_DIR" if moved else "the platform's convention",
-        "entries": len(entries),
-        "bytes": sum(size for _, size, _ in entries),
-    }
+    try:
+        return kept.examine(Cache())
+    except CudaWheelError as error:
+        return {"error": str(error)}
 
 
 def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]]:

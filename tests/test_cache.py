@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
@@ -267,3 +268,104 @@ def test_a_build_takes_from_the_second_folder_what_the_first_lacks(
     (project / "demo/a.h").write_text("#define A 1\n")
     assert build(cuda_wheel, project, own, CUDA_WHEEL_CACHE_READONLY=str(shared)) == ("1 from the cache", first[1])
     assert build(cuda_wheel, project, own)[0] == "1 compiled"
+
+
+# --- the command ------------------------------------------------------------------------------------
+
+
+def test_the_command_shows_both_folders(cache: Cache, second: Cache, cuda_wheel: Run) -> None:
+    fill(cache, 100, 200)
+    fill(second, 300)
+    found = json.loads(cuda_wheel("cache", "--json", CUDA_WHEEL_CACHE_SIZE="3MiB").stdout)
+    assert found == {
+        "folder": cache.folder,
+        "set_by": "CUDA_WHEEL_CACHE_DIR",
+        "limit": 3 << 20,
+        "entries": 2,
+        "bytes": 428,
+        "oldest_use": "1970-01-01T00:00:00+00:00",
+        "newest_use": "1970-01-01T00:00:01+00:00",
+        "read_only": {
+            "folder": second.folder,
+            "entries": 1,
+            "bytes": 364,
+            "oldest_use": "1970-01-01T00:00:00+00:00",
+            "newest_use": "1970-01-01T00:00:00+00:00",
+        },
+    }
+    assert cuda_wheel("cache", TZ="UTC").stdout.splitlines() == [
+        f"{cache.folder}: 2 entries, 428 B, used 1970-01-01 00:00; at most 2.0 GiB; chosen by CUDA_WHEEL_CACHE_DIR",
+        f"{second.folder}: 1 entry, 364 B, used 1970-01-01 00:00; read only, chosen by CUDA_WHEEL_CACHE_READONLY",
+    ]
+
+
+def test_the_command_shows_what_is_not_there(cuda_wheel: Run, tmp_path: Path) -> None:
+    folders = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "a"), "CUDA_WHEEL_CACHE_READONLY": str(tmp_path / "b")}
+    assert cuda_wheel("cache", **folders).stdout.splitlines() == [
+        f"{tmp_path / 'a'}: 0 entries, 0 B; at most 2.0 GiB; chosen by CUDA_WHEEL_CACHE_DIR",
+        f"{tmp_path / 'b'}: No such file or directory; read only, chosen by CUDA_WHEEL_CACHE_READONLY",
+    ]
+    found = json.loads(cuda_wheel("cache", "--clear", "--json", **folders).stdout)
+    assert (found["oldest_use"], found["removed"]) == (None, {"entries": 0, "bytes": 0})
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_command_prunes(cache: Cache, second: Cache, cuda_wheel: Run) -> None:
+    fill(cache, 1000, 2000, 3000)
+    fill(second, 3000)
+    result = cuda_wheel("cache", "--prune", "4KiB")
+    assert result.returncode == 0
+    assert result.stdout.startswith("removed 2 entries, 3.1 KiB\n")
+    assert there(cache, 3) == [2]
+    assert cuda_wheel("cache", "--prune", "4").returncode == 2
+    assert cuda_wheel("cache", "--prune", "4KiB", "--clear").returncode == 2
+    assert len(second.entries()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_clearing_removes_entries_alone(cache: Cache, cuda_wheel: Run, tmp_path: Path) -> None:
+    """Somebody may have named a folder with other things in it."""
+    elsewhere = tmp_path / "elsewhere"
+    name = "0" * 62
+    strange = [
+        elsewhere / name,
+        *(Path(cache.folder, path) for path in ("thesis.tex", f"{name}ab", f"AB/{name}", f"abc/{name}", "ab/notes")),
+        *(Path(cache.folder, "ab", path) for path in (f"{name}.txt", name[1:], f"{name}0", f"c{name[1:-1]}G")),
+        Path(cache.folder, "ab", "c" * 62, "in a folder of such a name"),
+        Path(cache.folder, "more", "ab", name),
+    ]
+    for path in strange:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+    Path(cache.folder, "cd").symlink_to(elsewhere)
+    Path(cache.folder, "ab", "d" * 62).symlink_to(elsewhere / name)
+    before = snapshot(tmp_path)
+    fill(cache, 10, 20, 30)
+    assert len(cache.entries()) == 3
+    result = cuda_wheel("cache", "--clear")
+    assert result.returncode == 0
+    assert result.stdout.startswith("removed 3 entries, 252 B\n")
+    assert snapshot(tmp_path) == before
+    assert Path(cache.folder, "cd").is_symlink()
+    assert Path(cache.folder, "ab", "d" * 62).is_symlink()
+
+
+def test_what_cannot_be_removed_is_told(cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from cuda_wheel.cli import main
+
+    fill(cache, 10)
+    with mock.patch("os.unlink", side_effect=PermissionError):
+        assert main(["cache", "--clear"]) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith("removed 0 entries, 0 B\n")
+    assert f"{cache.folder} still holds more than 0 B" in told.err
+
+
+def test_a_bound_that_is_no_amount_is_told_and_nothing_removed(cache: Cache, cuda_wheel: Run) -> None:
+    message = "the environment variable CUDA_WHEEL_CACHE_SIZE: 'much' is not an amount of bytes"
+    fill(cache, 10)
+    for options in ((), ("--clear",)):
+        result = cuda_wheel("cache", *options, CUDA_WHEEL_CACHE_SIZE="much")
+        assert (result.returncode, result.stdout.partition(" such")[0]) == (1, f"cuda-wheel: {message}")
+    assert there(cache, 1) == [0]
+    assert message in cuda_wheel("doctor", CUDA_WHEEL_CACHE_SIZE="much").stdout

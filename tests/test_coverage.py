@@ -253,7 +253,7 @@ def test_doctor_tells_what_is_here(cuda_wheel, extra: str, tmp_path: Path) -> No
         assert all(part["found_via"] == "site-packages" and Path(part["path"]).is_file() for part in optional)
     else:
         assert all(part["found_via"] == "not found; only NVVM IR needs it" for part in optional)
-    assert found["cache"] == {"folder": str(tmp_path), "set_by": "CUDA_WHEEL_CACHE_DIR", "entries": 0, "bytes": 0}
+    assert found["cache"].items() >= {"folder": str(tmp_path), "set_by": "CUDA_WHEEL_CACHE_DIR", "entries": 0}.items()
     text = cuda_wheel("doctor", CUDA_VISIBLE_DEVICES="").stdout
     assert text.startswith("Python     3.")
     assert f"nvrtc {found['toolchain']['nvrtc']}" in text
