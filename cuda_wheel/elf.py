@@ -19,6 +19,7 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _PROGRAM = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATABLE = 1
 _SYMTAB, _NOBITS = 2, 8
 _LOCAL, _GLOBAL, _WEAK = 0, 1, 2
 _OBJECT, _FUNCTION, _CUDA_OBJECT = 1, 2, 13
@@ -41,6 +42,8 @@ class Cubin(NamedTuple):
     defines for others, that it defines unless others do, and that others have to define."""
 
     arch: int
+    relocatable: bool
+    """Whether it can be linked: a finished one cannot any more."""
     defined: frozenset[str]
     weak: frozenset[str]
     wanted: frozenset[str]
@@ -56,7 +59,7 @@ def read_cubin(content: bytes) -> Cubin:
         raise ValueError(f"it begins with {content[:4]!r}, and not as an ELF file")
     if len(content) < _HEADER.size:
         raise ValueError(f"it is cut short: {len(content)} bytes are less than an ELF file's header")
-    ident, _, machine, _, _, programs_at, sections_at, flags, _, program, programs, entry, count, names = (
+    ident, form, machine, _, _, programs_at, sections_at, flags, _, program, programs, entry, count, names = (
         _HEADER.unpack_from(content)
     )
     if ident[4:6] != b"\x02\x01" or machine != CUDA:
@@ -101,6 +104,7 @@ def read_cubin(content: bytes) -> Cubin:
     arch = flags >> 8 & 0xFF if ident[8] >= 8 else flags & 0xFF
     return Cubin(
         arch=arch,
+        relocatable=form == _RELOCATABLE,
         defined=frozenset(defined),
         weak=frozenset(weak),
         wanted=frozenset(wanted - defined - weak),

@@ -46,6 +46,8 @@ def inspect(unit: Unit, capability: Version) -> None:
         except ValueError as error:
             raise LinkError(f"{unit.name} is a damaged cubin: {error}") from None
         reason = unsupported(Target(*divmod(cubin.arch, 10), "", True), capability)
+        if not reason and not cubin.relocatable:  # nvJitLink would leave it out without a word
+            reason = "is finished machine code, and cannot be linked: compile it as relocatable device code (-rdc=true)"
     elif "fatbin" in unit.forms and not whole_fatbin(unit.forms["fatbin"]):
         raise LinkError(f"{unit.name} is a damaged fatbin: it is cut short")
     elif "ptx" in unit.forms and len(unit.forms) == 1:

@@ -12,25 +12,26 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel import DriverError, JitOptions, Piece
+from cuda_wheel import DriverError, JitOptions, LinkError, Piece
 from cuda_wheel.loader import Manifest, Module, device_and_driver, unsupported
-from tests.conftest import installed_extra
+from tests.conftest import FIXTURES, installed_extra
 from tests.gpu.conftest import carried_sets
 from tests.gpu.test_launch import Memory
-from tests.gpu.test_linking import context, fresh, nvjitlink
+from tests.gpu.test_linking import context, fresh, nvjitlink, nvrtc
 
-__all__ = ["context", "fresh", "nvjitlink"]
+__all__ = ["context", "fresh", "nvjitlink", "nvrtc"]
 
 
 @pytest.fixture
-def kernels(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> Callable[[str], Path]:
-    """Return a function that installs a fixture's wheel, and gives the folder of its kernels."""
+def kernels(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> Callable[..., Path]:
+    """Return a function that installs a fixture's wheel, of a kind of those that are carried here ("-jit" has PTX that
+    suits this GPU), and gives the folder of its kernels."""
 
-    def install_fixture(fixture: str) -> Path:
+    def install_fixture(fixture: str, kind: str = "") -> Path:
         sets = [name for name in carried_sets() if "-" not in name]
         if not sets and installed_extra() is None:
             pytest.skip("no wheels were carried here, and no toolchain is installed to build them with")
-        wheel = request.getfixturevalue("carried")(sets[0], fixture) if sets else None
+        wheel = request.getfixturevalue("carried")(sets[0] + kind, fixture) if sets else None
         site = install(wheel or request.getfixturevalue("fixture_wheel")(fixture))
         return next(site.glob("*_demo/kernels"))
 
@@ -78,16 +79,15 @@ def test_ptx_of_a_source_is_loaded_as_a_file_and_from_memory(
 
 
 @pytest.mark.parametrize("linker", ["driver", "nvjitlink"])
-def test_several_texts_and_a_cubin_are_linked_together(
-    linker: str, kernels: Callable[[str], Path], request: pytest.FixtureRequest
-) -> None:
-    if linker == "nvjitlink":
-        request.getfixturevalue("nvjitlink")
+def test_several_texts_and_a_cubin_are_linked_together(linker: str, kernels: Callable[..., Path], nvrtc: None) -> None:
+    core = pytest.importorskip("cuda.core")
     folder = kernels("plugin")
-    jit = JitOptions(linker=linker, lto=False)  # type: ignore[arg-type]
+    major, minor = device_and_driver()[0]
+    options = core.ProgramOptions(arch=f"sm_{major}{minor}", relocatable_device_code=True)
+    source = FIXTURES / "plugin/src/plugin_demo/kernels/matmul.cu"
+    cubin = core.Program(source.read_text(), "c++", options).compile("cubin")
     texts = [Piece("ptx", f"{name}.ptx", image(folder, name, "ptx")) for name in ("apply", "waves")]
-    alone = cuda_wheel.link([Piece("ptx", "matmul.ptx", image(folder, "matmul", "ptx"))], jit=jit)
-    linked = cuda_wheel.link([*texts, Piece("cubin", "matmul.cubin", alone.cubin)], jit=jit)
+    linked = cuda_wheel.link([*texts, cubin], jit=JitOptions(linker=linker, lto=False))  # type: ignore[arg-type]
     print(linked, linked.log, linked.seconds)
     module = cuda_wheel.load_code(linked.cubin)
     check_matmul(module)
@@ -95,23 +95,32 @@ def test_several_texts_and_a_cubin_are_linked_together(
     result = Memory(np.zeros_like(x))
     module["apply"].launch(256, 256, Memory(x), result, np.float32(3), x.size)
     np.testing.assert_allclose(result.numpy(), 2 * (3 * x - np.floor(3 * x)), rtol=1e-5, atol=1e-5)
+    with pytest.raises(LinkError, match="is finished machine code"):
+        cuda_wheel.link([*texts, Piece("cubin", "finished.cubin", linked.cubin)], jit=JitOptions(linker=linker))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("linker", ["driver", "nvjitlink"])
-def test_nvvm_ir_becomes_ptx_and_that_a_linked_cubin(
-    linker: str, kernels: Callable[[str], Path], request: pytest.FixtureRequest
-) -> None:
-    if linker == "nvjitlink":
-        request.getfixturevalue("nvjitlink")
-    folder = kernels("nvvm_ir")
-    cubin = image(folder, "multiply", "cubin")
-    module = cuda_wheel.load("nvvm_demo.kernels.multiply")
-    assert cubin and module.how == "native"
+def multiply(module: Module) -> None:
     n = 1000
     x, y = np.random.default_rng(2).random((2, n), np.float32)
     result = Memory(np.zeros(n, np.float32))
     module["multiply"].launch(4, 256, Memory(x), Memory(y), result, n)
     np.testing.assert_array_equal(result.numpy(), x * y)
-    linked = cuda_wheel.link([Piece("cubin", "multiply.cubin", cubin)], jit=JitOptions(linker=linker))  # type: ignore[arg-type]
+
+
+def test_nvvm_ir_became_machine_code(kernels: Callable[..., Path]) -> None:
+    kernels("nvvm_ir")
+    module = cuda_wheel.load("nvvm_demo.kernels.multiply")
+    assert module.how == "native"
+    multiply(module)
+
+
+@pytest.mark.parametrize("linker", ["driver", "nvjitlink"])
+def test_nvvm_ir_became_ptx_and_that_a_linked_cubin(
+    linker: str, kernels: Callable[..., Path], request: pytest.FixtureRequest
+) -> None:
+    if linker == "nvjitlink":
+        request.getfixturevalue("nvjitlink")
+    text = image(kernels("nvvm_ir", "-jit"), "multiply", "ptx")
+    linked = cuda_wheel.link([text], jit=JitOptions(linker=linker))  # type: ignore[arg-type]
     print(linked)
-    assert list(cuda_wheel.load_code(linked.cubin)) == ["multiply"]
+    multiply(cuda_wheel.load_code(linked.cubin))
