@@ -66,9 +66,9 @@ def tests(session: nox.Session, toolchain: str) -> None:
 
 
 def tools(session: nox.Session) -> Path:
-    """Fetch NVIDIA's cuobjdump and the ptxas of older releases, and return the folder that holds them."""
+    """Fetch NVIDIA's cuobjdump, nvdisasm and the ptxas of older releases, and return the folder that holds them."""
     folder = Path(session.virtualenv.location).parent / "tools"
-    wanted = {"cuobjdump": "nvidia-cuda-cuobjdump"} | {
+    wanted = {"cuobjdump": "nvidia-cuda-cuobjdump", "nvdisasm": "nvidia-cuda-nvdisasm"} | {
         f"ptxas-{release}": f"nvidia-cuda-nvcc-cu12=={release}.*" for release in PTXAS
     }
     for name, requirement in wanted.items():

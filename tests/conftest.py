@@ -286,6 +286,19 @@ def cuobjdump() -> Callable[..., str]:
 
 
 @pytest.fixture(scope="session")
+def nvdisasm() -> Callable[[Path], str]:
+    """Return a function that gives the machine code of a cubin as text."""
+    tool = _tool("nvdisasm/nvidia/*/bin/nvdisasm")
+
+    def disassemble(path: Path) -> str:
+        result = run(tool, "-c", path)
+        assert result.returncode == 0, result.stdout
+        return result.stdout
+
+    return disassemble
+
+
+@pytest.fixture(scope="session")
 def ptxas() -> Callable[[str, Path, str], str]:
     """Return a function that assembles a PTX file with the ptxas of a CUDA release, and gives its complaints."""
 
