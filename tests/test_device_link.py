@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.build.device_files import faulty
 from cuda_wheel.build.errors import ToolchainError
 from cuda_wheel.build.nvvm import DATA_LAYOUT, TRIPLE
 from cuda_wheel.build.toolchain import Toolchain, find_nvvm
@@ -94,7 +95,9 @@ def _value(value: object) -> str:
 def build(make_project, cuda_wheel: Command, tmp_path: Path) -> Build:
     """Return a function that builds the project `demo` of module tables and files for one architecture, or several."""
 
-    def build(*tables: str, files: Mapping[str, str | bytes], shared: str = "", architectures: str = "80-real") -> Built:
+    def build(
+        *tables: str, files: Mapping[str, str | bytes], shared: str = "", architectures: str = "80-real"
+    ) -> Built:
         head = f"[tool.cuda-wheel]\nsources = []\narchitectures = '{architectures}'\n{shared}\n"
         head = head.replace("sources = []\n", "")
         project = make_project(head + "\n".join(tables), **files)
@@ -200,11 +203,94 @@ def test_kinds_may_be_mixed(link: str, build: Build, part, nvvm) -> None:
 def test_another_architecture_is_told(link: str, ending: str, build: Build, part) -> None:
     name = "demo/part." + ending.partition(" ")[0]
     built = build(table(sources=["demo/k.cu", name], link=link), files={"demo/k.cu": MAIN, name: part(ending, "90")})
-    print(built.output)
     assert built.status == 1
+    assert f"demo.m (demo/k.cu, {name}) does not link for sm_80 with nvJitLink" in built.output
+    whose = "LTO-IR and PTX are" if ending in ("ptx", "ltoir") else "machine code, in whatever file, is"
+    assert f"help: {whose} for" in built.output
     assert "Traceback" not in built.output
-    assert name in built.output
     assert not built.folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("ending", "arch", "architectures"),
+    [("ptx", "75", "80-real;90-real"), ("ltoir", "75", "80;90"), ("cubin", "80", "80-real;86-real")],
+)
+def test_what_is_for_earlier_architectures_links_for_later_ones(
+    ending: str, arch: str, architectures: str, build: Build, part
+) -> None:
+    name = f"demo/part.{ending}"
+    built = build(
+        table(sources=["demo/k.cu", name], link="lto" if ending == "ltoir" else "ptx"),
+        files={"demo/k.cu": MAIN, name: part(ending, arch)},
+        architectures=architectures,
+    )
+    assert built.status == 0, built.output
+    assert all(TABLE in content for (_, kind, _), content in built.images().items() if kind == "cubin")
+
+
+@pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"])
+def test_a_file_that_is_not_what_its_name_says_is_told(ending: str, build: Build, part) -> None:
+    whole = part(ending)
+    ending = ending.partition(" ")[0]
+    kind = {"o": "object", "a": "library"}.get(ending, ending)
+    wrong = {"empty": b"", "text": b"hello\n" * 100}
+    if ending not in ("ptx", "ltoir"):  # the compiler tells what is wrong with these
+        wrong |= {f"short{percent}": whole[: len(whole) * percent // 100] for percent in (1, 30, 60, 99)}
+    names = [f"demo/{name}.{ending}" for name in wrong]
+    built = build(
+        *(table(f"demo.{name}", sources=[f"demo/{name}.{ending}"], link="lto") for name in wrong),
+        files=dict(zip(names, wrong.values(), strict=True)),
+    )
+    assert built.status == 1
+    assert f"demo/empty.{ending} is empty." in built.output
+    for name, content in wrong.items():
+        if content and not (name == "text" and kind == "object"):
+            assert faulty(kind, content), name
+    assert faulty(kind, whole) is None
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+@pytest.mark.parametrize("ending", ["ptx", "ltoir"])
+@pytest.mark.parametrize("percent", [40, 60, 80, 99])
+def test_a_text_that_is_cut_short_is_told_in_the_compilers_words(
+    link: str, ending: str, percent: int, build: Build, part
+) -> None:
+    content = part(ending).rstrip()
+    content = content[: len(content) * percent // 100]
+    name = f"demo/part.{ending}"
+    built = build(table(sources=["demo/k.cu", name], link=link), files={"demo/k.cu": MAIN, name: content})
+    assert built.status == 1
+    assert f"demo.m (demo/k.cu, {name}) does not link for sm_80" in built.output
+    assert name in built.output.partition("does not link")[2] or "'part'" in built.output
+    assert "Traceback" not in built.output
+
+
+@pytest.mark.parametrize(
+    ("ending", "sections", "told"),
+    [
+        ("o", {".text": b"\xc3"}, "demo/part.o holds no device code."),
+        (
+            "o",
+            {COMPLETE: b""},
+            "demo/part.o holds device code that cannot be linked any more: compile it with nvcc -rdc",
+        ),
+        ("a", {".text": b"\xc3"}, "demo/part.a holds no device code."),
+        (
+            "cubin",
+            {".text": b"\xc3"},
+            "demo/part.cubin is no cubin that a linker can read: it is an ELF file, but not for",
+        ),
+    ],
+)
+def test_an_object_without_device_code_to_link_is_told(ending: str, sections, told: str, build: Build) -> None:
+    content = object_file(sections)
+    name = f"demo/part.{ending}"
+    built = build(
+        table(sources=["demo/k.cu", name], link="ptx"),
+        files={"demo/k.cu": MAIN, name: archive(part=content) if ending == "a" else content},
+    )
+    assert built.status == 1
+    assert told in built.output
 
 
 # --- what does not fit together -------------------------------------------------------------------------
@@ -227,7 +313,6 @@ def test_what_nobody_defines_is_told_as_it_was_written_and_where(link: str, buil
         },
         architectures="80;90",
     )
-    print(built.output)
     assert built.status == 1
     assert "Traceback" not in built.output
     assert "demo.m (demo/k.cu, demo/other.cu) does not link for sm_80 with nvJitLink" in built.output
@@ -238,17 +323,36 @@ def test_what_nobody_defines_is_told_as_it_was_written_and_where(link: str, buil
     assert not built.folder.exists()
 
 
-@pytest.mark.parametrize("link", ["ptx", "lto"])
-@pytest.mark.parametrize("ending", ["cu", "ptx", "cubin", "o of cubin", "a of cubin", "ltoir"])
+@pytest.mark.parametrize(
+    ("link", "ending"),
+    [
+        *(("ptx", ending) for ending in ("cu", "ptx", "cubin", "o of cubin", "a of cubin")),
+        ("lto", "cu"),
+        ("lto", "ltoir"),
+    ],
+)
 def test_what_is_defined_twice_is_told(link: str, ending: str, build: Build, part) -> None:
     text = "__device__ int part(float x, int n) { return x * n; }\n"
     name = "demo/b." + ending.partition(" ")[0]
     files: dict[str, str | bytes] = {
         "demo/a.cu": text + "__global__ void k(int* n) { *n = part(2, *n); }\n",
         name: text if ending == "cu" else part(ending, text=text),
+        "demo/good.cu": "__global__ void good(int* n) { *n = 1; }",
+        "demo/nothing.cu": "",
     }
-    built = build(table(sources=list(files), link=link), files=files, architectures="80-real;90-real" if ending == "cu" else "80-real")
-    print(built.output)
+    built = build(
+        table(sources=["demo/a.cu", name], link=link),
+        table("demo.twice", sources=[name, "demo/a.cu"], link=link),
+        table("demo.linked", sources=["demo/good.cu", "demo/nothing.cu"], link=link),
+        files=files,
+        architectures="80-real;90-real" if ending == "cu" else "80-real",
+    )
     assert built.status == 1
+    assert f"demo.m (demo/a.cu, {name}) does not link for sm_" in built.output
+    assert f"demo.twice ({name}, demo/a.cu) does not link for sm_" in built.output
+    assert "demo.linked" not in built.output
+    assert "part(float, int)" in built.output
+    assert "mentioned at demo/a.cu:1, demo/a.cu:2" in built.output
+    assert "help: define it in one source" in built.output
     assert "Traceback" not in built.output
     assert not built.folder.exists()

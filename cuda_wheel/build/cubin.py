@@ -8,13 +8,17 @@ from typing import NamedTuple
 
 from cuda_wheel.loader import Parameter
 
-__all__ = ["Entry", "constant_bytes", "entries"]
+__all__ = ["Entry", "constant_bytes", "entries", "section_names"]
 
 ENTRY = 0x10
 """The bit of a symbol's "other" byte that marks kernels, as `cuobjdump -elf` shows it."""
 REGCOUNT, KPARAM_INFO, VALUE = 0x2F, 0x17, 4
 """Attributes of sections `.nv.info`, EIATTR_... in the words of `cuobjdump -elf`, and the format with a value of any
 size."""
+
+
+NOBITS = 8
+"""The type of sections that take no place in the file."""
 
 
 class Entry(NamedTuple):
@@ -39,6 +43,12 @@ def constant_bytes(cubin: bytes) -> int:
     where it is no such file.
     """
     return next((section.size for section in _sections(cubin) if section.name == ".nv.constant3"), 0)
+
+
+def section_names(file: bytes) -> list[str]:
+    """Return the names of the sections of an ELF file, a cubin or an object; ValueError where it is none, or not all of
+    it is there."""
+    return [section.name for section in _sections(file)]
 
 
 def entries(cubin: bytes) -> dict[str, Entry]:
@@ -88,12 +98,20 @@ def _attributes(cubin: bytes, section: _Section) -> Iterator[tuple[int, bytes]]:
 
 def _sections(cubin: bytes) -> list[_Section]:
     try:
-        table, *_, entry, count, names = struct.unpack_from("<QIHHHHHH", cubin, 0x28)
+        magic, table, *_, entry, count, names = struct.unpack_from("<4s36xQIHHHHHH", cubin)
         headers = [struct.unpack_from("<IIQQQQI", cubin, table + index * entry) for index in range(count)]
         base = headers[names][4]
-        return [_Section(_text(cubin, base + name), start, size, link) for name, _, _, _, start, size, link in headers]
+        sections = [
+            _Section(_text(cubin, base + name), start, 0 if kind == NOBITS else size, link)
+            for name, kind, _, _, start, size, link in headers
+        ]
     except (struct.error, IndexError, ValueError, OverflowError) as error:
-        raise ValueError(f"not a cubin: {error}") from error
+        raise ValueError(f"not an ELF file, or cut short: {error}") from error
+    if magic != b"\x7fELF":
+        raise ValueError("not an ELF file")
+    if any(section.start + section.size > len(cubin) for section in sections):
+        raise ValueError("an ELF file that is cut short")
+    return sections
 
 
 def _text(cubin: bytes, start: int) -> str:

@@ -5,6 +5,7 @@ Machine code is linked of LTO-IR, of relocatable PTX, or of whatever nvJitLink t
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +60,7 @@ _FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-
 _FAST_MATH = ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
 """What `--use_fast_math` stands for. Source: NVRTC, "Supported Compile Options"; nvJitLink, "Linker Options"."""
 
-_MULTIPLE = re.compile(r"error\s*: Multiple definition of '([^']+)'")
+_PRINTED_ERROR = re.compile(r"^(?:@E@)?(error\s*: .*)", re.MULTILINE)
 
 
 def link_job(job: LinkJob) -> Compiled:
@@ -97,14 +98,33 @@ def _text(job: LinkJob) -> str:
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
     inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
+    before = _place()
     with nowhere():
         try:
             code, log = loader.link_code(inputs, [f"-arch=sm_{job.arch}", *options], ptx)
         except ImageError as error:
             raise CompileError(str(error)) from error
-    if _MULTIPLE.search(log):  # which nvJitLink does not take for a failure
-        raise CompileError("\n".join(line for line in log.splitlines() if _MULTIPLE.search(line)))
+    # What is defined twice nvJitLink takes for no failure, nor tells in its log: it takes one of them, and prints this.
+    errors = _PRINTED_ERROR.findall(_printed_since(before))
+    if errors:
+        raise CompileError("\n".join(errors))
     return code, log
+
+
+def _place() -> int | None:
+    """Return where standard error ends so far; None where it is no file, as it is in workers."""
+    try:
+        return os.lseek(2, 0, os.SEEK_CUR)
+    except OSError:
+        return None
+
+
+def _printed_since(place: int | None) -> str:
+    if place is None:
+        return ""
+    end = os.lseek(2, 0, os.SEEK_CUR)
+    os.lseek(2, place, os.SEEK_SET)
+    return os.read(2, end - place).decode(errors="replace")  # which leads back to the end
 
 
 def _lto_options(job: LinkJob) -> list[str]:

@@ -12,7 +12,9 @@ __all__ = ["link_failure", "mentions"]
 
 _SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
 _NOISE = re.compile(
-    r"ERROR \d+: (?:finish|complete)|ERROR [\w ]*: JIT the PTX \(ltoPtx\)|ERROR in nvvmCompileProgram.*"
+    r"ERROR \d+: (?:finish|complete)$|ERROR [\w ]*: JIT the PTX \(ltoPtx\)$|ERROR in nvvmCompileProgram.*"
+    r"|ERROR \w+ \(\d+\) in nvvmCompileProgram callback$",
+    re.MULTILINE,
 )
 _MISSING = re.compile(r"Undefined reference|Unresolved extern")
 _TWICE = re.compile(r"Multiple definition|multiply defined")
@@ -21,8 +23,8 @@ _PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: (.*)\n(?:.*
 
 def link_failure(module: SourceModule, target: Target, nvjitlink: str, error: Exception) -> str:
     """Return what to tell of a module that does not link for a target."""
-    log = _PLACE.sub(r"\3:\1: error: \2", str(error))
-    lines = [line for line in log.splitlines() if line.strip() and not _NOISE.fullmatch(line.strip())]
+    log = _NOISE.sub("", _PLACE.sub(r"\3:\1: error: \2", str(error)))
+    lines = [line for line in log.splitlines() if line.strip()]
     names = dict.fromkeys(name for line in lines for name in map(_written, _SYMBOL.findall(line)))
     told = [_SYMBOL.sub(lambda match: f"'{_written(match[1])}'", line) for line in lines]
     places = [f"  {name}{where}" for name in names if (where := mentions(name, module))]
@@ -44,9 +46,14 @@ def _help(log: str) -> list[str]:
         ]
     if _TWICE.search(log):
         return ["help: define it in one source, and declare it extern in the others; or make it static, or inline"]
-    if "LTOIR arch newer" in log:
+    if "LTOIR arch newer" in log or "SM version specified by .target is higher" in log:
         return [
-            "help: an .ltoir file is for its own architecture and later ones: leave the earlier out of architectures"
+            "help: LTO-IR and PTX are for their own architecture and later ones: leave the earlier out of architectures"
+        ]
+    if "bad input" in log:
+        return [
+            "help: machine code, in whatever file, is for its own architecture and later ones of that major version: "
+            "leave the others out of architectures"
         ]
     if "may need newer version of nvJitLink" in log:
         return ["help: LTO-IR links with an nvJitLink of the same major version that is no older than its compiler"]

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from cuda_wheel.build.config import TABLE, Config, ModuleConfig, read_pyproject
+from cuda_wheel.build.device_files import faulty
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 
@@ -153,6 +154,10 @@ def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
         tuple(Source(path, _kind(path, settings.name), _read_source(root, path)) for path in paths)
         for paths in (settings.sources, settings.extern_default)
     )
+    for source in (*sources, *defaults):
+        fault = None if source.kind in COMPILED else faulty(source.kind, source.content)
+        if fault is not None:
+            raise ConfigError(f"{source.path} {fault}.")
     _check_linking(sources, settings)
     return SourceModule(settings.name, sources, defaults, settings)
 
