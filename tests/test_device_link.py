@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.build.cubin import entries
 from cuda_wheel.build.device_files import faulty
 from cuda_wheel.build.errors import ToolchainError
+from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.nvvm import DATA_LAYOUT, TRIPLE
 from cuda_wheel.build.toolchain import Toolchain, find_nvvm
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Image, Manifest, dotted
-from cuda_wheel.releases import RELEASES
-from tests.conftest import run
+from cuda_wheel.loader import Image, Manifest
+from tests.conftest import FIXTURES, contents
 from tests.linker_inputs import COMPLETE, archive, fatbin, object_file, relocatable, with_device_code
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -356,3 +357,165 @@ def test_what_is_defined_twice_is_told(link: str, ending: str, build: Build, par
     assert "help: define it in one source" in built.output
     assert "Traceback" not in built.output
     assert not built.folder.exists()
+
+
+# --- the fixture of linked sources ------------------------------------------------------------------------
+
+WAYS = ["optimised", "separate", "whole"]
+
+
+@pytest.fixture(scope="session")
+def linked(fixture_wheel) -> dict[str, tuple[Manifest, bytes]]:
+    """Return the modules of the fixture and their fatbins, by the last part of their names."""
+    files = contents(fixture_wheel("linked"))
+    return {
+        name: (
+            Manifest.from_json(files[f"linked_demo/kernels/{name}.fatbin.json"], name),
+            files[f"linked_demo/kernels/{name}.fatbin"],
+        )
+        for name in WAYS
+    }
+
+
+def cubins(module: tuple[Manifest, bytes]) -> dict[str, bytes]:
+    manifest, fatbin = module
+    return {str(image.target): cut(image, fatbin) for image in manifest.images if image.kind == "cubin"}
+
+
+def test_linked_sources_need_no_more_than_one_source(linked) -> None:
+    resources = {
+        name: {str(image.target): image.resources for image in linked[name][0].images if image.kind == "cubin"}
+        for name in WAYS
+    }
+    assert resources["optimised"] == resources["whole"]
+    assert len(resources["whole"]) >= 6
+    assert linked["separate"][0].kernels == linked["whole"][0].kernels
+    assert linked["optimised"][0].globals == linked["separate"][0].globals == linked["whole"][0].globals
+
+
+def test_calls_across_sources_are_inlined_where_all_is_optimised_as_one(linked, nvdisasm, tmp_path: Path) -> None:
+    instructions: dict[str, dict[str, list[str]]] = {}
+    for name in WAYS:
+        for target, cubin in cubins(linked[name]).items():
+            if target in ("sm_50", "sm_60", "sm_70"):  # which nvdisasm does not know any more
+                continue
+            path = tmp_path / f"{name}-{target}.cubin"
+            path.write_bytes(cubin)
+            code = re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d+\s+)?([A-Z][\w.]+)", nvdisasm(path), re.MULTILINE)
+            instructions.setdefault(target, {})[name] = code
+    for target, code in instructions.items():
+        calls = {name: sum(each.startswith(("CALL", "JCAL")) for each in code[name]) for name in WAYS}
+        assert calls["optimised"] == calls["whole"], target
+        assert calls["separate"] > calls["whole"], target
+        assert len(code["optimised"]) == len(code["whole"]), target
+
+
+def test_initial_values_are_in_the_linked_image(linked, cuobjdump, tmp_path: Path) -> None:
+    for name in WAYS:
+        for cubin in cubins(linked[name]).values():
+            path = tmp_path / "image.cubin"
+            path.write_bytes(cubin)
+            sections = re.split(r"^(?=\.(?:nv|section))", cuobjdump("-elf", path), flags=re.MULTILINE)
+            constants = next(each for each in sections if re.match(r"\.nv\.constant3\n", each))
+            assert sorted(re.findall(r"0x[0-9a-f]{8}", constants)) == ["0x3e000000", "0x3e800000", "0x3f000000"]
+            variables = next(each for each in sections if re.match(r"\.nv\.global\.init\n", each))
+            assert re.findall(r"0x[0-9a-f]{8}", variables) == ["0x000003e8", "0x00000000"]
+
+
+@pytest.mark.parametrize("release", ["12.2", "12.8"])
+def test_linked_ptx_assembles_with_older_assemblers(
+    release: str, linked, build: Build, ptxas, cuobjdump, tmp_path: Path
+) -> None:
+    names = ["force.cu", "nbody.cu", "nbody.cuh", "state.cu"]
+    files = {f"demo/{name}": (FIXTURES / "linked/src/linked_demo/kernels" / name).read_text() for name in names}
+    sources = [f"demo/{name}" for name in names if name.endswith(".cu")]
+    built = build(
+        table(sources=sources, link="lto"),
+        table("demo.p", sources=sources, link="ptx"),
+        files=files,
+        architectures="80;90",
+    )
+    assert built.status == 0, built.output
+    texts = {target: content for (_, kind, target), content in built.images().items() if kind == "ptx"}
+    for (_, kind, target), content in built.images("demo.p").items():
+        assert kind == "cubin" or content == texts[target]  # PTX is linked of LTO-IR alone
+    for target, content in texts.items():
+        path = tmp_path / "image.ptx"
+        path.write_bytes(content)
+        assert ptxas(release, path, target.removeprefix("compute_")) == ""
+    versions = {str(image.target): image.ptx_version for image in built.modules["demo.m"].images if image.kind == "ptx"}
+    assert versions == {"compute_80": (7, 0), "compute_90": (7, 8)}
+
+
+# --- reading machine code -----------------------------------------------------------------------------------
+
+KERNELS = """\
+struct Odd { char c[3]; };
+struct Big { double d[5]; };
+struct Empty {};
+__device__ __noinline__ float helper(float x) { float v[8]; for (int i = 0; i < 8; ++i) v[i] = x * i; return v[(int)x & 7]; }
+__global__ void none() {}
+extern "C" __global__ void mixed(char a, double b, short c, Odd d, float* e, Big f, bool g) { *e = helper(*e) + b + c; }
+__global__ void __launch_bounds__(64) small(float* x, Empty e, int n) { x[threadIdx.x] = n; }
+namespace { __global__ void hidden(int* x) { *x = 1; } }
+"""
+
+
+@pytest.mark.parametrize("arch", ["75", "80", "90a", "100", "120"])
+def test_cubins_are_read_as_cuobjdump_reads_them(
+    arch: str, workers: Workers, toolchain: Toolchain, cuobjdump, tmp_path: Path
+) -> None:
+    for text in (
+        KERNELS,
+        "#include <cuda_fp16.h>\n__global__ void h(__half2 a, const __grid_constant__ int b, __half* c) { *c = a.x; }",
+    ):
+        cubin = workers.submit(
+            compile_text,
+            {
+                "library": toolchain.libraries[0],
+                "folder": ".",
+                "text": text.encode(),
+                "name": "k.cu",
+                "options": [f"-arch=sm_{arch}", *(f"-I{folder}" for folder in toolchain.include_dirs)],
+                "expressions": [],
+            },
+        ).result()["cubin"]
+        path = tmp_path / "k.cubin"
+        path.write_bytes(cubin)
+        usage = dict(re.findall(r"Function (\S+):\s+REG:(\d+)", cuobjdump("-res-usage", path)))
+        listing = cuobjdump("-elf", path)
+        found = entries(cubin)
+        assert found
+        assert {symbol: str(entry.registers) for symbol, entry in found.items()}.items() <= usage.items()
+        kernels = set(re.findall(r"FUNC\s+\w+\s+\w+\s+ENTRY\s+\w+\s+(\S+)", listing))
+        assert set(found) == kernels
+        for symbol, entry in found.items():
+            section = re.search(rf"^\.nv\.info\.{re.escape(symbol)}\n((?:\s.*\n)*)", listing, re.MULTILINE)
+            listed = re.findall(
+                r"Ordinal : 0x(\w+)\s+Offset  : 0x(\w+)\s+Size    : 0x(\w+)", section[1] if section else ""
+            )
+            expected = sorted((int(ordinal, 16), int(offset, 16), int(size, 16)) for ordinal, offset, size in listed)
+            assert [(index, each.offset, each.size) for index, each in enumerate(entry.parameters)] == expected
+            text_ = {
+                symbol: tuple((each.offset, each.size) for each in its)
+                for symbol, its in ptx_kernels(text, arch, workers, toolchain).items()
+            }
+            assert tuple((each.offset, each.size) for each in entry.parameters) == text_[symbol]
+
+
+def ptx_kernels(text: str, arch: str, workers: Workers, toolchain: Toolchain):
+    """Return what the PTX of a text says of its kernels."""
+    from cuda_wheel.build import ptx
+
+    answer = workers.submit(
+        compile_text,
+        {
+            "library": toolchain.libraries[0],
+            "folder": ".",
+            "text": text.encode(),
+            "name": "k.cu",
+            "options": [f"-arch=compute_{arch}", *(f"-I{folder}" for folder in toolchain.include_dirs)],
+            "expressions": [],
+        },
+    ).result()
+    return ptx.kernels(answer["ptx"].rstrip(b"\0").decode())
