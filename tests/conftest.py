@@ -299,12 +299,12 @@ def nvdisasm() -> Callable[[Path], str]:
 
 
 @pytest.fixture(scope="session")
-def ptxas() -> Callable[[str, Path, str], str]:
+def ptxas() -> Callable[..., str]:
     """Return a function that assembles a PTX file with the ptxas of a CUDA release, and gives its complaints."""
 
-    def assemble(release: str, path: Path, arch: str) -> str:
+    def assemble(release: str, path: Path, arch: str, *options: str) -> str:
         tool = _tool(f"ptxas-{release}/nvidia/cuda_nvcc/bin/ptxas")
-        result = run(tool, f"-arch=sm_{arch}", path, "-o", os.devnull)
+        result = run(tool, f"-arch=sm_{arch}", *options, path, "-o", os.devnull)
         return result.stdout if result.returncode else ""
 
     return assemble

@@ -51,7 +51,9 @@ def parts_of(
         parts[arch] = Compiled(
             cubin=next((image.cubin for image in images if image.cubin), None),
             ptx=with_ptx.ptx,
-            ptx_version_compiled=with_ptx.ptx_version_compiled,
+            ptx_version_compiled=next(
+                (each.ptx_version_compiled for each in (with_ptx, *units.values()) if each.ptx), None
+            ),
             kernels={symbol: its for image in images for symbol, its in image.kernels.items()},
             bounds={symbol: its for image in images for symbol, its in image.bounds.items()},
             resources={symbol: its for image in images for symbol, its in image.resources.items()},

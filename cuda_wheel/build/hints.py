@@ -330,7 +330,8 @@ def _unresolved(match: re.Match[str], each: Diagnostic, case: Case) -> str:
     if name.startswith("cuda"):
         return _LAUNCHES
     return (
-        f"{name} is declared here and defined in another file; every source compiles on its own: include the definition"
+        f"{name} is declared here and defined in another file: include the definition; or name that file among the "
+        "module's sources, to be linked; or leave it to whoever loads the module, by extern"
     )
 
 

@@ -180,7 +180,7 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
                 f"{name} cannot be carried for linking with {source.path} in it: LTO-IR and PTX are made of CUDA C++ "
                 "and NVVM IR only."
             )
-    if link != "none":
+    if link != "none" or (settings.extern and not settings.extern_default):  # which whoever loads it links
         return
     if len(sources) > 1:
         raise ConfigError(
