@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import signal
 import struct
 import subprocess
 from collections.abc import Callable, Mapping
@@ -13,7 +16,8 @@ import pytest
 
 from cuda_wheel.build.cubin import entries
 from cuda_wheel.build.device_files import faulty
-from cuda_wheel.build.errors import ToolchainError
+from cuda_wheel.build.device_link import Input, LinkJob, link_job
+from cuda_wheel.build.errors import CompileError, ToolchainError
 from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.nvvm import DATA_LAYOUT, TRIPLE
 from cuda_wheel.build.toolchain import Toolchain, find_nvvm
@@ -686,3 +690,375 @@ def test_a_module_that_is_relocatable_too_can_be_loaded_as_it_is(build: Build, w
     loadable = {key: content for key, content in built.images().items() if not key[0]}
     assert loadable == built.images("demo.plain")
     assert "2 modules, 3 compile jobs" in built.output
+
+
+# --- settings, and what else a source may hold ----------------------------------------------------------------
+
+LINKED = {"demo/k.cu": MAIN, "demo/part.cu": PART}
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+def test_templates_are_instantiated_in_the_source_that_has_them(link: str, build: Build) -> None:
+    files = {
+        "demo/scale.cuh": "#pragma once\n__device__ float part(float x);\n"
+        "template <typename T> __global__ void in_header(T* x) { *x = part(*x); }\n",
+        "demo/a.cu": '#include "scale.cuh"\nnamespace n { template <typename T, int N> __global__ void in_a(T* x) { *x = part(*x) * N; } }\n'
+        "__global__ void __launch_bounds__(128) plain(float* x) { *x = part(*x); }\n",
+        "demo/b.cu": '#include "scale.cuh"\n__device__ float part(float x) { return x + 1; }\n'
+        "template <typename T> __global__ void in_b(T* x) { *x = part(*x); }\n",
+    }
+    names = ["n::in_a<float, 4>", "in_b<double>", "in_header<int>"]
+    built = build(
+        table(sources=["demo/a.cu", "demo/b.cu"], link=link, instantiate=names), files=files, architectures="80"
+    )
+    assert built.status == 0, built.output
+    manifest = built.modules["demo.m"]
+    assert {kernel.name for kernel in manifest.kernels} == {*names, "plain"}
+    for image in manifest.images:
+        assert image.resources["_Z5plainPf"]["max_threads"] == 128
+    wrong = build(table(sources=["demo/a.cu", "demo/b.cu"], link=link, instantiate=["in_c<int>"]), files=files)
+    assert wrong.status == 1
+    assert "in_c<int> (instantiate) is no kernel of this file" in wrong.output
+
+
+def test_a_source_of_two_modules_is_compiled_once(build: Build) -> None:
+    built = build(
+        table(sources=["demo/k.cu", "demo/part.cu"], link="ptx"),
+        table("demo.other", sources=["demo/k.cu", "demo/more.cu"], link="ptx"),
+        files={**LINKED, "demo/more.cu": PART.replace("x * 3", "x * 5")},
+    )
+    assert built.status == 0, built.output
+    assert "2 modules, 3 compile jobs, 2 links" in built.output
+    (first,), (second,) = built.images().values(), built.images("demo.other").values()
+    assert first != second
+
+
+@pytest.mark.parametrize("form", ["ptx", "lto", "relocatable"])
+def test_host_code_is_taken_out_and_what_only_other_sources_call_is_not(form: str, build: Build, part) -> None:
+    helper = """\
+#include <vector>
+#include <cstdio>
+static __device__ float secret(float x) { return x - 1; }
+namespace { __device__ float hidden(float x) { return secret(x) * 2; } }
+__device__ float shared_value = 4;
+__device__ float part(float x) { return hidden(x) + shared_value; }
+__global__ void own(float* x) { *x = part(*x); }
+int main() { own<<<1, 1>>>(nullptr); std::vector<int> v(3); std::printf("%d", v[0]); return 0; }
+"""
+    # The same private names with other meanings, which must not meet.
+    main = """\
+static __device__ float secret(float x) { return x + 77; }
+namespace { __device__ float hidden(float x) { return secret(x) * 3; } }
+extern __device__ float shared_value;
+__device__ float part(float x);
+__global__ void k(float* x) { *x = part(hidden(*x)) + shared_value; }
+void host(float* x) { k<<<1, 1>>>(x); }
+"""
+    settings = {"relocatable": True, "link": "lto"} if form == "relocatable" else {"link": form}
+    built = build(
+        table(sources=["demo/k.cu", "demo/part.cu"], **settings), files={"demo/k.cu": main, "demo/part.cu": helper}
+    )
+    assert built.status == 0, built.output
+    manifest = built.modules["demo.m"]
+    assert [kernel.name for kernel in manifest.kernels] == ["k", "own"]
+    assert any(text.startswith("demo/part.cu:8: function main") for text in manifest.host_code)
+    assert any(text.startswith("demo/k.cu:6: function host") for text in manifest.host_code)
+    for (source, kind, _), content in built.images().items():
+        if kind == "ptx":
+            visible = re.findall(rb"\.visible \.func [^_]*(_Z\w+)", content.replace(b"func_retval", b""))
+            assert visible == ([b"_Z4partf"] if source == "demo/part.cu" else [])
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+@pytest.mark.parametrize("lineinfo", [False, True])
+def test_whole_builds_are_the_same_in_every_folder(
+    link: str, lineinfo: bool, build: Build, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    files = {
+        "demo/k.cu": '#include "part.cuh"\n#include <cuda_fp16.h>\nstatic __device__ int hidden(int x) { return x; }\n'
+        "__global__ void k(float* x, __half h) { *x = part(*x) + hidden(2) + float(h); }\n",
+        "demo/part.cu": '#include "part.cuh"\nnamespace { __device__ int twice(int x) { return 2 * x; } }\n'
+        "__device__ float part(float x) { return x * twice(3); }\n__device__ const char* file = __FILE__;\n",
+        "demo/part.cuh": "#pragma once\n__device__ float part(float x);\ninline __device__ float more(float x) { return x; }\n",
+    }
+    tables = (
+        table(sources=["demo/k.cu", "demo/part.cu"], link=link, lineinfo=lineinfo),
+        table("demo.r", sources=["demo/k.cu"], extern=["part"], lineinfo=lineinfo),
+    )
+    shared = f"lineinfo = {str(lineinfo).lower()}"
+    tables = tuple(each.replace(f"lineinfo = {str(lineinfo).lower()}\n", "") for each in tables)
+    first = build(*tables, files=files, shared=shared, architectures="80;90")
+    assert first.status == 0, first.output
+    elsewhere = tmp_path / "another ünï folder"
+    shutil.copytree(tmp_path / "project", elsewhere)
+    result = cuda_wheel(
+        "build", elsewhere, "-o", tmp_path / "out2", CUDA_WHEEL_CACHE_DIR=str(tmp_path / "fresh"), CUDA_WHEEL_JOBS="1"
+    )
+    second = Built(result, tmp_path / "out2")
+    assert second.status == 0, second.output
+    for path in sorted(first.folder.rglob("*.fatbin*")):
+        content = path.read_bytes()
+        for forbidden in (str(tmp_path), "site-packages", "another", "/proc/self"):
+            assert forbidden.encode() not in content, (path, forbidden)
+    for name in ("demo.m", "demo.r"):
+        assert first.modules[name] == second.modules[name]
+        same = {key: content == second.images(name)[key] for key, content in first.images(name).items()}
+        assert all(same.values()), same
+    if lineinfo:
+        for key, content in first.images().items():
+            assert b"demo/k.cu" in content or b"k.cu\0" in content, key
+
+
+def test_the_cache_has_what_was_compiled_and_linked_elsewhere(
+    build: Build, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    tables = (
+        table(sources=["demo/k.cu", "demo/part.cu"], link="lto", relocatable=True),
+        table("demo.p", sources=["demo/k.cu", "demo/part.cu"], link="ptx"),
+    )
+    cache = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "cache")}
+    build(*tables, files=LINKED, architectures="80")
+    project = tmp_path / "project"
+    first = Built(cuda_wheel("build", project, "-o", tmp_path / "out1", **cache), tmp_path / "out1")
+    assert first.status == 0, first.output
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(project, elsewhere)
+    second = Built(cuda_wheel("build", elsewhere, "-o", tmp_path / "out2", **cache), tmp_path / "out2")
+    assert "8 of 8 jobs done before, from the cache" in second.output
+    assert second.fatbins == first.fatbins and second.modules == first.modules
+    path = elsewhere / "demo/part.cu"
+    path.write_text(path.read_text().replace("x * 3", "x * 4"))
+    third = Built(cuda_wheel("build", elsewhere, "-o", tmp_path / "out3", **cache), tmp_path / "out3")
+    assert "4 of 8 jobs done before, from the cache" in third.output
+    for (source, kind, target), content in third.images().items():
+        assert (content == first.images()[source, kind, target]) == (source == "demo/k.cu")
+
+
+HUNGRY = """\
+__device__ float part(float x);
+__global__ void k(float* x)
+{
+    float v[48];
+    for (int i = 0; i < 48; ++i)
+        v[i] = part(x[i * 32]);
+    __syncthreads();
+    for (int i = 0; i < 48; ++i)
+        x[i] = v[i] * v[47 - i] / x[i + 1];
+}
+"""
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+@pytest.mark.parametrize("option", ["--maxrregcount=32", "-maxrregcount=32", "--maxrregcount', '32"])
+def test_the_limit_of_registers_reaches_the_linker(link: str, option: str, build: Build) -> None:
+    built = build(
+        table(sources=["demo/k.cu", "demo/part.cu"], link=link, options=[option]),
+        table("demo.free", sources=["demo/k.cu", "demo/part.cu"], link=link),
+        files={"demo/k.cu": HUNGRY, "demo/part.cu": "__device__ float part(float x) { return x * x; }"},
+    )
+    assert built.status == 0, built.output
+    needed = {name: module.images[0].resources["_Z1kPf"]["registers"] for name, module in built.modules.items()}
+    assert needed["demo.m"] <= 32 < needed["demo.free"]
+
+
+@pytest.mark.parametrize(
+    ("options", "instruction"),
+    [
+        (["--use_fast_math"], b"div.approx.ftz.f32"),
+        (["-use_fast_math"], b"div.approx.ftz.f32"),
+        (["--prec-div=false"], b"div.full.f32"),
+        (["--prec-div", "false"], b"div.full.f32"),
+        (["--ftz=true"], b"div.rn.ftz.f32"),
+        ([], b"div.rn.f32"),
+    ],
+)
+def test_how_to_calculate_reaches_the_linker(options: list[str], instruction: bytes, build: Build) -> None:
+    built = build(
+        table(sources=["demo/k.cu", "demo/part.cu"], link="lto", options=options),
+        files={
+            "demo/k.cu": "__device__ float part(float x, float y); __global__ void k(float* x) { *x = part(*x, x[1]); }",
+            "demo/part.cu": "__device__ float part(float x, float y) { return x / y; }",
+        },
+        architectures="80",
+    )
+    assert built.status == 0, built.output
+    assert instruction in built.images()["", "ptx", "compute_80"]
+
+
+def test_settings_of_one_source_work_for_several(build: Build) -> None:
+    """Warnings, the clock, kernels of some targets alone, bounds, variables, defines, and templates left alone."""
+    files = {
+        "demo/k.cu": '#include "part.h"\n__constant__ float table[SIZE] = {1, 2};\n'
+        "__global__ void __launch_bounds__(96, 2) k(float* x) { int unused = 1; *x = part(*x) + table[1]; }\n"
+        "#if __CUDA_ARCH__ >= 900\n__global__ void newer(float* x) { *x = part(*x); }\n#endif\n"
+        "template <typename T> __global__ void forgotten(T* x) {}\n",
+        "demo/part.cu": '#include "part.h"\n__device__ int counter = 7;\n// __DATE__\n'
+        "__device__ float part(float x) { int other = 2; return x + counter; }\n",
+        "demo/part.h": "extern __device__ int counter;\n__device__ float part(float x);\n",
+    }
+    built = build(
+        table(
+            sources=["demo/k.cu", "demo/part.cu"],
+            link="lto",
+            defines={"SIZE": "2"},
+            **{"optional-kernels": ["newer"]},
+        ),
+        files=files,
+        architectures="80-real;90",
+    )
+    assert built.status == 0, built.output
+    assert built.output.count('variable "unused" was declared but never referenced') == 1
+    assert built.output.count('variable "other" was declared but never referenced') == 1
+    assert "demo/part.cu asks for the time of the build" in built.output
+    assert "demo/k.cu:7: warning: no image has the kernel template forgotten" in built.output
+    manifest = built.modules["demo.m"]
+    absent = {kernel.name: kernel.absent for kernel in manifest.kernels}
+    assert absent == {"k": (), "newer": ("sm_80",)}
+    assert {(each.name, each.space, each.size) for each in manifest.globals} == {
+        ("counter", "global", 4), ("table", "constant", 8),
+    }  # fmt: skip
+    for image in manifest.images:
+        bounds = image.resources["_Z1kPf"]
+        assert (bounds["max_threads"], bounds["min_blocks"]) == (96, 2)
+
+
+# --- odd projects ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+def test_a_hundred_sources_of_one_name_in_as_many_folders(link: str, build: Build) -> None:
+    count = 100
+    files = {
+        f"demo/ünï {number}/part.cu": f"static __device__ float own(float x) {{ return x + {number}; }}\n"
+        f"__device__ float part{number}(float x) {{ return own(x) * {number}; }}\n"
+        for number in range(count)
+    }
+    declared = "\n".join(f"__device__ float part{number}(float x);" for number in range(count))
+    total = " + ".join(f"part{number}(*x)" for number in range(count))
+    files["demo/k.cu"] = f"{declared}\n__global__ void k(float* x) {{ *x = {total}; }}\n"
+    built = build(table(sources=list(files), link=link), files=files)
+    assert built.status == 0, built.output
+    assert len(built.modules["demo.m"].sources) == count + 1
+    assert [kernel.name for kernel in built.modules["demo.m"].kernels] == ["k"]
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+def test_private_names_of_several_sources_do_not_meet(link: str, build: Build) -> None:
+    text = """
+    namespace {{ __device__ int state = {0}; __global__ void hidden(int* x) {{ *x = state; }} }}
+    """
+    files = {f"demo/{name}/k.cu": text.format(number) for name, number in (("a", 0xABCD01), ("b", 0xABCD02))}
+    built = build(table(sources=list(files), link=link), files=files)
+    assert built.status == 0, built.output
+    kernels = built.modules["demo.m"].kernels
+    assert len({kernel.symbol for kernel in kernels}) == len(kernels) == 2
+    (content,) = built.images().values()
+    assert struct.pack("<I", 0xABCD01) in content and struct.pack("<I", 0xABCD02) in content
+
+
+def test_static_kernels_of_one_name_are_refused_where_their_symbols_would_meet(build: Build) -> None:
+    files = {f"demo/{name}.cu": f"static __global__ void k(int* x) {{ *x = {ord(name)}; }}\n" for name in "ab"}
+    built = build(table(sources=list(files), link="ptx"), files=files)
+    assert built.status == 1
+    assert "error   : Multiple definition of 'k(int*)' in 'demo/b.cu', first defined in 'demo/a.cu'" in built.output
+    assert "mentioned at demo/a.cu:1, demo/b.cu:1" in built.output
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sources": ["demo/k.cu", "demo/k.cu"], "link": "ptx"}, "names demo/k.cu twice: leave one out."),
+        ({"sources": ["demo/k.cu", "./demo/k.cu"], "link": "ptx"}, "names demo/k.cu twice: leave one out."),
+        ({"sources": ["demo/k.cu", "demo/part.cu"]}, 'demo.m has 2 sources: say how to link them, link = "lto"'),
+        ({"sources": ["demo/k.cu", "demo/none.cubin"], "link": "ptx"}, "there is no file demo/none.cubin"),
+        ({"sources": ["demo/k.cu", "demo/k.txt"], "link": "ptx"}, "demo.m cannot be made of demo/k.txt"),
+        ({"sources": ["demo/k.cu", "demo/K.CUBIN"], "link": "ptx"}, "demo.m cannot be made of demo/K.CUBIN"),
+        ({"sources": ["demo/k.cu", "demo/sub"], "link": "ptx"}, "there is no file demo/sub"),
+        ({"sources": ["demo/k.cu", "demo/part.cu"], "link": "LTO"}, "LTO"),
+        ({"sources": ["demo/k.cu"], "extern-default": ["demo/part.cu"], "link": "ptx"}, "and leaves nothing to others"),
+        (
+            {"sources": ["demo/k.cu"], "extern": ["part"], "extern-default": ["demo/part.cu"]},
+            "is linked with its extern",
+        ),
+        ({"sources": ["demo/p.ptx"], "relocatable": True}, "LTO-IR and PTX are made of CUDA C++ and NVVM IR only"),
+    ],
+)
+def test_a_table_that_cannot_be_is_told(settings: dict, message: str, build: Build) -> None:
+    files = {
+        **LINKED,
+        "demo/k.txt": "",
+        "demo/K.CUBIN": "",
+        "demo/sub/x": "",
+        "demo/p.ptx": ".version 7.0\n.target sm_80\n",
+    }
+    built = build(table(**settings), files=files)
+    assert built.status == 1
+    assert message in built.output
+    assert "Traceback" not in built.output
+
+
+@pytest.mark.parametrize("ending", ["ptx", "cubin", "ltoir", "o of cubin"])
+def test_one_file_alone_is_a_module(ending: str, build: Build, part) -> None:
+    name = "demo/part." + ending.partition(" ")[0]
+    content = part(ending, text="__global__ void k(float* x, char c) { *x = c; }")
+    bare = build(table(sources=[name]), files={name: content})
+    if ending == "ptx":
+        assert bare.status == 0, bare.output
+        assert [kernel.name for kernel in bare.modules["demo.m"].kernels] == ["k"]
+    else:
+        assert bare.status == 1
+        assert f"demo.m is of {name}, which is for a linker: say link =" in bare.output
+    built = build(table(sources=[name], link="ptx"), files={name: content})
+    assert built.status == 0, built.output
+    (kernel,) = built.modules["demo.m"].kernels
+    assert [(each.offset, each.size) for each in kernel.parameters] == [(0, 8), (8, 1)]
+    assert [each.cpp for each in kernel.parameters] == ["float*", "char"]
+
+
+def test_ptx_alone_has_its_version_lowered_and_its_target_checked(build: Build, part, ptxas, tmp_path: Path) -> None:
+    content = part("ptx", "75", text="__global__ void k(float* x) { *x = 1; }")
+    built = build(table(sources=["demo/k.ptx"]), files={"demo/k.ptx": content}, architectures="80")
+    assert built.status == 0, built.output
+    image = next(image for image in built.modules["demo.m"].images if image.kind == "ptx")
+    assert (image.ptx_version, image.ptx_version_compiled > image.ptx_version) == ((7, 0), True)
+    path = tmp_path / "k.ptx"
+    path.write_bytes(built.images()["", "ptx", "compute_80"])
+    assert ptxas("12.0", path, "80") == ""
+    newer = build(table(sources=["demo/k.ptx"]), files={"demo/k.ptx": part("ptx", "90", "__global__ void k() {}")})
+    assert newer.status == 1
+    assert "demo/k.ptx: error: is PTX for sm_90, which cannot become an image for 80" in newer.output
+
+
+@pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin"])
+def test_ptx_of_what_cannot_become_lto_ir_is_refused(ending: str, build: Build, part) -> None:
+    name = "demo/part." + ending.partition(" ")[0]
+    built = build(
+        table(sources=["demo/k.cu", name], link="lto"),
+        files={"demo/k.cu": MAIN, name: part(ending)},
+        architectures="80;90-real",
+    )
+    assert built.status == 1
+    assert "demo.m cannot have PTX for compute_80" in built.output
+    assert 'architectures = ["80-real", "90-real"]' in built.output
+
+
+def test_a_worker_that_a_link_kills_is_told_and_the_next_one_serves(workers: Workers) -> None:
+    text = b".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
+    job = LinkJob(
+        module="demo.m",
+        arch="80",
+        real=True,
+        lto=False,
+        inputs=(Input("demo/k.ptx", "ptx", text),),
+        options=("--std=c++17",),
+        lineinfo=False,
+        ptx_version="auto",
+        include_dirs=(),
+    )
+    with pytest.raises(CompileError, match=r"the compiler process died \(killed by SIGKILL\)"):
+        workers.submit(kill, None).result()
+    assert set(workers.submit(link_job, job).result().kernels) == {"k"}
+
+
+def kill(_: None) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -241,9 +241,9 @@ def _without_host_code(job: Job, whole: Callable[[], Answer]) -> Result | None:
 
     def compile(extraction: Extraction) -> Answer:
         if extraction.text is job.text:
-            return whole()
+            return _readable(job, whole())
         request = nvrtc_request(job)
-        return compile_text(
+        answer = compile_text(
             {
                 **request,
                 "text": extraction.text,
@@ -252,8 +252,22 @@ def _without_host_code(job: Job, whole: Callable[[], Answer]) -> Result | None:
                 "headers": dict(extraction.headers),
             }
         )
+        return _readable(job, answer)
 
     return compile_mixed(job, compile)
+
+
+def _readable(job: Job, answer: Answer) -> Answer:
+    """Return an answer with PTX, where it has LTO-IR alone: that tells nobody which kernels it holds."""
+    if job.form != "lto" or answer["error"]:
+        return answer
+    try:
+        text, _ = loader.link_code(
+            [("LTOIR", job.source, answer["ltoir"])], [f"-arch=sm_{job.arch}", "-lto", "-ptx"], ptx=True
+        )
+    except ImageError as error:
+        raise CompileError(str(error)) from error
+    return {**answer, "ptx": text.rstrip(b"\0")}
 
 
 def is_direct(job: Job) -> bool:

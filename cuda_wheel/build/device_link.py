@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cuda_wheel import loader
@@ -66,9 +66,12 @@ _PRINTED_ERROR = re.compile(r"^(?:@E@)?(error\s*: .*)", re.MULTILINE)
 def link_job(job: LinkJob) -> Compiled:
     """Return the linked image, and what it holds; raises CompileError with the linker's words."""
     text = _text(job) if job.lto else ""
-    described_by = [text] if text else []
-    described_by += [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
-    known = _merged([described(part.encode()) for part in described_by])
+    known = _merged(
+        {
+            **({"what is optimised as one": described(text.encode())} if text else {}),
+            **{input_.source: described(input_.content) for input_ in job.inputs if input_.kind == "ptx"},
+        }
+    )
     if job.real:
         return _with_cubin(known, *_cubin(job, text))
     lowered = lowering.lower(ptx.normalise(text), job.ptx_version, job.arch, job.module, machine_code)
@@ -141,12 +144,24 @@ def _lto_options(job: LinkJob) -> list[str]:
     return chosen
 
 
-def _merged(parts: Sequence[Compiled]) -> Compiled:
+def _merged(parts: Mapping[str, Compiled]) -> Compiled:
+    """Return what PTX texts, by source, tell together; raises CompileError where two have a kernel of one symbol.
+
+    nvJitLink takes kernels without linkage side by side, and the driver could not tell them apart.
+    """
+    first: dict[str, str] = {}
+    for source, part in parts.items():
+        for symbol in part.kernels:
+            if symbol in first:
+                raise CompileError(
+                    f"error   : Multiple definition of '{symbol}' in '{source}', first defined in '{first[symbol]}'"
+                )
+            first[symbol] = source
     return replace(
         EMPTY,
-        kernels={symbol: its for part in parts for symbol, its in part.kernels.items()},
-        bounds={symbol: its for part in parts for symbol, its in part.bounds.items()},
-        variables=tuple(dict.fromkeys(variable for part in parts for variable in part.variables)),
+        kernels={symbol: its for part in parts.values() for symbol, its in part.kernels.items()},
+        bounds={symbol: its for part in parts.values() for symbol, its in part.bounds.items()},
+        variables=tuple(dict.fromkeys(variable for part in parts.values() for variable in part.variables)),
     )
 
 
