@@ -21,6 +21,7 @@ from .loader import (
     check_result,
     cuda_driver,
     device_and_driver,
+    device_with_context,
     dotted,
     unsupported,
 )
@@ -45,9 +46,11 @@ def load_code(
     can be read from its symbol, or by the symbol. Of PTX the parameters' types are known; of machine code their sizes
     alone, so that a parameter takes any number of that size. PTX is compiled by the driver: `Module.jit` tells of it.
 
-    Raises ImageError for what is none of these, is damaged, or for another GPU; DriverError where the driver is older
-    than CUDA 12.4, which tells of no kernels in machine code, or cannot compile the PTX: its message holds the
-    compiler's log.
+    Of a fatbin it is the driver that tells: one for CUDA 12.4 or later, in the current context, else in GPU 0's own,
+    which becomes current.
+
+    Raises ImageError for what is none of these, is damaged, or for another GPU; DriverError where the driver is too old
+    for that, or cannot compile the PTX: its message holds the compiler's log.
     """
     jit.check()
     piece = piece_of(code)
@@ -58,13 +61,13 @@ def load_code(
     digest = loader._sha256(piece.content)
     if piece.kind == "ptx":
         return loader._once(("code", piece.name, digest, jit), lambda: _of_ptx(piece, digest, capability, driver, jit))
+    if piece.kind == "cubin":
+        return loader._once(("code", piece.name, digest), lambda: _of_cubin(piece, digest, capability, driver))
     if driver < ENUMERATES:
         raise DriverError(
             f"the driver is for CUDA {dotted(driver)}, and only one for {dotted(ENUMERATES)} or later tells which "
-            f"kernels {NAMES[piece.kind]} has: update it, or load PTX"
+            "kernels a fatbin has: update it, or load PTX or a cubin"
         )
-    if piece.kind == "cubin":
-        return loader._once(("code", piece.name, digest), lambda: _of_cubin(piece, digest, capability, driver))
     return loader._once(("code", piece.name, digest, jit), lambda: _of_fatbin(piece, digest, capability, driver, jit))
 
 
@@ -93,7 +96,8 @@ def _of_cubin(piece: Piece, digest: str, capability: Version, driver: Version) -
     if reason:
         raise ImageError(f"{piece.name} {reason}")
     handle = loader._library(piece.content, f"loading {piece.name}")
-    manifest = _manifest(piece, kernels_of_library(handle), cubin.variables)
+    kernels = [KernelInfo(demangled(symbol), symbol, entry.parameters) for symbol, entry in cubin.kernels.items()]
+    manifest = _manifest(piece, kernels, cubin.variables)
     return Module(manifest, _image(piece, digest, target, driver, None), "native", handle)
 
 
@@ -111,6 +115,7 @@ def kernels_of_library(handle: int) -> list[KernelInfo]:
     """Return the kernels of a loaded library, as far as the driver knows them; of their parameters it knows place and
     size. Raises DriverError."""
     driver = cuda_driver()
+    device_with_context()  # without one, the driver tells nothing of parameters
     try:
         count = check_result(driver.cuLibraryGetKernelCount(handle), "counting kernels")
         kernels = check_result(driver.cuLibraryEnumerateKernels(count, handle), "listing kernels") if count else []

@@ -1,16 +1,17 @@
 """Read a cubin, which is an ELF file: that it is whole, what GPU it is for, what it defines and what it asks for.
 
 Linkers read the tables of such a file without looking whether they lie inside it: one that is cut short ends the
-process. Sources: System V ABI, "Object Files"; for NVIDIA's part, what NVRTC 12.9 and 13.5 write.
+process. Sources: System V ABI, "Object Files"; for NVIDIA's part, what NVRTC 12.9 and 13.5 write, and `cuobjdump -elf`
+shows.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .loader import Space
+from .loader import Parameter, Space
 
-__all__ = ["Cubin", "read_cubin"]
+__all__ = ["Cubin", "Entry", "read_cubin", "section_names"]
 
 CUDA = 190
 """The machine of device code. (EM_CUDA)"""
@@ -25,16 +26,36 @@ _LOCAL, _GLOBAL, _WEAK = 0, 1, 2
 _OBJECT, _FUNCTION, _CUDA_OBJECT = 1, 2, 13
 _ENTRY, _MEMORY, _SHARED = 0x10, 0xE0, 0x40
 """Of a symbol's `st_other`: whether it is a kernel, and in which memory a variable of relocatable code lies."""
-_SECTIONS: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
+_SPACES: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
+_REGCOUNT, _KPARAM_INFO, _VALUE = 0x2F, 0x17, 4
+"""Attributes in the sections `.nv.info` (EIATTR_...), and the format with a value of any size."""
+
+
+class _Section(NamedTuple):
+    name: str
+    kind: int
+    start: int
+    size: int
+    link: int
+    entry: int
 
 
 class _Symbol(NamedTuple):
+    number: int
     name: str
     bind: int
     kind: int
     other: int
     section: int
     size: int
+
+
+class Entry(NamedTuple):
+    """A kernel in machine code: its parameters, of which no more than offset and size is known, and how many registers
+    a thread needs, with all that it calls if the cubin is finished."""
+
+    parameters: tuple[Parameter, ...]
+    registers: int
 
 
 class Cubin(NamedTuple):
@@ -47,41 +68,22 @@ class Cubin(NamedTuple):
     defined: frozenset[str]
     weak: frozenset[str]
     wanted: frozenset[str]
-    kernels: frozenset[str]
-    """Those of the defined ones that are kernels."""
+    kernels: Mapping[str, Entry]
+    """Its kernels, also those that it defines for itself alone."""
     variables: Mapping[str, tuple[Space, int]]
     """Those that are variables: in which memory, and their size in bytes."""
+    constant: int
+    """Bytes of constant memory that the `__constant__` variables take, all together: of constant bank 3."""
 
 
 def read_cubin(content: bytes) -> Cubin:
     """Return what the cubin says; ValueError, which tells what is wrong, for what is none or not whole."""
-    if content[:4] != b"\x7fELF":
-        raise ValueError(f"it begins with {content[:4]!r}, and not as an ELF file")
-    if len(content) < _HEADER.size:
-        raise ValueError(f"it is cut short: {len(content)} bytes are less than an ELF file's header")
-    ident, form, machine, _, _, programs_at, sections_at, flags, _, program, programs, entry, count, names = (
-        _HEADER.unpack_from(content)
-    )
-    if ident[4:6] != b"\x02\x01" or machine != CUDA:
+    sections = _sections(content)
+    ident, form, machine, _, _, _, _, flags, *_ = _HEADER.unpack_from(content)
+    if machine != CUDA:
         raise ValueError(f"it is an ELF file for machine {machine}, and not for GPUs ({CUDA})")
-    if entry != _SECTION.size or not 0 < count < 0xFF00 or names >= count or (programs and program != _PROGRAM.size):
-        raise ValueError("its header is damaged")
-    _within(content, "table of sections", sections_at, count * entry)
-    _within(content, "table of segments", programs_at, programs * program)
-    sections = [_SECTION.unpack_from(content, sections_at + index * entry) for index in range(count)]
-    for index, (_, kind, _, _, at, size, *_) in enumerate(sections):
-        if kind != _NOBITS:
-            _within(content, f"section {index}", at, size)
-    for index in range(programs):
-        _, _, at, _, _, size, _, _ = _PROGRAM.unpack_from(content, programs_at + index * program)
-        _within(content, f"segment {index}", at, size)
-    symbols = [
-        symbol
-        for section in sections
-        if section[1] == _SYMTAB
-        for symbol in _symbols(content, section, sections)
-        if symbol.bind != _LOCAL
-    ]
+    own = [each for table in sections if table.kind == _SYMTAB for each in _symbols(content, table, sections)]
+    symbols = [symbol for symbol in own if symbol.bind != _LOCAL]
     defined = {symbol.name for symbol in symbols if symbol.bind == _GLOBAL and symbol.section}
     weak = {symbol.name for symbol in symbols if symbol.bind == _WEAK and symbol.section}
     wanted = {
@@ -91,14 +93,12 @@ def read_cubin(content: bytes) -> Cubin:
         # Shared memory gets its place at launch.
         if symbol.kind == _FUNCTION or (symbol.kind == _CUDA_OBJECT and symbol.other & _MEMORY != _SHARED)
     }
-    kernels = {
-        symbol.name for symbol in symbols if symbol.section and symbol.kind == _FUNCTION and symbol.other & _ENTRY
-    }
-    labels = [_text(content, sections[names], section[0]) for section in sections]
     variables = {
-        symbol.name: (_SECTIONS[labels[symbol.section]], symbol.size)
+        symbol.name: (_SPACES[sections[symbol.section].name], symbol.size)
         for symbol in symbols
-        if symbol.kind in (_OBJECT, _CUDA_OBJECT) and 0 < symbol.section < count and labels[symbol.section] in _SECTIONS
+        if symbol.kind in (_OBJECT, _CUDA_OBJECT)
+        and 0 < symbol.section < len(sections)
+        and sections[symbol.section].name in _SPACES
     }
     # Source: e_flags of cubins that NVRTC made; the ABI's version says which bits hold the compute capability.
     arch = flags >> 8 & 0xFF if ident[8] >= 8 else flags & 0xFF
@@ -108,9 +108,81 @@ def read_cubin(content: bytes) -> Cubin:
         defined=frozenset(defined),
         weak=frozenset(weak),
         wanted=frozenset(wanted - defined - weak),
-        kernels=frozenset(kernels),
+        kernels=_kernels(content, sections, own),
         variables=variables,
+        constant=sum(section.size for section in sections if section.name == ".nv.constant3"),
     )
+
+
+def section_names(content: bytes) -> list[str]:
+    """Return the names of the sections of an ELF file, a cubin or an object; ValueError where it is none, or not all of
+    it is there."""
+    return [section.name for section in _sections(content)]
+
+
+def _kernels(content: bytes, sections: Sequence[_Section], symbols: Sequence[_Symbol]) -> dict[str, Entry]:
+    registers: dict[int, int] = {}
+    parameters: dict[str, list[Parameter]] = {}
+    for section in sections:
+        if section.name == ".nv.info":
+            for attribute, value in _attributes(content, section):
+                if attribute == _REGCOUNT and len(value) == 8:
+                    index, count = struct.unpack("<II", value)
+                    registers[index] = count
+        elif section.name.startswith(".nv.info."):
+            own = parameters.setdefault(section.name.removeprefix(".nv.info."), [])
+            for attribute, value in _attributes(content, section):
+                if attribute == _KPARAM_INFO and len(value) == 12:
+                    _, _, offset, size = struct.unpack("<IHHI", value)
+                    size >>= 18  # below are what a pointer points to, and where parameters lie
+                    own.append(Parameter(f"b{8 * size}" if size in (2, 4, 8) else "b8", offset, size))
+    return {
+        symbol.name: Entry(
+            tuple(sorted(parameters.get(symbol.name, ()), key=lambda each: each.offset)),
+            registers.get(symbol.number, 0),
+        )
+        for symbol in symbols
+        if symbol.section and symbol.kind == _FUNCTION and symbol.other & _ENTRY
+    }
+
+
+def _attributes(content: bytes, section: _Section) -> Iterator[tuple[int, bytes]]:
+    """Yield attribute and value of each record that has one of any size."""
+    at, end = section.start, section.start + section.size
+    while at + 4 <= end:
+        form, attribute, size = struct.unpack_from("<BBH", content, at)
+        at += 4
+        if form == _VALUE:
+            yield attribute, content[at : min(at + size, end)]
+            at += size
+
+
+def _sections(content: bytes) -> list[_Section]:
+    if content[:4] != b"\x7fELF":
+        raise ValueError(f"it begins with {content[:4]!r}, and not as an ELF file")
+    if len(content) < _HEADER.size:
+        raise ValueError(f"it is cut short: {len(content)} bytes are less than an ELF file's header")
+    ident, _, _, _, _, programs_at, sections_at, _, _, program, programs, entry, count, names = _HEADER.unpack_from(
+        content
+    )
+    if ident[4:6] != b"\x02\x01":
+        raise ValueError("it is an ELF file of 32 bits, or for machines of another byte order")
+    if entry != _SECTION.size or not 0 < count < 0xFF00 or names >= count or (programs and program != _PROGRAM.size):
+        raise ValueError("its header is damaged")
+    _within(content, "table of sections", sections_at, count * entry)
+    _within(content, "table of segments", programs_at, programs * program)
+    headers = [_SECTION.unpack_from(content, sections_at + index * entry) for index in range(count)]
+    for index, (_, kind, _, _, at, size, *_) in enumerate(headers):
+        if kind != _NOBITS:
+            _within(content, f"section {index}", at, size)
+    for index in range(programs):
+        _, _, at, _, _, size, _, _ = _PROGRAM.unpack_from(content, programs_at + index * program)
+        _within(content, f"segment {index}", at, size)
+    texts, texts_size = headers[names][4:6]
+    return [
+        _Section(_text(content, texts, texts_size, name), kind, at, 0 if kind == _NOBITS else size, link, width)
+        for name, kind, _, _, at, size, link, _, _, width in headers
+    ]
 
 
 def _within(content: bytes, what: str, at: int, size: int) -> None:
@@ -118,21 +190,21 @@ def _within(content: bytes, what: str, at: int, size: int) -> None:
         raise ValueError(f"it is cut short: its {what} ends at byte {at + size}, and it has {len(content)}")
 
 
-def _symbols(content: bytes, section: tuple[int, ...], sections: list[tuple[int, ...]]) -> list[_Symbol]:
+def _symbols(content: bytes, table: _Section, sections: Sequence[_Section]) -> list[_Symbol]:
     """Return the symbols of a table."""
-    _, _, _, _, at, size, link, _, _, entry = section
-    if entry != _SYMBOL.size or link >= len(sections):
+    if table.entry != _SYMBOL.size or table.link >= len(sections):
         raise ValueError("its table of symbols is damaged")
+    texts = sections[table.link]
     found = []
-    for place in range(at, at + size - size % entry, entry):
-        name, info, other, where, _, length = _SYMBOL.unpack_from(content, place)
-        found.append(_Symbol(_text(content, sections[link], name), info >> 4, info & 15, other, where, length))
+    for index in range(table.size // table.entry):
+        name, info, other, where, _, length = _SYMBOL.unpack_from(content, table.start + index * table.entry)
+        text = _text(content, texts.start, texts.size, name)
+        found.append(_Symbol(index, text, info >> 4, info & 15, other, where, length))
     return found
 
 
-def _text(content: bytes, section: tuple[int, ...], start: int) -> str:
+def _text(content: bytes, at: int, size: int, start: int) -> str:
     """Return the text that starts at a place in a section of texts."""
-    _, _, _, _, at, size, *_ = section
     end = content.find(b"\0", at + start, at + size)
     if end < 0:
         raise ValueError("its table of symbols is damaged")

@@ -15,7 +15,7 @@ from .linkers import Input
 from .loader import LinkError, Target, Version, unsupported
 from .pieces import NAMES, demangled, whole_fatbin
 
-__all__ = ["Failure", "Symbols", "inspect", "ptx_arch", "refuse_doubles", "silent_failures", "symbols_of"]
+__all__ = ["Failure", "Symbols", "inspect", "ptx_arch", "refuse_doubles", "silent_failures", "symbols_in", "symbols_of"]
 
 _SILENT = re.compile(r"Multiple definition of '|Unresolved extern variable '|Undefined reference to '")
 _UNDEFINED = re.compile(r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'")
@@ -68,11 +68,16 @@ class Symbols(NamedTuple):
 def symbols_of(unit: Unit, given: Input) -> Symbols | None:
     """Return what a unit defines and asks for, of which `given` is what the linker is given; None where neither that
     nor another form says."""
-    if given.kind == "cubin":
-        cubin = elf.read_cubin(given.content)
+    known = symbols_in(given.kind, given.content)
+    return known or (symbols_in("ptx", unit.forms["ptx"]) if "ptx" in unit.forms else None)
+
+
+def symbols_in(kind: str, content: bytes) -> Symbols | None:
+    """Return what PTX or a cubin defines and asks for; None of any other kind."""
+    if kind == "cubin":
+        cubin = elf.read_cubin(content)
         return Symbols(cubin.defined, cubin.weak, cubin.wanted)
-    text = given.content if given.kind == "ptx" else unit.forms.get("ptx")
-    return None if text is None else Symbols(*ptx.symbols(text.decode(errors="replace")))
+    return Symbols(*ptx.symbols(content.decode(errors="replace"))) if kind == "ptx" else None
 
 
 def refuse_doubles(symbols: Mapping[str, Symbols | None]) -> None:

@@ -220,7 +220,7 @@ def load_linked(name: str, pieces: Sequence[Any], device: int | None, jit: JitOp
             resources=resources_of(linked.log),
         )
         handle = loader._library(linked.cubin, f"loading {name}, linked with {', '.join(linked.pieces)}")
-        manifest = _linked_manifest(parts, linked, handle)
+        manifest = _linked_manifest(parts, linked)
         return Module(manifest, image, "link", handle, Jit(jit, linked.seconds, linked.log), linked)
 
     return loader._once(("linked", name, job.digest()), make)
@@ -238,7 +238,7 @@ def _extern_of(parts: _Parts) -> dict[str, str]:
     return {external.symbol: external.declaration for manifest, _ in parts.modules for external in manifest.extern}
 
 
-def _linked_manifest(parts: _Parts, linked: Linked, handle: int) -> Manifest:
+def _linked_manifest(parts: _Parts, linked: Linked) -> Manifest:
     """Return the first module's manifest, with the kernels and variables of everything that was linked."""
     base = parts.modules[0][0]
     here = str(linked.target)
@@ -255,12 +255,8 @@ def _linked_manifest(parts: _Parts, linked: Linked, handle: int) -> Manifest:
         if "ptx" in unit.forms and unit.name.partition(":")[0] not in {each.name for each, _ in parts.modules}:
             for symbol, parameters in ptx.kernels(unit.forms["ptx"].decode(errors="replace")).items():
                 kernels.setdefault(symbol, KernelInfo(demangled(symbol), symbol, parameters))
-    if symbols.kernels - set(kernels):
-        from .code_loading import kernels_of_library
-
-        with suppress(DriverError):  # an old driver does not tell of the pieces' own kernels
-            for info in kernels_of_library(handle):
-                kernels.setdefault(info.symbol, info)
+    for symbol, entry in symbols.kernels.items():
+        kernels.setdefault(symbol, KernelInfo(demangled(symbol), symbol, entry.parameters))
     for symbol, variable in symbols.variables.items():
         variables.setdefault(symbol, GlobalInfo(demangled(symbol), symbol, *variable))
     return base._replace(kernels=tuple(kernels.values()), globals=tuple(variables.values()), images=())

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cuda_wheel import loader
 from cuda_wheel.build import lowering, ptx
-from cuda_wheel.build.cubin import constant_bytes
 from cuda_wheel.build.diagnostics import Log, Written, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.build.variables import variables
+from cuda_wheel.elf import read_cubin
 from cuda_wheel.loader import GlobalInfo, ImageError, Version, resources_of
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ _NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__"
 
 def kernel_resources(log: str, cubin: bytes | None) -> dict[str, dict[str, int]]:
     """Return what each kernel needs; constant memory, which ptxas does not tell for every target, is the module's."""
-    constant = {"constant": constant_bytes(cubin)} if cubin else {}
+    constant = {"constant": read_cubin(cubin).constant} if cubin else {}
     return {symbol: figures | constant for symbol, figures in resources_of(log).items()}
 
 

@@ -9,15 +9,12 @@ import struct
 from collections.abc import Callable, Iterator
 
 from cuda_wheel.build import ptx
-from cuda_wheel.build.cubin import section_names
+from cuda_wheel.elf import read_cubin, section_names
 
 __all__ = ["faulty"]
 
 RELOCATABLE, COMPLETE = "__nv_relfatbin", ".nv_fatbin"
 """The sections of an object with device code: what can be linked, and what cannot, as nvcc compiles it by default."""
-
-MACHINE = 190
-"""The ELF machine of GPUs, EM_CUDA."""
 
 
 def faulty(kind: str, content: bytes) -> str | None:
@@ -42,10 +39,10 @@ def _ltoir(content: bytes) -> None:
         raise ValueError("it does not begin as LTO-IR does")
 
 
-def _cubin(content: bytes) -> None:
-    section_names(content)
-    if struct.unpack_from("<H", content, 18)[0] != MACHINE:
-        raise ValueError("it is an ELF file, but not for a GPU")
+def _cubin(content: bytes) -> str | None:
+    if read_cubin(content).relocatable:
+        return None
+    return "is finished machine code, and cannot be linked: compile it as relocatable device code (nvcc -rdc=true)"
 
 
 def _fatbin(content: bytes) -> None:

@@ -23,8 +23,9 @@ from cuda_wheel.build.compiler import (
     machine_code,
     nowhere,
 )
-from cuda_wheel.build.cubin import entries
 from cuda_wheel.build.errors import CompileError
+from cuda_wheel.elf import read_cubin
+from cuda_wheel.link_checks import symbols_in
 from cuda_wheel.loader import ImageError, Parameter
 
 __all__ = ["Input", "LinkJob", "link_job"]
@@ -100,6 +101,7 @@ def _text(job: LinkJob) -> str:
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
+    _refuse_doubles(job.inputs)
     inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
     before = _place()
     with nowhere():
@@ -112,6 +114,23 @@ def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[byte
     if errors:
         raise CompileError("\n".join(errors))
     return code, log
+
+
+def _refuse_doubles(inputs: Sequence[Input]) -> None:
+    """Raise CompileError, in nvJitLink's words, where two inputs define a symbol: it may crash of that."""
+    first: dict[str, str] = {}
+    errors = []
+    for input_ in inputs:
+        known = symbols_in(input_.kind, input_.content)
+        for symbol in sorted(known.defined) if known else ():
+            if first.setdefault(symbol, input_.source) != input_.source:
+                errors.append(_doubled(symbol, input_.source, first[symbol]))
+    if errors:
+        raise CompileError("\n".join(errors))
+
+
+def _doubled(symbol: str, source: str, first: str) -> str:
+    return f"error   : Multiple definition of '{symbol}' in '{source}', first defined in '{first}'"
 
 
 def _place() -> int | None:
@@ -153,9 +172,7 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
     for source, part in parts.items():
         for symbol in part.kernels:
             if symbol in first:
-                raise CompileError(
-                    f"error   : Multiple definition of '{symbol}' in '{source}', first defined in '{first[symbol]}'"
-                )
+                raise CompileError(_doubled(symbol, source, first[symbol]))
             first[symbol] = source
     return replace(
         EMPTY,
@@ -168,7 +185,7 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
 def _with_cubin(known: Compiled, cubin: bytes, log: str) -> Compiled:
     """Return what is known of a module with what its machine code tells: all kernels, also those of inputs without PTX,
     and how many registers a thread needs with all that it calls."""
-    found = entries(cubin)
+    found = read_cubin(cubin).kernels
     resources = kernel_resources(log, cubin)
     kernels: dict[str, tuple[Parameter, ...]] = {}
     for symbol, entry in found.items():

@@ -17,6 +17,7 @@ from cuda_wheel.build.modules import Source
 from cuda_wheel.build.parameter_types import agree, parameter_types
 from cuda_wheel.build.plan import ModulePlan
 from cuda_wheel.loader import External, GlobalInfo, KernelInfo, Parameter, Target
+from cuda_wheel.ptx import symbols
 
 __all__ = ["external_table", "kernel_table", "unseen", "variable_table"]
 
@@ -65,7 +66,7 @@ def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | No
     Raises CompileError where that is something that `extern` does not name; ConfigError where that names what is none.
     """
     texts = [content.decode() for _, source, (kind, _, content) in contents if source and kind == "ptx"]
-    defined = {symbol for text in texts for symbol in ptx.defined(text)}
+    defined = {symbol for its in map(symbols, texts) for symbol in its.defined | its.weak}
     found = {symbol: its for text in texts for symbol, its in ptx.undefined(text).items() if symbol not in defined}
     wanted = module.module.settings.extern
     externals = []

@@ -12,7 +12,6 @@ from cuda_wheel.ptx import ENTRY, kernels, target, version
 __all__ = [
     "bounds",
     "compiler_release",
-    "defined",
     "definitions",
     "kernels",
     "normalise",
@@ -30,11 +29,6 @@ _EXTERN = re.compile(
     r"(?P<symbol>[A-Za-z_$%][\w$]*)[^;]*);"
 )
 _UNSIZED = re.compile(r"\[ *\]")
-_VISIBLE = re.compile(
-    r"\.(?:visible|weak|common)\s+\.(?P<space>entry|func|global|const)\b\s*(?:\([^()]*\)\s*)?"
-    r"(?:\.\w+\s*(?:\([^()]*\)\s*)?(?:\d+\s+)?)*(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?:\((?:[^()]|\([^()]*\))*\))?[^{;=]*(?P<end>[{;=])"
-)
-_FUNCTIONS = ("entry", "func")
 SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 """Functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
 _PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: ")
@@ -65,13 +59,6 @@ def undefined(ptx: str) -> dict[str, str]:
         for match in _EXTERN.finditer(ptx)
         if match["symbol"] not in SYSTEM_CALLS
     }
-
-
-def defined(ptx: str) -> list[str]:
-    """Return the symbols of what a text defines for other modules too, once for each time, functions and variables."""
-    return [
-        match["symbol"] for match in _VISIBLE.finditer(ptx) if match["end"] != ";" or match["space"] not in _FUNCTIONS
-    ]
 
 
 def definitions(ptx: str, declarations: Iterable[str]) -> str:
