@@ -21,7 +21,10 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _PROGRAM = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATABLE = 1
-_SYMTAB, _NOBITS = 2, 8
+_SYMTAB = 2
+_NOT_STORED = frozenset({8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015})
+"""Types of sections that take no place in the file: NOBITS, and in relocatable cubins those of global, local and shared
+memory (CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED, CUDA_SHARED_RESERVED)."""
 _LOCAL, _GLOBAL, _WEAK = 0, 1, 2
 _OBJECT, _FUNCTION, _CUDA_OBJECT = 1, 2, 13
 _ENTRY, _MEMORY, _SHARED = 0x10, 0xE0, 0x40
@@ -173,14 +176,14 @@ def _sections(content: bytes) -> list[_Section]:
     _within(content, "table of segments", programs_at, programs * program)
     headers = [_SECTION.unpack_from(content, sections_at + index * entry) for index in range(count)]
     for index, (_, kind, _, _, at, size, *_) in enumerate(headers):
-        if kind != _NOBITS:
+        if kind not in _NOT_STORED:
             _within(content, f"section {index}", at, size)
     for index in range(programs):
         _, _, at, _, _, size, _, _ = _PROGRAM.unpack_from(content, programs_at + index * program)
         _within(content, f"segment {index}", at, size)
     texts, texts_size = headers[names][4:6]
     return [
-        _Section(_text(content, texts, texts_size, name), kind, at, 0 if kind == _NOBITS else size, link, width)
+        _Section(_text(content, texts, texts_size, name), kind, at, 0 if kind in _NOT_STORED else size, link, width)
         for name, kind, _, _, at, size, link, _, _, width in headers
     ]
 

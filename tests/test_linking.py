@@ -119,6 +119,27 @@ def test_symbols_are_shown_by_their_cpp_names(symbol: str, name: str) -> None:
 # --- what pieces say of themselves --------------------------------------------------------------------
 
 
+MEMORY = """
+__device__ int zeroed[100];
+__global__ void shared(int* x)
+{
+    __shared__ int tile[1024];
+    tile[threadIdx.x] = x[threadIdx.x] + zeroed[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = tile[1023 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["75", "90", "100", "120"])
+def test_memory_that_takes_no_place_in_a_cubin_is_not_missed(arch: str) -> None:
+    cubin = elf.read_cubin(compiled(MEMORY, "cubin", arch))
+    assert cubin.relocatable and cubin.variables == {"zeroed": ("global", 400)}
+    assert [parameter.size for parameter in cubin.kernels["_Z6sharedPi"].parameters] == [8]
+    linked = elf.read_cubin(package.link([piece(MEMORY, "cubin", "memory")], arch="90").cubin)
+    assert not linked.relocatable and linked.variables == cubin.variables
+
+
 def test_ptx_and_cubin_tell_the_same_symbols() -> None:
     text = ptx.symbols(compiled(BOTH, "ptx", "90").decode())
     cubin = elf.read_cubin(compiled(BOTH, "cubin", "90"))
