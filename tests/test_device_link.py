@@ -329,6 +329,27 @@ def test_what_nobody_defines_is_told_as_it_was_written_and_where(link: str, buil
     assert not built.folder.exists()
 
 
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+@pytest.mark.parametrize(
+    "declared", ["__device__ float scale", "__constant__ float scale[]", "__device__ int2 scale[4]"]
+)
+@pytest.mark.parametrize("other", ["cu", "ptx", "cubin", "fatbin of cubin", "o of cubin"])
+def test_a_variable_that_nobody_defines_is_told(link: str, declared: str, other: str, build: Build, part) -> None:
+    name = "demo/other." + other.partition(" ")[0]
+    use = "scale" if declared.endswith(" scale") else "scale[*x > 1]"
+    use += ".x" if "int2" in declared else ""
+    built = build(
+        table(sources=["demo/k.cu", name], link=link),
+        files={
+            "demo/k.cu": f"extern {declared};\n__global__ void k(float* x) {{ *x = {use}; }}\n",
+            name: PART if other == "cu" else part(other),
+        },
+    )
+    assert built.status == 1
+    assert f"demo.m (demo/k.cu, {name}) does not link for" in built.output
+    assert "  scale, mentioned at demo/k.cu:1, demo/k.cu:2" in built.output
+
+
 @pytest.mark.parametrize(
     ("link", "ending"),
     [

@@ -13,6 +13,9 @@ from cuda_wheel.elf import read_cubin, section_names
 
 __all__ = ["faulty"]
 
+LTOIR = (b"\xedCN\x7f", b"BC\xc0\xde")
+"""What LTO-IR begins with: as NVRTC 12 and 13 write it, and as bitcode."""
+
 RELOCATABLE, COMPLETE = "__nv_relfatbin", ".nv_fatbin"
 """The sections of an object with device code: what can be linked, and what cannot, as nvcc compiles it by default."""
 
@@ -35,7 +38,7 @@ def _ptx(content: bytes) -> None:
 
 
 def _ltoir(content: bytes) -> None:
-    if content[:4] != b"\xedCN\x7f":
+    if content[:4] not in LTOIR:
         raise ValueError("it does not begin as LTO-IR does")
 
 

@@ -61,7 +61,7 @@ _FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-
 _FAST_MATH = ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
 """What `--use_fast_math` stands for. Source: NVRTC, "Supported Compile Options"; nvJitLink, "Linker Options"."""
 
-_PRINTED_ERROR = re.compile(r"^(?:@E@)?(error\s*: .*)", re.MULTILINE)
+_SILENT = re.compile(r"^(?:@E@)?(error\s*: .*)", re.MULTILINE)
 
 
 def link_job(job: LinkJob) -> Compiled:
@@ -73,10 +73,20 @@ def link_job(job: LinkJob) -> Compiled:
             **{input_.source: described(input_.content) for input_ in job.inputs if input_.kind == "ptx"},
         }
     )
+    if text and all(input_.kind == "ltoir" for input_ in job.inputs):
+        _check_variables(text)
     if job.real:
         return _with_cubin(known, *_cubin(job, text))
     lowered = lowering.lower(ptx.normalise(text), job.ptx_version, job.arch, job.module, machine_code)
     return replace(known, ptx=lowered.encode(), ptx_version_compiled=ptx.version(text))
+
+
+def _check_variables(text: str) -> None:
+    """Raise CompileError where the PTX of a whole module leaves a variable to others: nvJitLink would make it the
+    module's own."""
+    missing = [symbol for symbol, its in ptx.undefined(text).items() if not its.startswith(".func")]
+    if missing:
+        raise CompileError("\n".join(f"error   : Undefined reference to '{symbol}'" for symbol in missing))
 
 
 def _cubin(job: LinkJob, text: str) -> tuple[bytes, str]:
@@ -106,11 +116,11 @@ def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[byte
     before = _place()
     with nowhere():
         try:
-            code, log = loader.link_code(inputs, [f"-arch=sm_{job.arch}", *options], ptx)
+            code, log, said = loader.link_code_with_logs(inputs, [f"-arch=sm_{job.arch}", *options], ptx)
         except ImageError as error:
             raise CompileError(str(error)) from error
-    # What is defined twice nvJitLink takes for no failure, nor tells in its log: it takes one of them, and prints this.
-    errors = _PRINTED_ERROR.findall(_printed_since(before))
+    # Of two definitions nvJitLink takes one. It calls that success, and tells of it at most here.
+    errors = _SILENT.findall(said + "\n" + _printed_since(before))
     if errors:
         raise CompileError("\n".join(errors))
     return code, log
