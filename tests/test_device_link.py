@@ -944,6 +944,62 @@ def test_settings_of_one_source_work_for_several(build: Build) -> None:
         assert (bounds["max_threads"], bounds["min_blocks"]) == (96, 2)
 
 
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+@pytest.mark.parametrize("ending", ["cubin", "ptx", "o of cubin"])
+def test_line_information_beside_what_was_compiled_elsewhere(
+    link: str, ending: str, build: Build, part, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    name = "demo/part." + ending.partition(" ")[0]
+    files = {"demo/k.cu": '#include <cuda_fp16.h>\n#include "k.cuh"\n' + MAIN, "demo/k.cuh": "", name: part(ending)}
+    first = build(table(sources=["demo/k.cu", name], link=link), files=files, shared="lineinfo = true")
+    assert first.status == 0, first.output
+    elsewhere = tmp_path / "another ünï folder"
+    shutil.copytree(tmp_path / "project", elsewhere)
+    fresh = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "fresh")}
+    second = Built(cuda_wheel("build", elsewhere, "-o", tmp_path / "out2", **fresh), tmp_path / "out2")
+    assert second.status == 0, second.output
+    (content,) = first.images().values()
+    assert b"k.cu\0" in content
+    for forbidden in (str(tmp_path), "site-packages", "/proc/self"):
+        assert forbidden.encode() not in content
+    assert first.images() == second.images()
+
+
+def test_what_was_compiled_elsewhere_may_call_back(build: Build, part) -> None:
+    """Line information takes another way, which knows nothing of such calls."""
+    other = "__device__ float helper(float x); __device__ float part(float x) { return helper(x) * 3; }"
+    main = "__device__ __noinline__ float helper(float x) { return x * 17; }\n__device__ float part(float x);\n"
+    for lineinfo in ("false", "true"):
+        built = build(
+            table(sources=["demo/k.cu", "demo/part.cubin"], link="lto"),
+            files={
+                "demo/k.cu": main + "__global__ void k(float* x) { *x = part(*x); }",
+                "demo/part.cubin": part("cubin", text=other),
+            },
+            shared=f"lineinfo = {lineinfo}",
+        )
+        assert built.status == 0, built.output
+
+
+def test_ltoir_in_a_fatbin_is_for_lto(build: Build, part) -> None:
+    files = {"demo/k.cu": MAIN, "demo/part.fatbin": part("fatbin of ltoir"), "demo/part.o": part("o of ltoir")}
+    for name in ("demo/part.fatbin", "demo/part.o"):
+        built = build(table(sources=["demo/k.cu", name], link="ptx"), files=files)
+        assert built.status == 1
+        assert "does not link for sm_80" in built.output
+        assert 'help: LTO-IR, also that in a fatbin, object or library, needs link = "lto"' in built.output
+
+
+def test_kernels_of_a_library_are_in_the_module(build: Build, part) -> None:
+    text = "__global__ void other(int* x, short y) { *x = y; }"
+    built = build(
+        table(sources=["demo/k.cu", "demo/part.a"], link="ptx"),
+        files={"demo/k.cu": "__global__ void k(int* x) { *x = 1; }", "demo/part.a": part("a of cubin", text=text)},
+    )
+    assert built.status == 0, built.output
+    assert [kernel.name for kernel in built.modules["demo.m"].kernels] == ["k", "other"]
+
+
 # --- odd projects ---------------------------------------------------------------------------------------------
 
 

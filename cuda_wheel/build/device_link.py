@@ -15,7 +15,6 @@ from cuda_wheel.build import lowering, ptx
 from cuda_wheel.build.compiler import (
     EMPTY,
     Compiled,
-    assemble,
     described,
     for_assembler,
     kernel_resources,
@@ -92,10 +91,15 @@ def _check_variables(text: str) -> None:
 def _cubin(job: LinkJob, text: str) -> tuple[bytes, str]:
     """Return the cubin and the log of the linker. `text` is the PTX of all that is LTO-IR."""
     options = ["-Xptxas=-v", *for_assembler(job.options)]
-    if job.lineinfo and text and all(input_.kind == "ltoir" for input_ in job.inputs):
+    if job.lineinfo and text:
         # By way of PTX, whose paths can be told from those of this machine.
-        with nowhere():
-            return assemble([text], job.arch, ["-lineinfo", *options])
+        others = tuple(input_ for input_ in job.inputs if input_.kind != "ltoir")
+        inputs = (Input(job.module, "ptx", text.encode()), *others)
+        try:
+            return _link(replace(job, inputs=inputs), ["-lineinfo", *options])
+        except CompileError:  # it lacks what others call of it
+            if not others:
+                raise
     return _link(job, [*_lto_options(job), *(["-lineinfo"] if job.lineinfo else []), *options])
 
 

@@ -17,6 +17,7 @@ _NOISE = re.compile(
     re.MULTILINE,
 )
 _MISSING = re.compile(r"Undefined reference|Unresolved extern")
+_NEEDS_LTO = re.compile(r"nvvm input without LTO|without LTO enabled")
 _TWICE = re.compile(r"Multiple definition|multiply defined")
 _PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: (.*)\n(?:.*\n)*?.*JIT the PTX \(([^)\n]*)\)")
 
@@ -50,6 +51,8 @@ def _help(log: str) -> list[str]:
         return [
             "help: LTO-IR and PTX are for their own architecture and later ones: leave the earlier out of architectures"
         ]
+    if _NEEDS_LTO.search(log):
+        return ['help: LTO-IR, also that in a fatbin, object or library, needs link = "lto"']
     if "bad input" in log:
         return [
             "help: machine code, in whatever file, is for its own architecture and later ones of that major version: "
