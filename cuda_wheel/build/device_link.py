@@ -83,8 +83,8 @@ def link_job(job: LinkJob) -> Compiled:
 def _check_variables(text: str) -> None:
     """Raise CompileError where the PTX of a whole module leaves a variable to others: nvJitLink would make it the
     module's own."""
-    missing = [symbol for symbol, its in ptx.undefined(text).items() if not its.startswith(".func")]
-    if missing:
+    missing = ptx.undefined(text)
+    if not all(its.startswith(".func") for its in missing.values()):  # functions alone the assembler tells
         raise CompileError("\n".join(f"error   : Undefined reference to '{symbol}'" for symbol in missing))
 
 
