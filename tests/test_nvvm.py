@@ -219,7 +219,7 @@ def test_bytes_depend_on_no_folder_and_ptx_on_no_name(
 
 
 def test_what_is_assembled_is_small(compiled) -> None:
-    cubin, log = assemble(compiled(MULTIPLY)["ptx"].decode(), "80", ("-Xptxas=-v",))
+    cubin, log = assemble([compiled(MULTIPLY)["ptx"].decode()], "80", ("-Xptxas=-v",))
     assert b"multiply" in cubin and "0 bytes spill stores" in log
 
 
