@@ -1905,8 +1905,9 @@ def link_code_with_logs(
     except nvjitlink.nvJitLinkError as error:
         raise ImageError(f"nvJitLink refuses an option of {' '.join(options)}: {error}") from error
     try:
-        for kind, name, content in inputs:
-            nvjitlink.add_data(handle, getattr(nvjitlink.InputType, kind), content, len(content), name)
+        add_data, names = _add_data(nvjitlink), [name.encode() for _, name, _ in inputs]
+        for (kind, _, content), name in zip(inputs, names, strict=True):
+            add_data(handle, getattr(nvjitlink.InputType, kind), content, name)
         nvjitlink.complete(handle)
         what = "ptx" if ptx else "cubin"
         code = bytearray(getattr(nvjitlink, f"get_linked_{what}_size")(handle))
@@ -1923,6 +1924,33 @@ def _log_of(nvjitlink: Any, which: str, handle: int) -> str:
     if log:
         getattr(nvjitlink, f"get_{which}_log")(handle, log)
     return _text(log)
+
+
+def _add_data(nvjitlink: Any) -> Callable[[int, int, bytes, bytes], None]:
+    """Return a function that gives nvJitLink an input: handle, kind, content and name.
+
+    nvJitLink keeps a pointer to the name, which must not go away before the link is done; the function of
+    `cuda.bindings` frees its copy at once, so that messages name another input, if not worse.
+    """
+    import ctypes
+
+    try:
+        from cuda.bindings._internal import nvjitlink as internal
+
+        address = internal._inspect_function_pointer("__nvJitLinkAddData")
+    except (ImportError, AttributeError):  # another release's binding: no more than messages suffer
+        return lambda handle, kind, content, name: nvjitlink.add_data(
+            handle, kind, content, len(content), name.decode()
+        )
+    types = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p)
+    function = ctypes.CFUNCTYPE(*types)(address)
+
+    def add_data(handle: int, kind: int, content: bytes, name: bytes) -> None:
+        status = function(handle, int(kind), content, len(content), name)
+        if status != 0:
+            raise nvjitlink.nvJitLinkError(status)
+
+    return add_data
 
 
 def _text(log: bytearray) -> str:
