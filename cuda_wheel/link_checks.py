@@ -17,17 +17,14 @@ from .pieces import NAMES, demangled, whole_fatbin
 
 __all__ = ["Failure", "Symbols", "inspect", "ptx_arch", "refuse_doubles", "silent_failures", "symbols_in", "symbols_of"]
 
-_SILENT = re.compile(r"Multiple definition of '|Unresolved extern variable '|Undefined reference to '")
-_UNDEFINED = re.compile(r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'")
-_DOUBLE = re.compile(r"Multiple definition of '([^']+)'|Linking globals named '([^']+)': symbol multiply defined")
-_NOT_ENABLED = re.compile(r"nvvm input without LTO|without LTO enabled")
-_DAMAGED = re.compile(
-    r"bad input|INVALID_INPUT|INCORRECT_INPUT_TYPE|parse Malformed|parse Invalid|Internal error|archive format"
-)
-_OUTDATED_WORDS = re.compile(
-    r"newer version of nvJitLink|Unsupported \.version|IR_VERSION_MISMATCH|UNSUPPORTED_PTX_VERSION"
-)
-"""The words of nvJitLink 12.9 and 13.5, and of driver 580's linker."""
+_SILENT = r"Multiple definition of '|Unresolved extern variable '|Undefined reference to '"
+_UNDEFINED = r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'"
+_DOUBLE = r"Multiple definition of '([^']+)'|Linking globals named '([^']+)': symbol multiply defined"
+_NOT_ENABLED = r"nvvm input without LTO|without LTO enabled"
+_DAMAGED = r"bad input|INVALID_INPUT|INCORRECT_INPUT_TYPE|parse Malformed|parse Invalid|Internal error|archive format"
+_OUTDATED_WORDS = r"newer version of nvJitLink|Unsupported \.version|IR_VERSION_MISMATCH|UNSUPPORTED_PTX_VERSION"
+"""The words of nvJitLink 12.9 and 13.5, and of driver 580's linker: patterns, compiled when one of them fails, for that
+takes longer than to link."""
 
 
 def ptx_arch(unit: Unit) -> str | None:
@@ -105,7 +102,7 @@ def silent_failures(words: str) -> str:
 
     nvJitLink 12.9 and 13.5 make a variable that nobody defines the module's own, and take one of two definitions.
     """
-    return "\n".join(line for line in words.splitlines() if _SILENT.search(line))
+    return "\n".join(line for line in words.splitlines() if re.search(_SILENT, line))
 
 
 class Failure(NamedTuple):
@@ -124,8 +121,8 @@ class Failure(NamedTuple):
         as they are known, which may take compiling it.
         """
         words, everything = self.words, names_of(self.units)
-        missing = list(dict.fromkeys(match[1] for match in _UNDEFINED.finditer(words)))
-        doubles = list(dict.fromkeys(match[1] or match[2] for match in _DOUBLE.finditer(words)))
+        missing = list(dict.fromkeys(match[1] for match in re.finditer(_UNDEFINED, words)))
+        doubles = list(dict.fromkeys(match[1] or match[2] for match in re.finditer(_DOUBLE, words)))
         told = []
         if missing or doubles:
             known = ask_symbols()
@@ -139,13 +136,13 @@ class Failure(NamedTuple):
                 f"the LTO-IR of one of {self._of_kind('ltoir', 'cuda')} is for a newer GPU than {self.target}: "
                 f"compile it for compute_{self.target.arch} or lower"
             )
-        elif _NOT_ENABLED.search(words):
+        elif re.search(_NOT_ENABLED, words):
             told.append(f"one of {self._of_kind(*OPAQUE)} holds LTO-IR: jit=JitOptions(lto=True) links it")
         elif "nvJitLink crashed" in words:
             told.append(f"one of {self._of_kind(*OPAQUE)} is damaged, or defines what another piece defines")
-        elif _DAMAGED.search(words):
+        elif re.search(_DAMAGED, words):
             told.append(f"one of {everything} is damaged, or for another GPU than {self.target}")
-        elif _OUTDATED_WORDS.search(words):
+        elif re.search(_OUTDATED_WORDS, words):
             told.append(
                 f"one of {everything} is of a newer CUDA release than {self.linker}: a newer one, or an older form "
                 "of that piece, helps"

@@ -5,9 +5,7 @@ Plain values in, plain values out; what is to be linked, and by which of them, i
 
 import ctypes
 import os
-import pickle
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -69,7 +67,7 @@ class RefusedError(CudaWheelError):
 
 # --- nvJitLink ------------------------------------------------------------------------------------
 
-_OUTDATED = re.compile(
+_OUTDATED = (
     r"may need newer version of nvJitLink|Unsupported \.version|NVVM_ERROR_IR_VERSION_MISMATCH|incompatible IR detected"
 )
 """What nvJitLink 12.9 and 13.5 say of PTX and LTO-IR that is newer than they are."""
@@ -86,7 +84,7 @@ def link_by_nvjitlink(inputs: Sequence[Input], target: Target, lto: bool, option
         code, log, errors = link_code_with_logs(given, arguments, ptx)
     except ImageError as error:
         words = str(error)
-        outdated = "OUTDATED_LIBRARY" in str(error.__cause__) or _OUTDATED.search(words) is not None
+        outdated = "OUTDATED_LIBRARY" in str(error.__cause__) or re.search(_OUTDATED, words) is not None
         raise RefusedError(words, outdated) from None
     return Output(code.rstrip(b"\0") if ptx else code, log, errors, None)
 
@@ -100,6 +98,9 @@ def link_by_nvjitlink_apart(
     standard error and succeed. What is in a container cannot be looked at beforehand; here a crash is an error, and
     what is printed is part of the log. Where no Python can be started, it is done in this process.
     """
+    import pickle
+    import subprocess
+
     if not sys.executable:
         return link_by_nvjitlink(inputs, target, lto, options, ptx)
     request = [tuple(map(tuple, inputs)), tuple(target), lto, tuple(options), ptx]
