@@ -180,7 +180,7 @@ def test_another_toolchain_is_another_request(project: Path, tmp_path: Path, mon
     (site / "nvidia").mkdir(parents=True)
     monkeypatch.syspath_prepend(site)
     compiled(project)
-    (site / "something-1.dist-info").mkdir()  # as every installation does
+    (site / "nvidia_nvjitlink-1.dist-info").mkdir()  # as installing a compiler does
     no_compiler()
     with pytest.raises(AssertionError, match="a compiler was started"):
         compiled(project)

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from cuda_wheel.build import known_toolchain
 from cuda_wheel.build.nvrtc import load
 from cuda_wheel.build.source_tree import find_source
-from cuda_wheel.build.toolchain import Toolchain, find_toolchain
+from cuda_wheel.build.toolchain import find_toolchain
 from cuda_wheel.loader import Cache, Manifest, Version
 
 if TYPE_CHECKING:
-    from cuda_wheel.build.worker import Worker
+    pass
 
 __all__ = ["compile_on_load"]
 
-FORMAT = "3"
+FORMAT = "4"
 """Part of every key: entries of another layout are other entries."""
 
 
@@ -42,7 +41,7 @@ def compile_on_load(
         return None
     root, config, module = found
     cache = Cache()
-    environment = _environment()
+    environment = known_toolchain.environment()
     request = _key(str(root), repr((config, module)), environment)
     before = _looks_before(cache, request)
     now = _looks(before or (), root)
@@ -55,14 +54,15 @@ def compile_on_load(
 
     worker = Worker(config.memory_limit)
     try:
-        toolchain = _recalled_toolchain(cache, environment)
+        toolchain = known_toolchain.recall(cache, environment)
         if toolchain is not None:
             worker.prepare(load, toolchain.libraries[0])
         capability = ask_capability()  # it may start the driver, and the compiler starts meanwhile
         from cuda_wheel.build.one_gpu import compile_for_gpu
 
         if toolchain is None:
-            toolchain = _found_toolchain(cache, environment, worker, config.timeout)
+            toolchain = worker.call(find_toolchain, None, config.timeout)
+            known_toolchain.keep(cache, environment, toolchain)
         built, read = compile_for_gpu(root, config, module, toolchain, capability, worker)
     except BaseException:
         worker.kill()
@@ -77,25 +77,6 @@ def compile_on_load(
     return manifest, built.fatbin
 
 
-def _recalled_toolchain(cache: Cache, environment: str) -> Toolchain | None:
-    """Return the toolchain that an earlier process found, if it looks the same: a search costs more than compiling a
-    small kernel."""
-    kept = cache.get(_key("toolchain", environment))
-    if kept is None:
-        return None
-    record = json.loads(kept)
-    fields: Any = (tuple(value) if isinstance(value, list) else value for value in record["found"])
-    toolchain = Toolchain(*fields)
-    return toolchain if record["looks"] == _looks(toolchain.libraries, None) else None
-
-
-def _found_toolchain(cache: Cache, environment: str, worker: Worker, timeout: float) -> Toolchain:
-    toolchain = worker.call(find_toolchain, None, timeout)
-    record = {"found": astuple(toolchain), "looks": _looks(toolchain.libraries, None)}
-    cache.put(_key("toolchain", environment), json.dumps(record).encode())
-    return toolchain
-
-
 # --- remembering -----------------------------------------------------------------------------------
 
 
@@ -105,14 +86,6 @@ def _key(*parts: str) -> str:
 
 def _result_key(request: str, capability: Version, looks: dict[str, str | None]) -> str:
     return _key(request, repr(capability), json.dumps(looks))
-
-
-def _environment() -> str:
-    """Return what tells one set of installed compilers from another: installing any changes its folder."""
-    holders = [
-        entry for entry in sys.path if any(os.path.isdir(os.path.join(entry, top)) for top in ("cuda", "nvidia"))
-    ]
-    return repr((sys.prefix, [(entry, _status(entry)) for entry in holders]))
 
 
 def _looks_before(cache: Cache, request: str) -> dict[str, str | None] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from cuda_wheel.build import known_toolchain
 from cuda_wheel.build.compile_cache import CompileCache
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.describe import BuiltModule
@@ -56,10 +57,14 @@ def build_module(
 
 def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter) -> tuple[BuiltModule, ...]:
     with Workers(config.timeout, config.memory_limit) as workers:
-        toolchain = workers.submit(find_toolchain, None).result()
+        cache, environment = Cache(), known_toolchain.environment()
+        toolchain = known_toolchain.recall(cache, environment)
+        if toolchain is None:
+            toolchain = workers.submit(find_toolchain, None).result()
+            known_toolchain.keep(cache, environment, toolchain)
         nvvm = workers.submit(find_nvvm, toolchain).result() if needs_nvvm(modules) else None
         plan = make_plan(config, modules, root, toolchain, _installed_gpus, nvvm)
-        built = execute(plan, workers, reporter, CompileCache(Cache(), toolchain))
+        built = execute(plan, workers, reporter, CompileCache(cache, toolchain))
     if not any("native" in module.settings.architectures.entries for module in modules):
         short = gaps(module.manifest for module in built)
         if short:
