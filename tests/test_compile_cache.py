@@ -116,7 +116,7 @@ def test_what_is_another_one_every_time_is_not_kept(make_project, cuda_wheel: Ru
     text = "__device__ const char* when() { return __TIME__; }\n__global__ void k(const char** x) { *x = when(); }\n"
     project = make_project(TABLE.replace('"include"', ""), **{"demo/k.cu": text})
     assert [built(cuda_wheel, project)[0] for _ in range(2)] == [0, 0]
-    assert Cache().entries() == []
+    assert len(Cache().entries()) == 1  # the toolchain
 
 
 def test_warnings_are_told_each_time(make_project, cuda_wheel: Run) -> None:
