@@ -17,7 +17,17 @@ from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.loader import Cache, CudaWheelError, GlobalInfo, Parameter, cache_limit
 
-__all__ = ["CLOCK", "CompileCache", "holds_folder", "passed_over"]
+__all__ = [
+    "CLOCK",
+    "CompileCache",
+    "Place",
+    "holds_folder",
+    "packed",
+    "passed_over",
+    "path_of",
+    "place_of",
+    "unpacked",
+]
 
 FORMAT = "jobs 4"
 """Part of every key: entries of another layout are other entries."""
@@ -52,7 +62,7 @@ class CompileCache:
             places: list[Place] = [(number, path) for number, path in json.loads(listed)]
             entry = self._cache.get(self._result(request, job, places))
             if entry is not None:
-                return _unpacked(entry, job)
+                return unpacked(entry, job)
         return None
 
     def keep(self, job: Job, compiled: Compiled) -> None:
@@ -61,22 +71,22 @@ class CompileCache:
             return
         folders = [os.path.join(job.root, folder) for folder in job.include_dirs]
         decisive = (*compiled.headers, *passed_over(compiled.headers, folders), *compiled.absent)
-        places = [_place(path, job) for path in decisive]
+        places = [place_of(path, job) for path in decisive]
         known = sorted({place for place in places if place is not None})
         if None in places:  # a header from nowhere: another machine may have another one there
             return
         request = self._request(job)
         self._cache.put(request, json.dumps(known).encode())
-        self._cache.put(self._result(request, job, known), _packed(compiled, job))
+        self._cache.put(self._result(request, job, known), packed(compiled, job))
 
     def recall_linked(self, job: LinkJob) -> Compiled | None:
         """Return what the same link gave before."""
         entry = self._cache.get(self._link_key(job))
-        return None if entry is None else _unpacked(entry, None)
+        return None if entry is None else unpacked(entry, None)
 
     def keep_linked(self, job: LinkJob, compiled: Compiled) -> None:
         """Keep what a link gave: it reads nothing but its inputs."""
-        self._cache.put(self._link_key(job), _packed(compiled, None))
+        self._cache.put(self._link_key(job), packed(compiled, None))
 
     def _link_key(self, job: LinkJob) -> str:
         inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]
@@ -92,7 +102,7 @@ class CompileCache:
         )
 
     def _result(self, request: str, job: Job, places: Sequence[Place]) -> str:
-        return Cache.key(request, json.dumps([self._hash(_path(place, job)) for place in places]))
+        return Cache.key(request, json.dumps([self._hash(path_of(place, job)) for place in places]))
 
     def _hash(self, path: str) -> str | None:
         if path not in self._hashes:  # headers are many, and shared by all jobs
@@ -127,7 +137,8 @@ def holds_folder(job: Job, compiled: Compiled) -> bool:
     )
 
 
-def _place(path: str, job: Job) -> Place | None:
+def place_of(path: str, job: Job) -> Place | None:
+    """Return the place of a file that a job read; None where it is in none of the job's folders."""
     for number, folder in enumerate(job.include_dirs):
         if os.path.isabs(folder) and path.startswith(folder + os.sep):
             return number - len(job.include_dirs), os.path.relpath(path, folder)
@@ -135,7 +146,8 @@ def _place(path: str, job: Job) -> Place | None:
     return None if below.startswith(os.pardir) else (0, below)
 
 
-def _path(place: Place, job: Job) -> str:
+def path_of(place: Place, job: Job) -> str:
+    """Return the path that a place has for a job, which may be of another machine."""
     number, below = place
     return os.path.join(job.root if number == 0 else job.include_dirs[number], below)
 
@@ -143,17 +155,18 @@ def _path(place: Place, job: Job) -> str:
 _CODE = ("cubin", "ptx", "ltoir")
 
 
-def _packed(compiled: Compiled, job: Job | None) -> bytes:
+def packed(compiled: Compiled, job: Job | None) -> bytes:
     """Return what a job gave, or a link, which has none, as one text of bytes."""
     document = {item.name: getattr(compiled, item.name) for item in fields(compiled)}
     code = [document[name] for name in _CODE]
     document |= {name: None if content is None else len(content) for name, content in zip(_CODE, code, strict=True)}
     for name in ("headers", "absent"):
-        document[name] = [_place(path, job) for path in document[name] or ()] if job else []
+        document[name] = [place_of(path, job) for path in document[name] or ()] if job else []
     return json.dumps(document).encode() + b"\n" + b"".join(content or b"" for content in code)
 
 
-def _unpacked(entry: bytes, job: Job | None) -> Compiled:
+def unpacked(entry: bytes, job: Job | None) -> Compiled:
+    """Return what `packed` was given, with the paths that its files have for a job, which may be of another machine."""
     head, _, body = entry.partition(b"\n")
     document = json.loads(head)
     at = 0
@@ -162,7 +175,7 @@ def _unpacked(entry: bytes, job: Job | None) -> Compiled:
         document[name] = None if size is None else body[at : at + size]
         at += size or 0
     for name in ("headers", "absent"):
-        document[name] = tuple(_path(tuple(place), job) for place in document[name]) if job else ()
+        document[name] = tuple(path_of(tuple(place), job) for place in document[name]) if job else ()
     version = document["ptx_version_compiled"]
     return Compiled(
         **document

@@ -13,11 +13,11 @@ from cuda_wheel.build.describe import BuiltModule, contents_of, describe, parts_
 from cuda_wheel.build.device_link import Input, LinkJob, link_job
 from cuda_wheel.build.diagnostics import is_warning, merged
 from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.executor import Executor
 from cuda_wheel.build.kernel_table import unseen
 from cuda_wheel.build.link_errors import link_failure
 from cuda_wheel.build.plan import Link, ModulePlan, Plan
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
-from cuda_wheel.build.workers import Workers
 
 __all__ = ["How", "Reporter", "Silent", "execute", "failure", "refused", "warnings"]
 
@@ -50,7 +50,7 @@ class Silent:
     def built(self, module: BuiltModule) -> None: ...
 
 
-def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCache | None) -> tuple[BuiltModule, ...]:
+def execute(plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None) -> tuple[BuiltModule, ...]:
     """Return the plan's modules, built; raises CompileError that tells of every module that does not compile or link.
 
     What `cache` has is not done again.
@@ -79,7 +79,7 @@ def execute(plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCach
 class _Work:
     """Does each job of a plan once, however many modules need it, and a module's links as soon as its jobs are done."""
 
-    def __init__(self, plan: Plan, workers: Workers, reporter: Reporter, cache: CompileCache | None) -> None:
+    def __init__(self, plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None) -> None:
         self.compiled: dict[Job, Compiled] = {}
         self.linked: dict[tuple[str, Link], Compiled] = {}
         """By the module's name, and the link."""
@@ -231,7 +231,7 @@ def _bundle_all(
     plan: Plan,
     parts: Mapping[str, Mapping[str, Compiled]],
     compiled: Mapping[Job, Compiled],
-    workers: Workers,
+    workers: Executor,
     reporter: Reporter,
 ) -> tuple[BuiltModule, ...]:
     requests = []

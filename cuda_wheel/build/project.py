@@ -12,6 +12,7 @@ from cuda_wheel.build.config import Config
 from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.execute import Reporter, execute
+from cuda_wheel.build.executor import executor
 from cuda_wheel.build.includes import is_toolkits
 from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.modules import SourceModule, files_below, needs_nvvm, one_module, select
@@ -64,7 +65,8 @@ def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter
             known_toolchain.keep(cache, environment, toolchain)
         nvvm = workers.submit(find_nvvm, toolchain).result() if needs_nvvm(modules) else None
         plan = make_plan(config, modules, root, toolchain, _installed_gpus, nvvm)
-        built = execute(plan, workers, reporter, CompileCache(cache, toolchain))
+        with executor(config, workers, toolchain, nvvm, reporter.warning) as chosen:
+            built = execute(plan, chosen, reporter, CompileCache(cache, toolchain))
     if not any("native" in module.settings.architectures.entries for module in modules):
         short = gaps(module.manifest for module in built)
         if short:
