@@ -72,7 +72,7 @@ class DaskCluster:
         self._versions: Versions | None = None
         self._given_up = False
         self._lock = threading.Lock()
-        self._files = lru_cache(maxsize=16)(files_of)
+        self._files = lru_cache(maxsize=64)(files_of)  # a source's jobs share them
         self._hash = cache(_hash)
 
     def __enter__(self) -> DaskCluster:
@@ -125,15 +125,15 @@ class DaskCluster:
 
     def _give_up(self, reason: str) -> None:
         """Use the cluster no more; raises ToolchainError where nobody said what to do then."""
-        text = f"the Dask cluster at {self._address} ({EXECUTOR}) {reason}"
+        text = f"Dask cluster at {self._address} ({EXECUTOR}) {reason}"
         if not self._fallback:
             raise ToolchainError(
-                f"{text}. Start it, correct or unset {EXECUTOR}, or set {FALLBACK}=local to go on without it."
+                f"the {text}. Start it, correct or unset {EXECUTOR}, or set {FALLBACK}=local to go on without it."
             )
         with self._lock:
             told, self._given_up = self._given_up, True
         if not told:
-            self._warn(f"{text}: this machine does its jobs ({FALLBACK}=local).")
+            self._warn(f"The {text}: this machine does its jobs ({FALLBACK}=local).")
 
     def _call(self, call: Call, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None) -> T:
         refusal = None

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -42,14 +42,13 @@ class NotPortable(Exception):
 
 
 class Unfit(ToolchainError):
-    """A machine that cannot do this build's calls, because what it has installed is different."""
+    """A machine cannot do this build's calls: what it has installed is missing or different."""
 
 
 class Versions(NamedTuple):
     """What decides the images beside a job and its files, in words; equal on machines that give the same."""
 
     system: str
-    cuda_wheel: str
     nvrtc: str
     nvjitlink: str
     headers: str
@@ -58,7 +57,7 @@ class Versions(NamedTuple):
 
     def differences(self, there: Versions) -> str:
         """Return what another machine has otherwise, in words; empty where nothing is."""
-        names = ("the operating system", "cuda-wheel", "NVRTC", "nvJitLink", "the folders of headers", "libNVVM")
+        names = ("the operating system", "NVRTC", "nvJitLink", "the folders of headers", "libNVVM")
         pairs = zip(names, there, self, strict=True)
         return "; ".join(f"{name}: {other} there, {own} here" for name, other, own in pairs if other != own)
 
@@ -70,9 +69,7 @@ def versions_of(toolchain: Toolchain, nvjitlink: str, nvvm: Nvvm | None) -> Vers
         for folder in toolchain.include_dirs
     ]
     headers = "; ".join(f"one with {marks}" for marks in brought)
-    return Versions(
-        sys.platform, __version__, toolchain.nvrtc, nvjitlink, headers, "" if nvvm is None else nvvm.release
-    )
+    return Versions(sys.platform, toolchain.nvrtc, nvjitlink, headers, "" if nvvm is None else nvvm.release)
 
 
 def linker_release(toolchain: Toolchain) -> str:
@@ -162,7 +159,7 @@ class Answer(NamedTuple):
     headers: Mapping[Place, str] = {}
     """The SHA-256 of each header of the toolchain that was read."""
     folders: tuple[str, ...] = ()
-    """Where the toolchain's headers lie there."""
+    """Where the toolchain's headers lie there, for jobs that read any."""
 
 
 class Call:
@@ -190,17 +187,24 @@ class Call:
         flavour: tuple[str, ...] | None,
         timeout: float,
         memory: int | None,
-        files: Callable[[Job], Mapping[str, bytes]],
+        files: Callable[..., Mapping[str, bytes]],
     ) -> bytes:
         """Return the call in bytes. `files` is `files_of`; raises NotPortable as that does."""
         job: Job | LinkJob
+        needed: Mapping[str, bytes] = {}
         if isinstance(self.job, LinkJob):
-            job, needed = replace(self.job, include_dirs=()), {}
+            job = replace(self.job, include_dirs=())
         else:
+            folders = tuple(folder for folder in self.job.include_dirs if not os.path.isabs(folder))
+            if self.job.kind == "cuda":
+                needed = files(self.job.root, self.job.source, self.job.text, self.job.options, folders)
             # `libdevice` still tells that it is needed.
-            job = replace(self.job, library="", root="", include_dirs=_relative(self.job))
-            needed = dict(files(self.job))
-        return zlib.compress(pickle.dumps(Parcel(self._text, job, needed, versions, flavour, timeout, memory)), 1)
+            job = replace(
+                self.job, library="", root="", include_dirs=folders, libdevice="needed" * bool(self.job.libdevice)
+            )
+        parcel = Parcel(self._text, job, needed, versions, flavour, timeout, memory)
+        # Only the same release is sure to read it.
+        return pickle.dumps((__version__, zlib.compress(pickle.dumps(parcel), 1)))
 
     def result(self, content: bytes, digest: str, hashed: Callable[[str], str | None]) -> Any:
         """Return what the function would return here, of what `answer` gave; raise what it would raise.
@@ -217,8 +221,8 @@ class Call:
         for place, value in given.headers.items():
             if job is not None and hashed(path_of(place, job)) != value:
                 raise Unfit(
-                    f"{given.where} has another {place[1]} than this machine ({path_of(place, job)}), so that images "
-                    "made there may be others. Install the same versions of the packages of headers on both."
+                    f"{given.where} cannot do this build's jobs: its {place[1]} is another than this machine's "
+                    f"({path_of(place, job)}). Install the same versions of the packages of headers on both."
                 )
         return _joined(given.text, [_relocated(unpacked(each, job), given, job) for each in given.compiled])
 
@@ -229,10 +233,6 @@ def _relocated(compiled: Compiled, answer: Answer, job: Job | None) -> Compiled:
     for there, here in zip(answer.folders, () if job is None else _absolute(job), strict=True):
         log = log.replace(there + os.sep, here + os.sep)
     return replace(compiled, log=log)
-
-
-def _relative(job: Job) -> tuple[str, ...]:
-    return tuple(folder for folder in job.include_dirs if not os.path.isabs(folder))
 
 
 def _absolute(job: Job) -> tuple[str, ...]:
@@ -246,28 +246,28 @@ _FILE_OPTION = re.compile(r"--?(?:I|include|pre-include|pch|use-pch|create-pch)"
 """NVRTC's options that name files or folders. Source: NVRTC, "Supported Compile Options"."""
 
 
-def files_of(job: Job) -> Mapping[str, bytes]:
-    """Return the files of the project that a job may read, by project-relative path with "/".
+def files_of(
+    root: str, source: str, text: bytes, options: Sequence[str], folders: Sequence[str]
+) -> Mapping[str, bytes]:
+    """Return the files of the project in `root` that a source may include, by project-relative path with "/".
 
-    Raises NotPortable where it may read others.
+    `text` is the source's, `folders` the project-relative ones that are searched, its own first. Raises NotPortable
+    where it may read others.
     """
-    if job.kind != "cuda":
-        return {}
-    if any(map(_FILE_OPTION.match, job.options)):
+    if any(map(_FILE_OPTION.match, options)):
         raise NotPortable
-    folders = _relative(job)
-    paths = {header.path for header in reachable(Path(job.root), job.source, folders)}
-    contents = {path: Path(path).read_bytes() for path in paths}
-    if any(map(_BY_OTHER_NAMES.search, (job.text, *contents.values()))):
-        own, *searched = folders
-        paths.update(entry.path for entry in os.scandir(os.path.join(job.root, own)) if entry.is_file())
-        paths.update(os.path.join(job.root, path) for path in files_below(Path(job.root), searched))
-    files = {}
-    for path in paths:
-        name = os.path.relpath(path, job.root).replace(os.sep, "/")
-        if name.startswith("../"):
-            raise NotPortable
-        files[name] = contents[path] if path in contents else Path(path).read_bytes()
+    try:
+        contents = {path: Path(path).read_bytes() for path, *_ in reachable(Path(root), source, folders)}
+        if any(map(_BY_OTHER_NAMES.search, (text, *contents.values()))):
+            own, *searched = folders
+            further = [entry.path for entry in os.scandir(os.path.join(root, own)) if entry.is_file()]
+            further += [os.path.join(root, path) for path in files_below(Path(root), searched)]
+            contents |= {path: Path(path).read_bytes() for path in further}
+    except OSError as error:
+        raise NotPortable from error
+    files = {os.path.relpath(path, root).replace(os.sep, "/"): content for path, content in contents.items()}
+    if any(name.startswith("../") for name in files):
+        raise NotPortable
     return files
 
 
@@ -280,9 +280,13 @@ def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, s
     `where` names this machine to the other; `folder` is for what is thrown away, and `count` how many calls there are
     at once at most.
     """
-    call: Parcel = pickle.loads(zlib.decompress(parcel))
+    version, content = pickle.loads(parcel)
     try:
-        given = _answer(call, where, folder, count)
+        if version != __version__:
+            raise Unfit(f"it has cuda-wheel {__version__}, and this machine {version}. Install the same on both.")
+        given = _answer(pickle.loads(zlib.decompress(content)), where, folder, count)
+    except ToolchainError as error:
+        given = Answer(where, Unfit(f"{where} cannot do this build's jobs: {error}"))
     except (CudaWheelError, NotPortable) as error:
         given = Answer(where, error)
     content = zlib.compress(pickle.dumps(given), 1)
@@ -296,7 +300,7 @@ def _answer(call: Parcel, where: str, folder: str, count: int) -> Answer:
         nvvm = _found_nvvm() if call.versions.nvvm else None
     differences = call.versions.differences(versions_of(toolchain, nvjitlink, nvvm))
     if differences:
-        raise Unfit(f"{where} has other versions than this machine ({differences}). Install the same on both.")
+        raise Unfit(f"it has other versions than this machine ({differences}). Install the same on both.")
     with tempfile.TemporaryDirectory(prefix="cuda-wheel-", dir=folder) as scratch:
         root = os.path.realpath(scratch)
         for name, content in call.files.items():
