@@ -14,12 +14,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cuda_wheel.build import ptx
+from cuda_wheel.build.compile_cache import CompileCache
 from cuda_wheel.build.compiler import assemble
+from cuda_wheel.build.config import Architectures, Config, ModuleConfig
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.build.execute import Silent, execute
+from cuda_wheel.build.modules import Source, SourceModule
 from cuda_wheel.build.nvvm import DATA_LAYOUT, TRIPLE, compile_ir
 from cuda_wheel.build.nvvm_log import read_answer, read_log
+from cuda_wheel.build.plan import Plan, make_plan
 from cuda_wheel.build.toolchain import Nvvm, Toolchain, find_nvvm, parts
 from cuda_wheel.build.workers import Workers
+from cuda_wheel.loader import Cache
 from tests.conftest import FIXTURES
 
 if TYPE_CHECKING:
@@ -332,6 +338,24 @@ def test_an_option_that_is_refused_is_the_configurations_fault(arch: str, option
         ConfigError, match=rf"^src/k\.ll: libNVVM refuses an option \(.*\): {reason} is an unsupported option\.$"
     ):
         compiled(MULTIPLY, arch, option)
+
+
+def test_another_release_of_libnvvm_compiles_again(
+    toolchain: Toolchain, nvvm: Nvvm, tmp_path: Path, workers: Workers
+) -> None:
+    source = Source("demo/k.ll", "nvvm", MULTIPLY)
+    settings = ModuleConfig(name="demo.k", sources=("demo/k.ll",), architectures=Architectures(("80-real",), "a test"))
+    module = SourceModule("demo.k", (source,), (), settings)
+
+    def plan(release: str) -> Plan:
+        return make_plan(Config(), [module], tmp_path, toolchain, list, nvvm._replace(release=release))
+
+    cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
+    (built,) = execute(plan(nvvm.release), workers, Silent(), cache)
+    assert built.manifest.toolchain["nvvm"] == nvvm.release
+    ((job,), (other,)) = (plan(release).modules[0].jobs for release in (nvvm.release, "12.0.1"))
+    assert cache.recall(job) is not None
+    assert cache.recall(other) is None
 
 
 def test_a_warning_is_told_and_no_error() -> None:

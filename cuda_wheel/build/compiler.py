@@ -84,6 +84,8 @@ class Job:
     form: Form = "whole"
     libdevice: str = ""
     """Path of libdevice, which NVVM IR may ask for. Where that lies decides nothing."""
+    nvvm: str = ""
+    """Exact release of libNVVM, where that is the compiler; NVRTC's is the toolchain's."""
 
 
 @dataclass(frozen=True)

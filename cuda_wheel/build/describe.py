@@ -121,12 +121,15 @@ def describe(
             )
         )
     built = module.module
+    compilers = {"nvrtc": toolchain.nvrtc, "nvjitlink": toolchain.nvjitlink, "nvfatbin": toolchain.nvfatbin}
+    nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
+    compilers |= {"nvvm": nvvm} if nvvm else {}
     manifest = Manifest(
         name=built.name,
         fatbin=built.name.rpartition(".")[2] + ".fatbin",
         fatbin_size=len(bundled.fatbin),
         fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
-        toolchain={"nvrtc": toolchain.nvrtc, "nvjitlink": toolchain.nvjitlink, "nvfatbin": toolchain.nvfatbin},
+        toolchain=compilers,
         sources=built.paths,
         options=module.options,
         images=tuple(images),

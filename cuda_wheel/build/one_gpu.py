@@ -43,7 +43,8 @@ def compile_for_gpu(
     if built.headers is None:
         return built, None
     folders = dict.fromkeys(os.path.join(root, folder) for job in jobs for folder in job.include_dirs)
-    return built, [*built.headers, *passed_over(built.headers, list(folders)), *built.absent, *toolchain.libraries]
+    compilers = (*toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ()))
+    return built, [*built.headers, *passed_over(built.headers, list(folders)), *built.absent, *compilers]
 
 
 def _compile_cubin(
