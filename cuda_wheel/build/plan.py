@@ -103,6 +103,7 @@ def _module_plan(
         return Job(
             library=toolchain.libraries[0] if cuda or nvvm is None else nvvm.library,
             libdevice="" if cuda or nvvm is None else nvvm.libdevice,
+            nvvm=nvvm.release if source.kind == "nvvm" and nvvm is not None else "",
             root=str(root),
             source=source.path,
             text=source.content,
@@ -180,7 +181,8 @@ def _instantiated(module: SourceModule, source: Source) -> tuple[str, ...]:
 def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
     """Raise ConfigError where PTX is asked for that cannot be linked."""
     virtual = next((target for target in targets if not target.real), None)
-    other = next((each for each in module.sources if each.kind not in (*COMPILED, "ltoir")), None)
+    linked = (*module.sources, *module.defaults)
+    other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)
     if virtual is not None and other is not None:
         real = ", ".join(f'"{target.arch}-real"' for target in targets if target.real)
         raise ConfigError(
