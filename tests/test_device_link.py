@@ -549,6 +549,8 @@ def ptx_kernels(text: str, arch: str, workers: Workers, toolchain: Toolchain):
 
 # --- functions and variables of whoever loads a module -----------------------------------------------------
 
+DEFINED = ("own", "k")
+"""What PLUGIN defines itself."""
 PLUGIN = """\
 struct Pair { float a, b; };
 namespace user { __device__ float combine(const Pair& pair, int n); }
@@ -663,9 +665,9 @@ def test_what_is_left_to_nobody_is_refused(name: str, build: Build) -> None:
     built = build(table(sources=["demo/k.cu"], extern=[*EXTERN, name]), files={"demo/k.cu": PLUGIN})
     assert built.status == 1
     assert (
-        f"demo.m has extern = ['{name}'], and does not leave that to others: it leaves user::combine, gain,"
-        in built.output
-    )
+        f'demo.m has extern = ["{name}"], and does not leave that to others: '
+        + ("demo/k.cu defines it." if name in DEFINED else "it leaves user::combine, gain,")
+    ) in built.output
 
 
 def test_an_extern_that_a_source_defines_is_refused(build: Build) -> None:
@@ -674,7 +676,8 @@ def test_an_extern_that_a_source_defines_is_refused(build: Build) -> None:
         files={"demo/k.cu": PLUGIN, "demo/user.cu": USER},
     )
     assert built.status == 1
-    assert "does not leave that to others: it leaves nothing" in built.output
+    assert 'extern = ["transform"], and does not leave that to others: demo/user.cu defines it.' in built.output
+    assert "name that in extern-default, not in sources" in built.output
 
 
 def test_a_default_that_defines_less_or_something_else_is_told(build: Build) -> None:
@@ -1118,6 +1121,39 @@ def test_ptx_of_what_cannot_become_lto_ir_is_refused(ending: str, build: Build, 
     assert built.status == 1
     assert "demo.m cannot have PTX for compute_80" in built.output
     assert 'architectures = ["80-real", "90-real"]' in built.output
+
+
+def test_ptx_with_a_default_that_cannot_become_lto_ir_is_refused(build: Build, part) -> None:
+    default = {"extern": ["transform"], "extern-default": ["demo/user.ptx"], "link": "ptx"}
+    text = 'extern "C" __device__ float transform(float x)'
+    files = {
+        "demo/k.cu": f"{text};\n__global__ void k(float* x) {{ *x = transform(*x); }}",
+        "demo/user.ptx": part("ptx", text=f"{text} {{ return x; }}"),
+    }
+    built = build(table(sources=["demo/k.cu"], **default), files=files, architectures="80")
+    assert built.status == 1
+    assert "demo.m cannot have PTX for compute_80" in built.output
+    assert "demo/user.ptx cannot become LTO-IR" in built.output
+    assert build(table(sources=["demo/k.cu"], **default), files=files, architectures="80-real").status == 0
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+def test_machine_code_for_another_gpu_is_told(link: str, build: Build, part) -> None:
+    built = build(
+        table(sources=["demo/k.cu", "demo/part.cubin"], link=link),
+        files={"demo/k.cu": MAIN, "demo/part.cubin": part("cubin", "90")},
+    )
+    assert built.status == 1
+    assert "error   : demo/part.cubin is machine code for sm_90" in built.output
+    assert "help: machine code, in whatever file, is for its own architecture" in built.output
+
+
+def test_ir_without_a_kernel_is_told_what_makes_one(build: Build) -> None:
+    text = (FIXTURES / "nvvm_ir/src/nvvm_demo/kernels/multiply.ll").read_text().replace("!nvvm.annotations", "; ")
+    built = build(table(sources=["demo/k.ll"]), files={"demo/k.ll": text})
+    assert built.status == 1
+    assert "holds no kernel: it compiles to an empty image. Of NVVM IR, !nvvm.annotations says which" in built.output
+    assert "template" not in built.output
 
 
 def test_a_worker_that_a_link_kills_is_told_and_the_next_one_serves(workers: Workers) -> None:

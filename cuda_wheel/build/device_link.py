@@ -25,7 +25,7 @@ from cuda_wheel.build.compiler import (
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.elf import read_cubin
 from cuda_wheel.link_checks import symbols_in
-from cuda_wheel.loader import ImageError, Parameter
+from cuda_wheel.loader import ImageError, Parameter, Target, unsupported
 
 __all__ = ["Input", "LinkJob", "link_job"]
 
@@ -115,6 +115,7 @@ def _text(job: LinkJob) -> str:
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
+    _refuse_others_code(job)
     _refuse_doubles(job.inputs)
     inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
     before = _place()
@@ -128,6 +129,16 @@ def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[byte
     if errors:
         raise CompileError("\n".join(errors))
     return code, log
+
+
+def _refuse_others_code(job: LinkJob) -> None:
+    """Raise CompileError where machine code is for other GPUs: nvJitLink says of it no more than "bad input"."""
+    own = Target.parse(f"sm_{job.arch}")
+    for input_ in job.inputs:
+        if input_.kind == "cubin":
+            target = Target(*divmod(read_cubin(input_.content).arch, 10), "", True)
+            if unsupported(target, own.capability):
+                raise CompileError(f"error   : {input_.source} is machine code for {target}")
 
 
 def _refuse_doubles(inputs: Sequence[Input]) -> None:

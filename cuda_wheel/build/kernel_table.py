@@ -65,9 +65,10 @@ def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | No
 
     Raises CompileError where that is something that `extern` does not name; ConfigError where that names what is none.
     """
-    texts = [content.decode() for _, source, (kind, _, content) in contents if source and kind == "ptx"]
-    defined = {symbol for its in map(symbols, texts) for symbol in its.defined | its.weak}
-    found = {symbol: its for text in texts for symbol, its in ptx.undefined(text).items() if symbol not in defined}
+    codes = [(source, content.decode()) for _, source, (kind, _, content) in contents if source and kind == "ptx"]
+    texts = [(source, symbols(text)) for source, text in codes]
+    own = {symbol: source for source, its in texts for symbol in sorted(its.defined | its.weak)}
+    found = {symbol: its for _, text in codes for symbol, its in ptx.undefined(text).items() if symbol not in own}
     wanted = module.module.settings.extern
     externals = []
     for symbol, declaration in sorted(found.items()):
@@ -87,11 +88,18 @@ def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | No
         )
     for name in wanted:
         if not any(name in (external.name, external.symbol) for external in externals):
+            definer = next((source for symbol, source in own.items() if name in (symbol, signature(symbol).name)), None)
+            if definer is not None:
+                raise ConfigError(
+                    f'{module.module.name} has extern = ["{name}"], and does not leave that to others: {definer} '
+                    "defines it. Take it out of extern; or put its definition into a file of its own and name that in "
+                    "extern-default, not in sources."
+                )
             known = (
                 f"it leaves {', '.join(external.name for external in externals)}" if externals else "it leaves nothing"
             )
             raise ConfigError(
-                f"{module.module.name} has extern = [{name!r}], and does not leave that to others: {known}. Declare "
+                f'{module.module.name} has extern = ["{name}"], and does not leave that to others: {known}. Declare '
                 "and use it, and define it nowhere."
             )
     return tuple(externals)
@@ -158,7 +166,10 @@ def _no_kernel(module: ModulePlan) -> str:
         text += f" It has templates: {templates}. Name their instantiations in the module's instantiate."
     if others:
         text += f" It seems to define {others}: is that inside an #if that is not met?"
-    if not scanned:
+    if not _cuda(module):
+        nvvm = any(source.kind == "nvvm" for source in module.module.sources)
+        text += " Of NVVM IR, !nvvm.annotations says which functions are kernels." if nvvm else ""
+    elif not scanned:
         text += (
             " A template is compiled only where it is named in the module's instantiate; a file of helpers can be left "
             "out by sources."

@@ -53,7 +53,7 @@ def _help(log: str) -> list[str]:
         ]
     if _NEEDS_LTO.search(log):
         return ['help: LTO-IR, also that in a fatbin, object or library, needs link = "lto"']
-    if "bad input" in log:
+    if "bad input" in log or "is machine code for" in log:
         return [
             "help: machine code, in whatever file, is for its own architecture and later ones of that major version: "
             "leave the others out of architectures"
