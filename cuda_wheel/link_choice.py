@@ -37,6 +37,18 @@ CODE = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
 OPAQUE = ("fatbin", "object", "library")
 """Containers, of which only a linker knows what is in them."""
 
+_FIRST: dict[Version, Version] = {
+    (8, 8): (13, 0), (10, 0): (12, 8), (10, 1): (12, 8), (10, 3): (12, 9), (10, 7): (13, 4), (11, 0): (13, 0),
+    (12, 0): (12, 8), (12, 1): (12, 9),
+}  # fmt: skip
+"""The first CUDA release whose nvJitLink knows a compute capability, where 12.0 does not. Source: PTX ISA, "Release
+Notes", and the CUDA Toolkit's."""
+_NEWEST = (13, 5)
+"""The release that the table ends with: of GPUs that it lacks, later ones may know."""
+_LAST: dict[Version, Version] = {(10, 1): (12, 9)}
+_OLDEST_OF_13 = (7, 5)
+"""What nvJitLink 13 left out: (10, 1), which is (11, 0) since, and all before this. Source: CUDA 13.0's notes."""
+
 
 def ways(
     units: Sequence[Unit],
@@ -44,12 +56,14 @@ def ways(
     nvrtc: Version | None,
     driver: Version | None,
     options: JitOptions = JitOptions(),  # noqa: B008 - immutable
+    capability: Version | None = None,
 ) -> tuple[Way, ...]:
     """Return the ways in which these can be linked here, the best first.
 
     `nvjitlink` and `nvrtc` are the CUDA releases of what is installed, `driver` that of the driver which is to load the
-    result, None for none. Optimisation at link time goes before all else where every piece allows it. It also takes
-    what exists as machine code alone beside what exists as LTO-IR alone.
+    result, None for none; `capability` is the GPU's, None for one that all know. Optimisation at link time goes before
+    all else where every piece allows it. It also takes what exists as machine code alone beside what exists as LTO-IR
+    alone.
     Raises LinkError where there is no way, with the reasons.
     """
     for unit in units:
@@ -58,7 +72,7 @@ def ways(
                 f"{unit.name} is CUDA C++, and NVRTC, which compiles it, is not installed here: pip install "
                 "nvidia-cuda-nvrtc-cu12, or nvidia-cuda-nvrtc for CUDA 13. PTX and LTO-IR need no compiler."
             )
-    against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver)
+    against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability)
     against_lto = {unit.name: _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
     missing = {name: reason for name, reason in against_lto.items() if reason}
     without_code = [unit for unit in units if not any(kind in unit.forms for kind in CODE)]
@@ -104,7 +118,7 @@ def ways(
     return chosen
 
 
-def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None) -> str | None:
+def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capability: Version | None) -> str | None:
     if nvjitlink is None:
         return "nvJitLink is not installed (pip install nvidia-nvjitlink-cu12, or nvidia-nvjitlink for CUDA 13)"
     if driver is not None and nvjitlink[0] > driver[0]:
@@ -112,7 +126,18 @@ def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None) -> str
             f"what nvJitLink {dotted(nvjitlink)} makes needs a driver for CUDA {nvjitlink[0]}.0, and this one is for "
             f"{dotted(driver)}"
         )
+    if capability is not None and not _knows(nvjitlink, capability):
+        return f"nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
     return None
+
+
+def _knows(nvjitlink: Version, capability: Version) -> bool:
+    """Return whether nvJitLink knows a compute capability. It may crash of one that it does not: 12.9 of 13.0."""
+    if nvjitlink > _NEWEST:  # its own to tell
+        return True
+    first = _FIRST.get(capability, (12, 0) if capability <= (9, 0) else None)
+    last = _LAST.get(capability, _NEWEST if capability >= _OLDEST_OF_13 else (12, 9))
+    return first is not None and first <= nvjitlink <= last
 
 
 def _why_not_lto(unit: Unit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:

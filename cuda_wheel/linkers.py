@@ -101,7 +101,7 @@ def link_by_nvjitlink_apart(
     import pickle
     import subprocess
 
-    if not sys.executable:
+    if not sys.executable or getattr(sys, "frozen", False):  # a frozen application would be started again
         return link_by_nvjitlink(inputs, target, lto, options, ptx)
     request = [tuple(map(tuple, inputs)), tuple(target), lto, tuple(options), ptx]
     command = [sys.executable, "-c", _APART, os.path.dirname(__file__), *sys.path]

@@ -4,6 +4,7 @@ Pieces become units, `link_choice` decides how these are linked, `link_checks` s
 links them. The loader imports this file once somebody links.
 """
 
+import itertools
 import json
 import re
 import time
@@ -108,13 +109,14 @@ def _parts(pieces: Sequence[Piece], capability: Version, reads: Version | None, 
 
 def _distinct(units: Sequence[Unit]) -> list[Unit]:
     """Return the units with a number in a name that another has already: "piece-2.ptx"."""
-    seen: dict[str, int] = {}
+    taken: set[str] = set()
     made = []
     for unit in units:
-        count = seen[unit.name] = seen.get(unit.name, 0) + 1
         stem, dot, suffix = unit.name.rpartition(".")
-        numbered = f"{stem or suffix}-{count}{dot}{suffix if stem else ''}"
-        made.append(unit if count == 1 else unit._replace(name=numbered))
+        numbered = (f"{stem or suffix}-{count}{dot}{suffix if stem else ''}" for count in itertools.count(2))
+        name = next(name for name in itertools.chain([unit.name], numbered) if name not in taken)
+        taken.add(name)
+        made.append(unit._replace(name=name))
     return made
 
 
@@ -290,7 +292,7 @@ class _Job(NamedTuple):
             inspect(unit, capability)
         nvjitlink = nvjitlink_version()
         nvrtc = nvrtc_version() if any("cuda" in unit.forms for unit in units) else None
-        chosen = ways(units, nvjitlink, nvrtc, driver, options)
+        chosen = ways(units, nvjitlink, nvrtc, driver, options, capability)
         return cls(units, _target(capability, suffix, units), chosen, nvjitlink, nvrtc, driver, device, options, [])
 
     def digest(self) -> str:

@@ -106,15 +106,27 @@ def _of_text(text: str) -> Piece:
     if os.path.isfile(stripped):
         return _of_path(stripped)
     if not re.search(r"[{};#]", stripped):  # a program in one line has one of these
-        if os.path.splitext(stripped)[1].lower() in SUFFIXES:
+        dotted = "." in stripped and all(part.isidentifier() for part in stripped.split("."))
+        if os.path.splitext(stripped)[1].lower() in SUFFIXES and not (dotted and _is_package(stripped)):
             return _of_path(stripped)  # which says that it is not there
-        if "." in stripped and all(part.isidentifier() for part in stripped.split(".")):
+        if dotted:
             return Piece("module", stripped, b"")
         raise ImageError(
             f"{stripped!r} is no program, no file with a known suffix ({' '.join(SUFFIXES)}) and no module's dotted "
             f"name: {WANTED}"
         )
     return _of_content(text, None)
+
+
+def _is_package(name: str) -> bool:
+    """Return whether a dotted name begins as that of a package here: "demo.kernels.lib" may be a module, or a file."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(name.partition(".")[0])
+    except (ImportError, ValueError):  # a module that hides where it is from
+        return False
+    return spec is not None and spec.submodule_search_locations is not None
 
 
 def _of_path(path: str) -> Piece:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece, el
 from cuda_wheel.build.outputs import vendored_files
 from cuda_wheel.link_choice import Unit, relocatable_group, ways
 from cuda_wheel.linkers import nvrtc_version
-from cuda_wheel.loader import Cache, External, Image, KernelInfo, Manifest, Parameter, Target, nvjitlink_version
+from cuda_wheel.loader import Cache, External, Image, KernelInfo, Manifest, Parameter, Target, dotted, nvjitlink_version
 from cuda_wheel.pieces import demangled, piece_of
 from tests.conftest import run
 from tests.driver import Driver, Result
@@ -235,6 +236,29 @@ def test_where_there_is_no_way_every_reason_is_told(
 ) -> None:
     with pytest.raises(LinkError, match=f"(?s){message}"):
         ways(units, nvjitlink, nvrtc, driver, JitOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ("nvjitlink", "capability", "known"),
+    [
+        ((12, 9), (5, 0), True), ((12, 0), (9, 0), True), ((12, 9), (12, 1), True), ((12, 8), (12, 1), False),
+        ((12, 9), (10, 7), False), ((12, 9), (13, 0), False), ((13, 5), (13, 0), False), ((14, 0), (13, 0), True),
+        ((13, 0), (7, 0), False), ((13, 0), (7, 5), True), ((13, 0), (10, 1), False), ((12, 9), (10, 1), True),
+    ],
+)  # fmt: skip
+def test_where_nvjitlink_does_not_know_the_gpu_the_driver_links(nvjitlink: Any, capability: Any, known: bool) -> None:
+    why = f"nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
+    chosen = ways([PTX], nvjitlink, NVRTC, (14, 0), capability=capability)[0]
+    assert (chosen.linker, why in chosen.why) == (("nvjitlink", False) if known else ("driver", True))
+    if not known:
+        with pytest.raises(LinkError, match=re.escape(why)):
+            ways([LTOIR], nvjitlink, NVRTC, (14, 0), capability=capability)
+
+
+def test_a_gpu_that_nvjitlink_does_not_know_is_no_crash() -> None:
+    package.link([APPLY, USER], arch="90")
+    with pytest.raises(LinkError, match=r"does not know compute capability 99\.0"):
+        package.link([APPLY, USER], arch="990")
 
 
 @pytest.mark.parametrize("options", [JitOptions(lto=3), JitOptions(linker="ld")])  # type: ignore[arg-type]
@@ -554,6 +578,12 @@ def test_what_nvjitlink_finds_too_new_goes_another_way(monkeypatch: pytest.Monke
     assert "refused it (ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer" in linked.why
 
 
+def test_pieces_of_one_name_stay_apart() -> None:
+    names = ["piece-2.cu", "piece.cu", "piece.cu", "piece.cu", "plain", "plain"]
+    made = linking._distinct([Unit(name, {"cuda": b""}) for name in names])
+    assert [unit.name for unit in made] == ["piece-2.cu", "piece.cu", "piece-3.cu", "piece-4.cu", "plain", "plain-2"]
+
+
 # --- a wheel's module and what its user brings ----------------------------------------------------------
 
 
@@ -616,6 +646,14 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 NAME = "lib.kernels.apply"
+
+
+@pytest.mark.parametrize("stem", ["lib", "a", "o", "cu"])
+def test_a_module_may_be_called_as_a_file_ends(stem: str, wheel) -> None:
+    wheel(f"lib.kernels.{stem}", USER)
+    assert piece_of(f"lib.kernels.{stem}").kind == "module"
+    with pytest.raises(ImageError, match=f"nowhere.{stem} to link cannot be read"):
+        piece_of(f"nowhere.{stem}")
 
 
 def test_a_module_is_linked_with_what_its_user_brings(wheel, use: Use) -> None:
