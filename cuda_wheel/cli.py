@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cuda_wheel import __version__
-from cuda_wheel.coverage import Requirement, advice, cover, describe, missing, parse_requirement, to_json
-from cuda_wheel.inspection import Found, described, differences, find_modules
+from cuda_wheel.coverage import Requirement, advice, cover, describe, missing, once_linked, parse_requirement, to_json
+from cuda_wheel.inspection import Found, described, differences, find_modules, offered
 from cuda_wheel.loader import (
     Cache,
     CudaWheelError,
@@ -186,7 +186,7 @@ def _module_table(found: Found) -> Table:
     from cuda_wheel.progress import size_text
 
     manifest = found.manifest
-    lines = "\n".join(described(manifest))
+    lines = "\n".join([*described(manifest), *offered(found)])
     table = Table(
         title=Text(manifest.name),
         caption=Text(
@@ -234,7 +234,7 @@ def _explain(options: argparse.Namespace) -> int:
             raise DriverError(f"{error}: give --device and --driver, such as --device sm_86 --driver 12.2") from error
         capability, driver = capability or here[0], driver or here[1]
         linker = linker or nvjitlink_version()
-    resolutions = [(module, resolve(module.manifest, capability, driver, linker)) for module in found]
+    resolutions = [(module, resolve(once_linked(module.manifest), capability, driver, linker)) for module in found]
     if options.json:
         _print_json({"modules": [_resolution_json(module, resolution) for module, resolution in resolutions]})
     else:
@@ -257,6 +257,8 @@ def _resolution_json(found: Found, resolution: Resolution) -> dict[str, Any]:
 
 def _print_resolution(found: Found, resolution: Resolution) -> None:
     chosen = f"{resolution.image}, {resolution.how}" if resolution.image else "no image fits"
+    if len(found.manifest.relocatable) == len(found.manifest.images):
+        chosen += ", to be linked: load(..., link=[...])"
     print(f"{found.manifest.name}: {chosen}")
     for rejection in resolution.rejected:
         print(f"  not {rejection.image}: {rejection.reason}")

@@ -58,17 +58,17 @@ def load_code(
         what = NAMES[piece.kind]
         raise ImageError(f"{piece.name} is {what}, and no cubin, PTX or fatbin: link([...]) makes machine code of it")
     capability, driver = device_and_driver(device)
-    digest = loader._sha256(piece.content)
+    digest = loader.sha256_of(piece.content)
     if piece.kind == "ptx":
-        return loader._once(("code", piece.name, digest, jit), lambda: _of_ptx(piece, digest, capability, driver, jit))
+        return loader.once(("code", piece.name, digest, jit), lambda: _of_ptx(piece, digest, capability, driver, jit))
     if piece.kind == "cubin":
-        return loader._once(("code", piece.name, digest), lambda: _of_cubin(piece, digest, capability, driver))
+        return loader.once(("code", piece.name, digest), lambda: _of_cubin(piece, digest, capability, driver))
     if driver < ENUMERATES:
         raise DriverError(
             f"the driver is for CUDA {dotted(driver)}, and only one for {dotted(ENUMERATES)} or later tells which "
             "kernels a fatbin has: update it, or load PTX or a cubin"
         )
-    return loader._once(("code", piece.name, digest, jit), lambda: _of_fatbin(piece, digest, capability, driver, jit))
+    return loader.once(("code", piece.name, digest, jit), lambda: _of_fatbin(piece, digest, capability, driver, jit))
 
 
 def _of_ptx(piece: Piece, digest: str, capability: Version, driver: Version, jit: JitOptions) -> Module:
@@ -83,7 +83,7 @@ def _of_ptx(piece: Piece, digest: str, capability: Version, driver: Version, jit
     kernels = [KernelInfo(demangled(symbol), symbol, parameters) for symbol, parameters in ptx.kernels(text).items()]
     image = _image(piece, digest, target, driver, version)
     manifest = _manifest(piece, kernels, ptx.variables(text))
-    return loader._jit(manifest, image, piece.content + b"\0", jit)
+    return loader.load_ptx(manifest, image, piece.content + b"\0", jit)
 
 
 def _of_cubin(piece: Piece, digest: str, capability: Version, driver: Version) -> Module:
@@ -95,7 +95,7 @@ def _of_cubin(piece: Piece, digest: str, capability: Version, driver: Version) -
     reason = unsupported(target, capability)
     if reason:
         raise ImageError(f"{piece.name} {reason}")
-    handle = loader._library(piece.content, f"loading {piece.name}")
+    handle = loader.load_library(piece.content, f"loading {piece.name}")
     kernels = [KernelInfo(demangled(symbol), symbol, entry.parameters) for symbol, entry in cubin.kernels.items()]
     manifest = _manifest(piece, kernels, cubin.variables)
     return Module(manifest, _image(piece, digest, target, driver, None), "native", handle)
@@ -105,7 +105,7 @@ def _of_fatbin(piece: Piece, digest: str, capability: Version, driver: Version, 
     """Return the module of a fatbin, in which the driver chooses: machine code, or PTX that it compiles."""
     if not whole_fatbin(piece.content):
         raise ImageError(f"{piece.name} is a damaged fatbin: it is cut short")
-    handle, kernels, compiled = loader._jit_library(piece.content, f"loading {piece.name}", jit, kernels_of_library)
+    handle, kernels, compiled = loader.load_compiled(piece.content, f"loading {piece.name}", jit, kernels_of_library)
     how: How = "jit" if compiled.log else "native"
     image = _image(piece, digest, Target(*capability, "", how == "native"), driver, None)
     return Module(_manifest(piece, kernels, {}), image, how, handle, compiled if how == "jit" else None)

@@ -19,6 +19,7 @@ __all__ = [
     "describe",
     "gaps",
     "missing",
+    "once_linked",
     "parse_requirement",
     "to_json",
 ]
@@ -49,7 +50,7 @@ class Coverage(NamedTuple):
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
     """Return the coverage of modules, those with the same cells together."""
     found: dict[tuple[Cell, ...], Coverage] = {}
-    for manifest in map(_once_linked, manifests):
+    for manifest in map(once_linked, manifests):
         cells = {(gpu.capability, driver): _cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS}
         same = found.get(tuple(cells.values()))
         names = (*(same.names if same else ()), manifest.name)
@@ -57,7 +58,7 @@ def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
     return list(found.values())
 
 
-def _once_linked(manifest: Manifest) -> Manifest:
+def once_linked(manifest: Manifest) -> Manifest:
     """Return a module that has to be linked as if it were, by every driver that reads its PTX; others as they are."""
     if len(manifest.relocatable) < len(manifest.images):
         return manifest

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from cuda_wheel.build.mangled import signature
 from cuda_wheel.loader import MANIFEST_SUFFIX, Image, ImageError, KernelInfo, Manifest, Parameter
+from cuda_wheel.ptx import symbols
 
-__all__ = ["Found", "described", "differences", "find_modules"]
+__all__ = ["Found", "described", "differences", "find_modules", "offered"]
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,27 @@ def described(manifest: Manifest) -> list[str]:
     lines += [f"{each.name}: {each.space} variable, {each.size} bytes" for each in manifest.globals]
     lines += [f"{each.name}: for whoever links it to define, {each.declaration}" for each in manifest.extern]
     return lines
+
+
+def offered(found: Found) -> list[str]:
+    """Return the functions and variables that a module defines for those who link it, one line each: "f(float): for
+    others to call". Raises OSError where its fatbin cannot be read."""
+    texts = [image for image in found.manifest.relocatable if image.kind == "ptx" and image.offset is not None]
+    if not texts:
+        return []
+    fatbin = found.read(found.manifest.fatbin)
+    first = [image for image in texts if image.target == texts[0].target]
+    shared: dict[str, None] = {}
+    for image in first:
+        start = image.offset or 0
+        content = fatbin[start : start + image.size].decode(errors="replace")
+        shared |= dict.fromkeys(sorted(symbols(content).defined))
+    known = {kernel.symbol for kernel in found.manifest.kernels} | {each.symbol for each in found.manifest.globals}
+    written = (signature(symbol) for symbol in shared if symbol not in known)
+    return [
+        f"{name}{'' if types is None else '(' + ', '.join(types) + ')'}: for others to link with"
+        for name, types in written
+    ]
 
 
 def _type(parameter: Parameter) -> str:

@@ -113,6 +113,7 @@ class Failure(NamedTuple):
     mode: Mode
     linker: str
     words: str
+    crashed: bool
 
     def message(self, extern: Mapping[str, str], ask_symbols: Callable[[], Mapping[str, Symbols | None]]) -> str:
         """Return the linker's words, and before them what they come to.
@@ -138,7 +139,7 @@ class Failure(NamedTuple):
             )
         elif re.search(_NOT_ENABLED, words):
             told.append(f"one of {self._of_kind(*OPAQUE)} holds LTO-IR: jit=JitOptions(lto=True) links it")
-        elif "nvJitLink crashed" in words:
+        elif self.crashed:
             told.append(f"one of {self._of_kind(*OPAQUE)} is damaged, or defines what another piece defines")
         elif re.search(_DAMAGED, words):
             told.append(f"one of {everything} is damaged, or for another GPU than {self.target}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from .loader import Image, JitOptions, LinkError, Manifest, Version, dotted, unlinkable, unsupported
+from .loader import Image, JitOptions, LinkError, Manifest, Version, dotted, knows, unlinkable, unsupported
 from .pieces import NAMES
 
 __all__ = ["CODE", "OPAQUE", "LinkerName", "Mode", "Unit", "Way", "names_of", "relocatable_group", "ways"]
@@ -30,24 +30,14 @@ class Way(NamedTuple):
     mode: Mode
     linker: LinkerName
     why: str
+    whole: bool = False
+    """Whether all of it is LTO-IR, so that there is PTX of the whole on the way."""
 
 
 CODE = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
 """Forms that are linked without optimisation, best first."""
 OPAQUE = ("fatbin", "object", "library")
 """Containers, of which only a linker knows what is in them."""
-
-_FIRST: dict[Version, Version] = {
-    (8, 8): (13, 0), (10, 0): (12, 8), (10, 1): (12, 8), (10, 3): (12, 9), (10, 7): (13, 4), (11, 0): (13, 0),
-    (12, 0): (12, 8), (12, 1): (12, 9),
-}  # fmt: skip
-"""The first CUDA release whose nvJitLink knows a compute capability, where 12.0 does not. Source: PTX ISA, "Release
-Notes", and the CUDA Toolkit's."""
-_NEWEST = (13, 5)
-"""The release that the table ends with: of GPUs that it lacks, later ones may know."""
-_LAST: dict[Version, Version] = {(10, 1): (12, 9)}
-_OLDEST_OF_13 = (7, 5)
-"""What nvJitLink 13 left out: (10, 1), which is (11, 0) since, and all before this. Source: CUDA 13.0's notes."""
 
 
 def ways(
@@ -85,7 +75,7 @@ def ways(
     if options.lto is False:
         reasons.append("LTO: JitOptions(lto=False) forbids it")
     elif not no_lto:
-        found.append(Way("lto", "nvjitlink", "LTO: every piece has LTO-IR"))
+        found.append(Way("lto", "nvjitlink", "LTO: every piece has LTO-IR", whole=True))
     elif not against_nvjitlink and not stuck and some_lto and (options.lto or without_code):
         others = " and ".join(missing.values())
         found.append(Way("lto", "nvjitlink", f"LTO of what has LTO-IR; {others}"))
@@ -126,18 +116,9 @@ def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capabi
             f"what nvJitLink {dotted(nvjitlink)} makes needs a driver for CUDA {nvjitlink[0]}.0, and this one is for "
             f"{dotted(driver)}"
         )
-    if capability is not None and not _knows(nvjitlink, capability):
+    if capability is not None and not knows(nvjitlink, capability):
         return f"nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
     return None
-
-
-def _knows(nvjitlink: Version, capability: Version) -> bool:
-    """Return whether nvJitLink knows a compute capability. It may crash of one that it does not: 12.9 of 13.0."""
-    if nvjitlink > _NEWEST:  # its own to tell
-        return True
-    first = _FIRST.get(capability, (12, 0) if capability <= (9, 0) else None)
-    last = _LAST.get(capability, _NEWEST if capability >= _OLDEST_OF_13 else (12, 9))
-    return first is not None and first <= nvjitlink <= last
 
 
 def _why_not_lto(unit: Unit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:

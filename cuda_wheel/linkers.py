@@ -58,11 +58,12 @@ class Output(NamedTuple):
 
 class RefusedError(CudaWheelError):
     """A linker's failure, in its words. `outdated`: it is too old for an input; another linker, or another form of that
-    input, may help."""
+    input, may help. `crashed`: it did not come to an end."""
 
-    def __init__(self, words: str, outdated: bool = False) -> None:
+    def __init__(self, words: str, outdated: bool = False, crashed: bool = False) -> None:
         super().__init__(words)
         self.outdated = outdated
+        self.crashed = crashed
 
 
 # --- nvJitLink ------------------------------------------------------------------------------------
@@ -105,10 +106,19 @@ def link_by_nvjitlink_apart(
         return link_by_nvjitlink(inputs, target, lto, options, ptx)
     request = [tuple(map(tuple, inputs)), tuple(target), lto, tuple(options), ptx]
     command = [sys.executable, "-c", _APART, os.path.dirname(__file__), *sys.path]
-    done = subprocess.run(command, input=pickle.dumps(request), capture_output=True, check=False)
+    try:
+        done = subprocess.run(
+            command, input=pickle.dumps(request), capture_output=True, check=False, timeout=APART_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise RefusedError(f"nvJitLink did not end in {APART_SECONDS} s", crashed=True) from None
+    except OSError:  # no process can be started
+        return link_by_nvjitlink(inputs, target, lto, options, ptx)
     printed = done.stderr.decode(errors="replace").replace("@E@", "").strip()
+    if done.returncode == 1:  # Python's own way to fail: it never came to linking
+        return link_by_nvjitlink(inputs, target, lto, options, ptx)
     if done.returncode:
-        raise RefusedError(f"nvJitLink crashed (exit status {done.returncode})\n{printed}".rstrip())
+        raise RefusedError(f"nvJitLink crashed (exit status {done.returncode})\n{printed}".rstrip(), crashed=True)
     refused, answer = pickle.loads(done.stdout)
     if refused:
         raise RefusedError("\n".join(filter(None, (answer[0], printed))), answer[1])
@@ -116,8 +126,13 @@ def link_by_nvjitlink_apart(
     return output._replace(errors="\n".join(filter(None, (output.errors, printed))))
 
 
+APART_SECONDS = 600
+"""As long as a build lets a compiler work by default."""
+
 _APART = """
-import pickle, sys, types
+import os, pickle, sys, types
+answers = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)  # what anybody prints must not get into the answer
 package = types.ModuleType("linkers_apart")
 package.__path__ = [sys.argv[1]]
 sys.modules["linkers_apart"] = package
@@ -130,7 +145,8 @@ try:
     answer = False, tuple(output)
 except RefusedError as error:
     answer = True, (str(error), error.outdated)
-sys.stdout.buffer.write(pickle.dumps(answer))
+answers.write(pickle.dumps(answer))
+answers.close()
 """
 """The other process's program. It imports these files alone, and not the package that they are in."""
 

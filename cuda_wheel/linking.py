@@ -124,7 +124,7 @@ def _module_units(
     name: str, capability: Version, reads: Version | None, device: int | None
 ) -> tuple[Manifest, list[Unit], tuple[Image, ...]]:
     """Return a module's manifest, its relocatable images by source, and those of them that were taken."""
-    files, manifest = loader._files_and_manifest(name, device)
+    files, manifest = loader.files_and_manifest(name, device)
     if not manifest.relocatable:
         raise LinkError(
             f"{name} has no relocatable images, so that nothing can be linked to it: its maker can set "
@@ -141,7 +141,7 @@ def _module_units(
     units = []
     for source in dict.fromkeys(image.source for image in images):
         its = {image.kind: image for image in images if image.source == source}
-        forms: dict[str, bytes] = {kind: loader._read_image(files, manifest, image) for kind, image in its.items()}
+        forms: dict[str, bytes] = {kind: loader.read_image(files, manifest, image) for kind, image in its.items()}
         if "ptx" in forms:
             forms["ptx"] = forms["ptx"].rstrip(b"\0")
         label = f"{name}:{str(source).rpartition('/')[2]}"
@@ -178,7 +178,7 @@ def link(
     and there is none.
     """
     jit.check()
-    made = [piece_of(value) for value in pieces]
+    made = _pieces_of(pieces)
     suffix = ""
     if arch is None:
         capability, driver = device_and_driver(device)
@@ -201,9 +201,7 @@ def link(
 def load_linked(name: str, pieces: Sequence[Any], device: int | None, jit: JitOptions) -> Module:
     """Return the module `name`, linked with the pieces and loaded; `load` tells more."""
     jit.check()
-    if isinstance(pieces, str | bytes) or not isinstance(pieces, Iterable):
-        raise ImageError(f"link takes a list of pieces, and not {type(pieces).__name__}: link=[...]")
-    made = [Piece("module", name, b""), *map(piece_of, pieces)]
+    made = [Piece("module", name, b""), *_pieces_of(pieces)]
     capability, driver = device_and_driver(device)
     parts = _parts(made, capability, _reads(driver), device)
     job = _Job.prepared(parts.units, capability, "", driver, device, jit)
@@ -218,14 +216,20 @@ def load_linked(name: str, pieces: Sequence[Any], device: int | None, jit: JitOp
             driver=driver,
             offset=None,
             size=len(linked.cubin),
-            sha256=loader._sha256(linked.cubin),
+            sha256=loader.sha256_of(linked.cubin),
             resources=resources_of(linked.log),
         )
-        handle = loader._library(linked.cubin, f"loading {name}, linked with {', '.join(linked.pieces)}")
+        handle = loader.load_library(linked.cubin, f"loading {name}, linked with {', '.join(linked.pieces)}")
         manifest = _linked_manifest(parts, linked)
         return Module(manifest, image, "link", handle, Jit(jit, linked.seconds, linked.log), linked)
 
-    return loader._once(("linked", name, job.digest()), make)
+    return loader.once(("linked", name, job.digest()), make)
+
+
+def _pieces_of(values: Any) -> list[Piece]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ImageError(f"pieces to link come in a list, [...], and not as {type(values).__name__}")
+    return [piece_of(value) for value in values]
 
 
 def _reads(driver: Version | None) -> Version | None:
@@ -303,7 +307,7 @@ class _Job(NamedTuple):
     def run(self, extern: Mapping[str, str], want_ptx: bool) -> Linked:
         """Return what the best way that works gives. `extern` has declarations by symbol, for messages."""
         way = self.ways[0]
-        if want_ptx and (way.mode != "lto" or way.why != "LTO: every piece has LTO-IR"):
+        if want_ptx and not way.whole:
             raise LinkError(f"PTX comes of a link of LTO-IR alone, and this is another: {way.why}")
         for next_way in (*self.ways[1:], None):
             try:
@@ -312,7 +316,7 @@ class _Job(NamedTuple):
                 words = str(error)
                 if not error.outdated or next_way is None or want_ptx:
                     linker = f"{self._linker_name(way)} linker" if way.linker == "driver" else self._linker_name(way)
-                    failure = Failure(self.units, self.target, way.mode, linker, words)
+                    failure = Failure(self.units, self.target, way.mode, linker, words, error.crashed)
                     raise LinkError(failure.message(extern, self._symbols)) from None
                 first = next((line for line in words.splitlines() if "rror" in line or "fatal" in line), words)
                 linker = "the driver's linker" if next_way.linker == "driver" else "nvJitLink"
@@ -381,7 +385,13 @@ class _Job(NamedTuple):
         # What is included may change, and so may the time; a spliced line hides neither.
         if _DEPENDS.search(text.replace(b"\\\n", b"").replace(b"\\\r\n", b"")):
             return compile_cuda(*arguments)
-        parts = (loader._sha256(text), unit.name, str(self.target), repr(self.nvrtc), *nvrtc_options(lto, self.options))
+        parts = (
+            loader.sha256_of(text),
+            unit.name,
+            str(self.target),
+            repr(self.nvrtc),
+            *nvrtc_options(lto, self.options),
+        )
         cache, key = Cache(), Cache.key("cuda", FORMAT, *parts)
         kept = cache.get(key)
         if kept is not None:
@@ -394,7 +404,7 @@ class _Job(NamedTuple):
     def _key(self, way: Way, inputs: Sequence[Input], want_ptx: bool) -> str:
         by = ("driver", repr(self.driver)) if way.linker == "driver" else ("nvJitLink", repr(self.nvjitlink))
         options = (*nvjitlink_options(self.options), repr(self.options.optimization_level))
-        contents = (f"{kind} {name} {loader._sha256(content)}" for kind, name, content in inputs)
+        contents = (f"{kind} {name} {loader.sha256_of(content)}" for kind, name, content in inputs)
         return Cache.key("link", FORMAT, way.mode, *by, str(self.target), *options, repr(want_ptx), *contents)
 
     def _linker_name(self, way: Way) -> str:

@@ -77,6 +77,7 @@ __all__ = [
     "device_count",
     "device_name",
     "dotted",
+    "knows",
     "link_code",
     "link_code_with_logs",
     "load",
@@ -574,6 +575,8 @@ def _way(image: Image, capability: Version, driver: Version, nvjitlink: Version 
         return None, f"{needs} (this one is for {dotted(driver)}), or nvJitLink"
     if nvjitlink < image.driver:
         return None, f"{needs} (this one is for {dotted(driver)}), and nvJitLink {dotted(nvjitlink)} is too old too"
+    if not knows(nvjitlink, capability):
+        return None, f"{needs}, and nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
     if nvjitlink[0] > driver[0]:
         return None, f"{needs}, and what nvJitLink {dotted(nvjitlink)} makes needs one for CUDA {nvjitlink[0]}.0"
     return "link", ""
@@ -589,6 +592,29 @@ def unlinkable(compiler: Version, nvjitlink: Version) -> str | None:
     if nvjitlink < compiler:
         return f"is LTO-IR of CUDA {dotted(compiler)}, and nvJitLink {dotted(nvjitlink)} is older"
     return None
+
+
+_FIRST_KNOWING: dict[Version, Version] = {
+    (8, 8): (13, 0), (10, 0): (12, 8), (10, 1): (12, 8), (10, 3): (12, 9), (10, 7): (13, 4), (11, 0): (13, 0),
+    (12, 0): (12, 8), (12, 1): (12, 9),
+}  # fmt: skip
+"""The first CUDA release whose nvJitLink knows a compute capability, where 12.0 does not. Source: PTX ISA, "Release
+Notes", and the CUDA Toolkit's."""
+_LAST_KNOWING: dict[Version, Version] = {(10, 1): (12, 9)}
+_OLDEST_OF_13: Version = (7, 5)
+"""What nvJitLink 13 left out: (10, 1), which is (11, 0) since, and all before this. Source: CUDA 13.0's notes."""
+_NEWEST_KNOWN: Version = (13, 5)
+"""The release that the table ends with: of GPUs that it lacks, later ones may know."""
+
+
+def knows(nvjitlink: Version, capability: Version) -> bool:
+    """Return whether nvJitLink of a release knows a compute capability. It may crash of one that it does not: 12.9 of
+    13.0."""
+    if nvjitlink > _NEWEST_KNOWN:  # its own to tell
+        return True
+    first = _FIRST_KNOWING.get(capability, (12, 0) if capability <= (9, 0) else None)
+    last = _LAST_KNOWING.get(capability, _NEWEST_KNOWN if capability >= _OLDEST_OF_13 else (12, 9))
+    return first is not None and first <= nvjitlink <= last
 
 
 def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
@@ -1116,7 +1142,7 @@ def load(
         from .linking import load_linked
 
         return load_linked(name, link, device, jit)
-    files, manifest = _files_and_manifest(name, device)
+    files, manifest = files_and_manifest(name, device)
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None:
@@ -1130,17 +1156,17 @@ def load(
     key = name, image.sha256, None if how == "native" else jit, capability if how == "link" else None
 
     def make() -> Module:
-        code = _read_image(files, manifest, image)
+        code = read_image(files, manifest, image)
         if how == "native":
-            return Module(manifest, image, how, _library(code, f"loading {name}, {image}"))
+            return Module(manifest, image, how, load_library(code, f"loading {name}, {image}"))
         if how == "jit":
-            return _jit(manifest, image, code, jit)
+            return load_ptx(manifest, image, code, jit)
         return _link(manifest, image, code, jit, capability, driver_version)
 
-    return _once(key, make)
+    return once(key, make)
 
 
-def _once(key: tuple[Any, ...], make: Callable[[], Module]) -> Module:
+def once(key: tuple[Any, ...], make: Callable[[], Module]) -> Module:
     """Return the module that is loaded under a key, of those that other threads ask for too; make it where there is
     none."""
     with _lock:
@@ -1152,7 +1178,7 @@ def _once(key: tuple[Any, ...], make: Callable[[], Module]) -> Module:
     return module
 
 
-def _files_and_manifest(name: str, device: int | None) -> "tuple[_Files, Manifest]":
+def files_and_manifest(name: str, device: int | None) -> "tuple[_Files, Manifest]":
     files = _find(name, device)
     manifest = Manifest.from_json(files.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), files.where)
     if manifest.name != name:
@@ -1160,7 +1186,7 @@ def _files_and_manifest(name: str, device: int | None) -> "tuple[_Files, Manifes
     return files, manifest
 
 
-def _library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:
+def load_library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:
     """Return the handle of a loaded library; `options` are those of CUjit_option, without their prefix."""
     driver = cuda_driver()
     keys = [getattr(driver.CUjit_option, f"CU_JIT_{option}") for option in options]
@@ -1327,7 +1353,7 @@ def resources_of(log: str) -> dict[str, dict[str, int]]:
     return resources
 
 
-def _jit(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
+def load_ptx(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
     """Return the module of PTX that the driver compiles."""
 
     def find_one(handle: int) -> None:  # a failure shows here, and not while the library is loaded
@@ -1335,11 +1361,11 @@ def _jit(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> 
             check_result(cuda_driver().cuLibraryGetKernel(handle, kernel.symbol.encode()), doing)
 
     doing = f"compiling {manifest.name}, {image}"
-    handle, _, jit = _jit_library(code, doing, options, find_one)
+    handle, _, jit = load_compiled(code, doing, options, find_one)
     return Module(manifest, image, "jit", handle, jit)
 
 
-def _jit_library(code: bytes, doing: str, options: JitOptions, then: Callable[[int], T]) -> "tuple[int, T, Jit]":
+def load_compiled(code: bytes, doing: str, options: JitOptions, then: Callable[[int], T]) -> "tuple[int, T, Jit]":
     """Return the handle of a library that the driver compiles, what `then` makes of it, which is to have the driver
     compile it now, and how it was compiled. Raises DriverError with the compiler's log."""
     # The driver writes its words into these as long as the library is being loaded.
@@ -1358,7 +1384,7 @@ def _jit_library(code: bytes, doing: str, options: JitOptions, then: Callable[[i
         chosen["MAX_REGISTERS"] = options.max_registers
     started = time.perf_counter()
     try:
-        handle = _library(code, doing, chosen)
+        handle = load_library(code, doing, chosen)
         try:
             made = then(handle)
         except DriverError:
@@ -1391,7 +1417,7 @@ def _link(
         words, _, cubin = kept.partition(b"\0")
         log = words.decode()
     jit = Jit(options, time.perf_counter() - started, log)
-    return Module(manifest, image, "link", _library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
+    return Module(manifest, image, "link", load_library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
 
 
 def nvjitlink_options(options: JitOptions) -> list[str]:
@@ -1470,7 +1496,7 @@ class Cache:
     @staticmethod
     def key(*parts: str) -> str:
         """Return the key (hexadecimal) of what these parts decide."""
-        return _sha256("\0".join(parts).encode(errors="surrogateescape"))
+        return sha256_of("\0".join(parts).encode(errors="surrogateescape"))
 
     def get(self, key: str) -> bytes | None:
         """Return the content of the entry `key` (hexadecimal); None where there is none that is whole."""
@@ -1494,7 +1520,7 @@ class Cache:
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
                 try:
                     with open(temporary, "wb") as file:
-                        file.write(_sha256(content).encode() + content)
+                        file.write(sha256_of(content).encode() + content)
                     os.replace(temporary, path)
                 finally:
                     if os.path.exists(temporary):
@@ -1553,7 +1579,7 @@ class Cache:
                     f"{error.strerror or error}."
                 )
             return None
-        if _sha256(content).encode() != digest:
+        if sha256_of(content).encode() != digest:
             return None
         if not self._read_only:
             with suppress(OSError):  # another process removed it, or nobody may write here
@@ -1716,14 +1742,14 @@ def _not_found(name: str, stem: str, folders: list[str]) -> ImageError:
     return ImageError(message)
 
 
-def _read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
+def read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
     """Return the bytes for the driver: the image's own, or the whole fatbin where it is compressed."""
     if image.offset is None:
         start, size, expected = 0, manifest.fatbin_size, manifest.fatbin_sha256
     else:
         start, size, expected = image.offset, image.size, image.sha256
     content = files.read(manifest.fatbin, start, size)
-    if _sha256(content) != expected:
+    if sha256_of(content) != expected:
         raise ImageError(
             f"{manifest.fatbin} beside {files.where} is damaged: {image} does not have the SHA-256 that the "
             f"manifest names. Reinstall the package that holds {manifest.name}."
@@ -1732,7 +1758,7 @@ def _read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
     return content + b"\0" if image.kind == "ptx" and image.offset is not None else content
 
 
-def _sha256(content: bytes) -> str:
+def sha256_of(content: bytes) -> str:
     """Return the hexadecimal SHA-256 of `content`."""
     if len(content) < 1 << 18:
         # hashlib brings in OpenSSL, which takes longer than all else that loading does; it pays for large images only.

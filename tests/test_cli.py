@@ -263,3 +263,16 @@ def test_wrong_usage_is_status_2(arguments: tuple[str, ...], cuda_wheel: Command
 
 def test_the_version_is_told(cuda_wheel: Command) -> None:
     assert cuda_wheel("--version").stdout == f"cuda-wheel {__version__}\n"
+
+
+def test_what_is_for_linking_is_shown_and_explained(fixture_wheel, cuda_wheel: Command) -> None:
+    wheel = fixture_wheel("plugin")
+    shown = cuda_wheel("inspect", wheel, COLUMNS="200").stdout
+    assert "user_transform: for others to link with" in shown
+    assert 'for whoever links it to define, extern "C" float user_transform(float x, float parameter)' in shown
+    explained = cuda_wheel("explain", wheel, "--device", "sm_90", "--driver", "13.0")
+    assert explained.returncode == 0
+    assert (
+        "plugin_demo.kernels.waves: ptx compute_90 (PTX 7.8), jit, to be linked: load(..., link=[...])"
+        in explained.stdout
+    )

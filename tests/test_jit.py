@@ -160,7 +160,7 @@ def test_without_nvjitlink_the_error_names_the_package(built, use: Use, old: int
 def test_ptx_that_nvjitlink_refuses_is_told_in_its_words(built, use: Use, old: int, monkeypatch) -> None:
     built(NEWEST)
     use((8, 6), version=old)
-    monkeypatch.setattr(loader, "_read_image", lambda *_: b"garbage\0")
+    monkeypatch.setattr(loader, "read_image", lambda *_: b"garbage\0")
     with pytest.raises(ImageError, match=r"nvJitLink cannot compile demo\.fill, ptx compute_80 .*: .*ptx"):
         loader.load("demo.fill")
     assert Cache().entries() == []

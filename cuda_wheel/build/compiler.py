@@ -38,6 +38,7 @@ __all__ = [
     "assemble",
     "compile_job",
     "described",
+    "floating_point",
     "for_assembler",
     "is_direct",
     "kernel_resources",
@@ -164,7 +165,7 @@ def _of_ir(job: Job) -> Compiled:
         "name": job.source,
         "arch": job.arch,
         "lto": job.form == "lto",
-        "options": [],
+        "options": floating_point(job.options),
     }
     answer = compile_ir(request)
     warnings = read_answer(request, answer)
@@ -401,6 +402,27 @@ def for_assembler(options: Sequence[str]) -> list[str]:
         name, equals, value = option.partition("=")
         if name in words:  # "--name=value", or the value as the next option
             chosen.append(f"{words[name]}={value if equals else following}")
+    return chosen
+
+
+_FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-prec-sqrt", "--fmad": "-fma"}
+_FAST_MATH = ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
+"""What `--use_fast_math` stands for. Source: NVRTC, "Supported Compile Options"."""
+
+
+def floating_point(options: Sequence[str]) -> list[str]:
+    """Return, in the words that nvJitLink and libNVVM have in common, those of NVRTC's options that say how to compute.
+
+    Source: nvJitLink, "Linker Options"; libNVVM, nvvmCompileProgram.
+    """
+    chosen: list[str] = []
+    for option, following in zip(options, [*options[1:], ""], strict=True):
+        name, equals, value = option.partition("=")
+        name = re.sub(r"^-(?!-)", "--", name)
+        if name == "--use_fast_math":
+            chosen += _FAST_MATH
+        elif name in _FLOATING_POINT:
+            chosen.append(f"{_FLOATING_POINT[name]}={int((value if equals else following).lower() in ('true', '1'))}")
     return chosen
 
 

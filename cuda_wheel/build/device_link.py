@@ -16,6 +16,7 @@ from cuda_wheel.build.compiler import (
     EMPTY,
     Compiled,
     described,
+    floating_point,
     for_assembler,
     kernel_resources,
     line_roots,
@@ -55,10 +56,6 @@ class LinkJob:
     include_dirs: tuple[str, ...]
     """The toolchain's, as line information names them. Where they lie decides nothing."""
 
-
-_FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-prec-sqrt", "--fmad": "-fma"}
-_FAST_MATH = ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
-"""What `--use_fast_math` stands for. Source: NVRTC, "Supported Compile Options"; nvJitLink, "Linker Options"."""
 
 _SILENT = re.compile(r"^(?:@E@)?(error\s*: .*)", re.MULTILINE)
 
@@ -177,15 +174,7 @@ def _printed_since(place: int | None) -> str:
 def _lto_options(job: LinkJob) -> list[str]:
     if not job.lto:
         return []
-    chosen = ["-lto"]
-    for option, following in zip(job.options, [*job.options[1:], ""], strict=True):
-        name, equals, value = option.partition("=")
-        name = re.sub(r"^-(?!-)", "--", name)
-        if name == "--use_fast_math":
-            chosen += _FAST_MATH
-        elif name in _FLOATING_POINT:
-            chosen.append(f"{_FLOATING_POINT[name]}={int((value if equals else following).lower() in ('true', '1'))}")
-    return chosen
+    return ["-lto", *floating_point(job.options)]
 
 
 def _merged(parts: Mapping[str, Compiled]) -> Compiled:

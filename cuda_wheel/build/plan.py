@@ -120,7 +120,10 @@ def _module_plan(
             host_code=settings.host_code if cuda else "keep",
         )
 
-    def part(source: Source, arch: str, form: Form, ptx_version: str = "as-compiled") -> Job:
+    def part(source: Source, arch: str, form: Form) -> Job:
+        # One job for what is linked here and what is carried for linking. Of that alone PTX need be lowered.
+        carried = form == "ptx" and module.relocatable
+        ptx_version = config.ptx_version if carried else "as-compiled"
         return job(source, arch, form, cubin=False, ptx=form == "ptx", ptx_version=ptx_version)
 
     def link(target: Target) -> Link:
@@ -151,9 +154,7 @@ def _module_plan(
         _check_virtual(module, targets)
         links = tuple(link(target) for target in targets)
     forms: tuple[Form, ...] = ("lto", "ptx") if module.relocatable else ()
-    relocatable = tuple(
-        part(source, arch, form, config.ptx_version) for arch in archs for form in forms for source in module.sources
-    )
+    relocatable = tuple(part(source, arch, form) for arch in archs for form in forms for source in module.sources)
     linked = (each for link in links for each in link.inputs if isinstance(each, Job))
     shown = (*options, *(f"--include-path={folder}" for folder in settings.include_dirs))
     shown += ("--generate-line-info",) if settings.lineinfo else ()

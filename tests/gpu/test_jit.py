@@ -74,9 +74,9 @@ def test_broken_ptx_is_told_in_the_compilers_words_and_harms_nothing(
     carried, install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(carried("cu12-jit", "saxpy"))
-    read = loader._read_image
+    read = loader.read_image
     with monkeypatch.context() as patch:
-        patch.setattr(loader, "_read_image", lambda *a: read(*a).replace(b"fma.rn.f32", b"fma.xx.f32"))
+        patch.setattr(loader, "read_image", lambda *a: read(*a).replace(b"fma.rn.f32", b"fma.xx.f32"))
         with pytest.raises(cuda_wheel.DriverError) as caught:
             cuda_wheel.load(SAXPY)
     print(caught.value)
