@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.build.compiler import Job, compile_job
-from cuda_wheel.build.errors import CompileError, ConfigError
+from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.toolchain import Toolchain
-from cuda_wheel.build.workers import Workers, available_cores
+from cuda_wheel.build.workers import Workers
 from tests.conftest import run
 
 
@@ -135,20 +135,6 @@ def test_an_interrupt_is_the_parents_to_answer() -> None:
         pid = workers.submit(_pid, None).result()
         os.kill(pid, signal.SIGINT)
         assert workers.submit(_pid, None).result() == pid
-
-
-def test_the_number_of_jobs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_WHEEL_JOBS", "7")
-    assert available_cores() == 7
-    monkeypatch.delenv("CUDA_WHEEL_JOBS")
-    assert 1 <= available_cores() <= (os.cpu_count() or 1)
-
-
-@pytest.mark.parametrize("jobs", ["many", "0", "-1", "1.5"])
-def test_a_wrong_number_of_jobs_is_told(jobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_WHEEL_JOBS", jobs)
-    with pytest.raises(ConfigError, match=f"CUDA_WHEEL_JOBS must be a number above 0, not '{jobs}'"):
-        available_cores()
 
 
 ORPHAN = """

@@ -8,31 +8,18 @@ serves one set of compiler options only: NVRTC 13.1 to 13.4 let one program's op
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, TypeVar
 
-from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.cores import available_cores
 from cuda_wheel.build.worker import Died, Worker
 
-__all__ = ["Workers", "available_cores"]
+__all__ = ["Workers"]
 
 T = TypeVar("T")
-
-
-def available_cores() -> int:
-    """Return how many jobs to run at once: CUDA_WHEEL_JOBS, else the cores that this process may use."""
-    wanted = os.environ.get("CUDA_WHEEL_JOBS")
-    if wanted:
-        if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
-            raise ConfigError(f"the environment variable CUDA_WHEEL_JOBS must be a number above 0, not {wanted!r}.")
-        return int(wanted)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Workers:
