@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from cuda_wheel.build.describe import BuiltModule
+from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.plan import Plan
 
 if TYPE_CHECKING:  # `cuda-wheel inspect` wants `size_text` alone
-    from cuda_wheel.build.execute import How
+    from cuda_wheel.build.timing import How, Step
 
-__all__ = ["ProgressReporter", "size_text"]
+__all__ = ["ProgressReporter", "counted", "seconds_text", "size_text"]
+
+WORTH_TELLING = 0.05
+"""Seconds from which on the summary names a phase."""
+
+
+class _TimeLeft(ProgressColumn):
+    """The seconds until the moment that a task's field "until" names, which is None while nobody knows."""
+
+    def render(self, task: Task) -> Text:
+        until = task.fields["until"]
+        return Text("" if until is None else f"{timedelta(seconds=round(max(until - time.monotonic(), 0)))} left")
 
 
 class ProgressReporter:
     """A build's `Reporter`, and a context manager. Lines go to `say`, warnings to `warn`, the bar to standard error.
 
-    While there is a bar, lines wait for its end. The last line says how long it all took, and how much of it came from
-    the cache, also of a build that failed.
+    While there is a bar, lines wait for its end. The last line says how long it all took, how much of it came from the
+    cache and what the workers did, also of a build that failed.
+
+    `timings` is where a Chrome trace of it goes, or CUDA_WHEEL_TIMINGS names it: a file, or a folder for one of each
+    build. Entering raises ConfigError where it cannot be written.
     """
 
-    def __init__(self, say: Callable[[str], None], warn: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], warn: Callable[[str], None], timings: Path | None = None) -> None:
+        named = os.environ.get("CUDA_WHEEL_TIMINGS")
+        self._timings = timings or (Path(named) if named else None)
+        self._steps: list[Step] = []
         self._outlets = {"say": say, "warn": warn}
         self._waiting: list[tuple[str, str]] = []
         self._warned: set[str] = set()
@@ -41,15 +64,17 @@ class ProgressReporter:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
+                _TimeLeft(),
                 console=console,
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
-            self._task = self._bar.add_task("compiling", total=None)
+            self._task = self._bar.add_task("compiling", total=None, until=None)
 
     def __enter__(self) -> ProgressReporter:
         self._began = time.monotonic()
+        self._open_timings()
         if self._bar:
             self._bar.start()
         return self
@@ -64,14 +89,44 @@ class ProgressReporter:
             self._tell(outlet, text)
         if self._jobs:
             self._tell("say", f"cuda-wheel: {self._summary(time.monotonic() - self._began)}")
+        if self._timings:
+            from cuda_wheel.trace import chrome_trace
+
+            self._timings.write_text(json.dumps(chrome_trace(self._steps)), encoding="utf-8")
+
+    def _open_timings(self) -> None:
+        """See that the timings can be written: before the build, which would be for nothing."""
+        if self._timings is None:
+            return
+        if self._timings.is_dir():
+            self._timings /= f"cuda-wheel-{time.time_ns()}-{os.getpid()}.json"
+        try:
+            self._timings.touch()
+        except OSError as error:
+            raise ConfigError(
+                f"the timings cannot be written to {self._timings} ({error.strerror}): --timings or "
+                "CUDA_WHEEL_TIMINGS has to name a file that can be, or a folder."
+            ) from None
 
     def _summary(self, seconds: float) -> str:
         """Return what became of the jobs, links included, in all the seconds that the build took."""
         ways: tuple[How, ...] = ("from the cache", "compiled", "linked")
         counts = [f"{self._done[how]} {how}" for how in ways if self._done[how]]
-        left = self._jobs - self._done.total()
+        left = self._jobs - sum(self._done[how] for how in ways)
         counts += [f"{left} not done"] if left else []
-        return f"{_counted(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}"
+        return f"{counted(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._spent()}"
+
+    def _spent(self) -> str:
+        """Return what the workers' time went into; nothing where all comes from the cache, or took no time."""
+        if not self._done["compiled"] + self._done["linked"]:
+            return ""
+        spent: dict[str, float] = {}
+        for step in self._steps:
+            for span in (*step.phases, *([step.start] if step.start else [])):
+                spent[span.name] = spent.get(span.name, 0.0) + span.ended - span.began
+        most = sorted(spent.items(), key=lambda each: -each[1])
+        told = [f"{seconds:.1f} s {name}" for name, seconds in most if seconds >= WORTH_TELLING]
+        return f"; workers: {', '.join(told)}" if told else ""
 
     def _tell(self, outlet: str, text: str) -> None:
         if self._bar:
@@ -85,14 +140,20 @@ class ProgressReporter:
         if self._bar:
             self._bar.update(self._task, total=jobs + links)
         self._jobs = jobs + links
-        counts = f"{_counted(len(plan.modules), 'module')}, {_counted(jobs, 'compile job')}"
-        counts += f", {_counted(links, 'link')}" if links else ""
+        counts = f"{counted(len(plan.modules), 'module')}, {counted(jobs, 'compile job')}"
+        counts += f", {counted(links, 'link')}" if links else ""
         self._tell("say", f"cuda-wheel: {counts}, {plan.toolchain.name}")
 
-    def done(self, module: str, arch: str, how: How) -> None:
-        self._done[how] += 1
+    def done(self, step: Step) -> None:
+        self._steps.append(step)
+        self._done[step.how] += 1
         if self._bar:
-            self._bar.update(self._task, advance=1, description=f"{module} {arch}")
+            described = f"{step.module} {step.target or step.how}"
+            self._bar.update(self._task, advance=0 if step.how == "bundled" else 1, description=described)
+
+    def left(self, seconds: float) -> None:
+        if self._bar:
+            self._bar.update(self._task, until=time.monotonic() + seconds)
 
     def warning(self, text: str) -> None:
         if text not in self._warned:  # one source compiles for many targets
@@ -105,15 +166,24 @@ class ProgressReporter:
         images += [f"for linking {', '.join(targets)}"] if targets else []
         self._tell(
             "say",
-            f"{module.manifest.name}: {_counted(len(module.manifest.kernels), 'kernel')}, {', '.join(images)}, "
+            f"{module.manifest.name}: {counted(len(module.manifest.kernels), 'kernel')}, {', '.join(images)}, "
             f"{size_text(len(module.fatbin))}",
         )
         if module.manifest.host_code:
             self._tell("say", f"  left out, as host code: {'; '.join(module.manifest.host_code)}")
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time as people read it."""
+    if seconds < 99.5:
+        return f"{seconds:.{2 if seconds < 0.995 else 1 if seconds < 9.95 else 0}f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def size_text(count: int) -> str:

@@ -116,7 +116,7 @@ def test_what_is_another_one_every_time_is_not_kept(make_project, cuda_wheel: Ru
     text = "__device__ const char* when() { return __TIME__; }\n__global__ void k(const char** x) { *x = when(); }\n"
     project = make_project(TABLE.replace('"include"', ""), **{"demo/k.cu": text})
     assert [built(cuda_wheel, project)[0] for _ in range(2)] == [0, 0]
-    assert len(Cache().entries()) == 1  # the toolchain
+    assert all(size < 1000 for _, size, _ in Cache().entries())  # how long it took, the toolchain, and no image
 
 
 def test_warnings_are_told_each_time(make_project, cuda_wheel: Run) -> None:
@@ -163,7 +163,7 @@ def test_a_build_that_fails_tells_what_was_done(make_project, cuda_wheel: Run, t
     for how in ("compiled", "from the cache"):
         result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_JOBS="1")
         assert result.returncode == 1
-        assert re.search(rf"^cuda-wheel: 2 jobs in \d+\.\d s: 1 {how}, 1 not done$", result.stdout, re.MULTILINE)
+        assert re.search(rf"^cuda-wheel: 2 jobs in \d+\.\d s: 1 {how}, 1 not done(;.*)?$", result.stdout, re.MULTILINE)
 
 
 def test_links_count_too(make_project, cuda_wheel: Run) -> None:
@@ -177,4 +177,5 @@ def test_links_count_too(make_project, cuda_wheel: Run) -> None:
     }
     project = make_project(table, **files)
     lines = [cuda_wheel("build", project, "-o", project / "out").stdout.splitlines()[-1] for _ in range(2)]
-    assert [line.partition(" s: ")[2] for line in lines] == ["2 compiled, 1 linked", "3 from the cache"]
+    told = [line.partition(" s: ")[2].partition(";")[0] for line in lines]
+    assert told == ["2 compiled, 1 linked", "3 from the cache"]

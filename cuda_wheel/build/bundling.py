@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cuda_wheel.build.errors import ToolchainError
+from cuda_wheel.build.timing import phase
 from cuda_wheel.loader import Kind
 
 __all__ = ["Bundle", "Bundled", "Content", "bundle"]
@@ -32,6 +33,7 @@ class Bundled:
     offsets: tuple[int | None, ...]
 
 
+@phase("bundling")
 def bundle(request: Bundle) -> Bundled:
     """Return the fatbin of a module's images, with each image's place in it, found by search."""
     from cuda.bindings import nvfatbin

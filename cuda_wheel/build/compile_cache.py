@@ -14,6 +14,7 @@ from cuda_wheel import __version__
 from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.seconds import Seconds
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.loader import Cache, CudaWheelError, GlobalInfo, Parameter, cache_limit
 
@@ -51,6 +52,7 @@ class CompileCache:
             cache_limit()
         except CudaWheelError as error:
             raise ConfigError(str(error)) from None
+        self.seconds = Seconds(cache)
         self._cache = cache
         self._toolchain = (toolchain.nvrtc, toolchain.nvjitlink)
         self._hashes: dict[str, str | None] = {}

@@ -19,6 +19,7 @@ from cuda_wheel.build import lowering, ptx
 from cuda_wheel.build.diagnostics import Log, Written, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
+from cuda_wheel.build.timing import phase
 from cuda_wheel.build.variables import variables
 from cuda_wheel.elf import read_cubin
 from cuda_wheel.loader import GlobalInfo, ImageError, Version, resources_of
@@ -122,18 +123,23 @@ EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
 
 def compile_job(job: Job) -> Compiled:
     """Return the images of one job; raises CompileError with what the compiler says, or ConfigError for its options."""
-    compiled = {"cuda": _of_cuda, "nvvm": _of_ir, "ptx": _of_ptx}[job.kind](job)
+    with phase("compiling"):
+        compiled = {"cuda": _of_cuda, "nvvm": _of_ir, "ptx": _of_ptx}[job.kind](job)
     if job.form == "lto":
         return compiled
     text = (compiled.ptx or b"").decode()
     if job.lineinfo:
         text = ptx.relocate_files(text, line_roots(job.include_dirs) | {os.getcwd(): ""})
     if job.cubin and not is_direct(job):
-        cubin, resources = _assembled(text, job)
+        with phase("assembling"):
+            cubin, resources = _assembled(text, job)
         compiled = replace(compiled, cubin=cubin, resources=resources)
     text = ptx.normalise(text)
-    lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, machine_code) if job.ptx else None
-    return replace(compiled, ptx=None if lowered is None else lowered.encode())
+    if not job.ptx:
+        return replace(compiled, ptx=None)
+    with phase("lowering"):
+        lowered = lowering.lower(text, job.ptx_version, job.arch, job.source, machine_code)
+    return replace(compiled, ptx=lowered.encode())
 
 
 def line_roots(include_dirs: Sequence[str]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from cuda_wheel.build.compiler import (
     nowhere,
 )
 from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.timing import phase
 from cuda_wheel.elf import read_cubin
 from cuda_wheel.link_checks import symbols_in
 from cuda_wheel.loader import ImageError, Parameter, Target, unsupported
@@ -62,7 +63,8 @@ _SILENT = re.compile(r"^(?:@E@)?(error\s*: .*)", re.MULTILINE)
 
 def link_job(job: LinkJob) -> Compiled:
     """Return the linked image, and what it holds; raises CompileError with the linker's words."""
-    text = _text(job) if job.lto else ""
+    with phase("linking"):
+        text = _text(job) if job.lto else ""
     known = _merged(
         {
             **({"what is optimised as one": described(text.encode())} if text else {}),
@@ -72,8 +74,11 @@ def link_job(job: LinkJob) -> Compiled:
     if text and all(input_.kind == "ltoir" for input_ in job.inputs):
         _check_variables(text)
     if job.real:
-        return _with_cubin(known, *_cubin(job, text))
-    lowered = lowering.lower(ptx.normalise(text), job.ptx_version, job.arch, job.module, machine_code)
+        with phase("linking"):
+            cubin, log = _cubin(job, text)
+        return _with_cubin(known, cubin, log)
+    with phase("lowering"):
+        lowered = lowering.lower(ptx.normalise(text), job.ptx_version, job.arch, job.module, machine_code)
     return replace(known, ptx=lowered.encode(), ptx_version_compiled=ptx.version(text))
 
 

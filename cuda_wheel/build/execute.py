@@ -1,15 +1,17 @@
-"""Carry out a plan: compile its jobs and link their results in workers, bundle each module, have it described."""
+"""Carry out a plan: compile its jobs, link their results and bundle each module in workers, have it described."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Literal, Protocol
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any, Protocol
 
-from cuda_wheel.build.bundling import Bundle, bundle
+from cuda_wheel.build.bundling import Bundle, Bundled, bundle
 from cuda_wheel.build.compile_cache import CLOCK, CompileCache, holds_folder
 from cuda_wheel.build.compiler import Compiled, Job, compile_job
-from cuda_wheel.build.describe import BuiltModule, contents_of, describe, parts_of
+from cuda_wheel.build.describe import BuiltModule, ImageContent, contents_of, describe, parts_of
 from cuda_wheel.build.device_link import Input, LinkJob, link_job
 from cuda_wheel.build.diagnostics import is_warning, merged
 from cuda_wheel.build.errors import CompileError
@@ -17,13 +19,12 @@ from cuda_wheel.build.executor import Executor
 from cuda_wheel.build.kernel_table import unseen
 from cuda_wheel.build.link_errors import link_failure
 from cuda_wheel.build.plan import Link, ModulePlan, Plan
+from cuda_wheel.build.schedule import time_needed
+from cuda_wheel.build.seconds import BUNDLING, Seconds
+from cuda_wheel.build.timing import How, Step, Timed, now, timed
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 
-__all__ = ["How", "Reporter", "Silent", "execute", "failure", "refused", "warnings"]
-
-
-How = Literal["from the cache", "compiled", "linked"]
-"""How a job, or a link, came to be done."""
+__all__ = ["Reporter", "Silent", "execute", "failure", "form_of", "linking", "refused", "users_of", "warnings"]
 
 
 class Reporter(Protocol):
@@ -31,7 +32,10 @@ class Reporter(Protocol):
 
     def begin(self, plan: Plan) -> None: ...
 
-    def done(self, module: str, arch: str, how: How) -> None: ...
+    def done(self, step: Step) -> None: ...
+
+    def left(self, seconds: float) -> None:
+        """Take note that the build is expected to take so many more seconds."""
 
     def warning(self, text: str) -> None: ...
 
@@ -43,7 +47,9 @@ class Silent:
 
     def begin(self, plan: Plan) -> None: ...
 
-    def done(self, module: str, arch: str, how: How) -> None: ...
+    def done(self, step: Step) -> None: ...
+
+    def left(self, seconds: float) -> None: ...
 
     def warning(self, text: str) -> None: ...
 
@@ -57,140 +63,257 @@ def execute(plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCac
     """
     reporter.begin(plan)
     work = _Work(plan, workers, reporter, cache)
-    work.do()
-    failures = dict(work.failures)
-    parts = {}
+    try:
+        work.do()
+    finally:
+        work.seconds.keep()
+    if work.failures:
+        raise CompileError("\n\n".join(work.failures[name] for name in sorted(work.failures)))
+    return tuple(work.built[module.module.name] for module in plan.modules)
+
+
+def users_of(plan: Plan) -> dict[Job, list[ModulePlan]]:
+    """Return each job of a plan, once, with the modules that need it."""
+    users: dict[Job, list[ModulePlan]] = {}
     for module in plan.modules:
-        name = module.module.name
-        if name not in failures:
-            parts[name] = parts_of(module, work.compiled, work.linked_of(module))
-            texts = warnings(module, parts[name])
-            refusal = refused(module, texts)
-            if refusal is None:
-                for text in texts:
-                    reporter.warning(text)
-            else:
-                failures[name] = refusal
-    if failures:
-        raise CompileError("\n\n".join(failures[name] for name in sorted(failures)))
-    return _bundle_all(plan, parts, work.compiled, workers, reporter)
+        for job in module.jobs:
+            users.setdefault(job, []).append(module)
+    return users
+
+
+TELLING = 0.1
+"""Seconds between what the reporter is told of the time left, which every job that is not done has a part in."""
+
+Take = Callable[[Future[Timed[Any]]], None]
 
 
 class _Work:
-    """Does each job of a plan once, however many modules need it, and a module's links as soon as its jobs are done."""
+    """Does each job of a plan once, however many modules need it, a module's links as soon as its jobs are done, and
+    its bundle as soon as that is."""
 
     def __init__(self, plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None) -> None:
-        self.compiled: dict[Job, Compiled] = {}
-        self.linked: dict[tuple[str, Link], Compiled] = {}
-        """By the module's name, and the link."""
+        self.built: dict[str, BuiltModule] = {}
         self.failures: dict[str, str] = {}
         """What to tell of each module that cannot be built, by name."""
+        self.seconds = cache.seconds if cache else Seconds(None)
         self._plan = plan
         self._workers = workers
         self._reporter = reporter
         self._cache = cache
-        self._users: dict[Job, list[ModulePlan]] = {}
-        self._compiling: dict[Future[Compiled], Job] = {}
-        self._linking: dict[Future[Compiled], tuple[ModulePlan, Link]] = {}
+        self._users = users_of(plan)
+        self._compiled: dict[Job, Compiled] = {}
+        self._linked: dict[tuple[str, Link], Compiled] = {}
+        """By the module's name, and the link."""
+        self._under_way: dict[Future[Timed[Any]], tuple[Take, float]] = {}
+        """What takes the result, and the seconds that it was expected to take."""
+        self._done: SimpleQueue[Future[Timed[Any]]] = SimpleQueue()
+        """What is not under way any more. To wait for all futures anew, for each that is done, takes long with many."""
+        self._compiling: dict[Future[Timed[Any]], Job] = {}
+        self._to_link: dict[str, float] = {}
+        """The seconds that all links of a module may take which are not done, by its name."""
 
     def do(self) -> None:
-        # Neighbours in the queue share their options, so that workers seldom have to be replaced.
-        modules = sorted(self._plan.modules, key=_flavour)
-        for module in modules:
-            for job in module.jobs:
-                self._users.setdefault(job, []).append(module)
-        recalled = {job: kept for job in self._users if self._cache and (kept := self._cache.recall(job)) is not None}
-        for job, users in self._users.items():
-            if job not in recalled:
-                self._compiling[self._workers.submit(compile_job, job, _flavour(users[0]))] = job
-        for job, kept in recalled.items():
-            self._take(job, kept, "from the cache")
-        for module in modules:
+        recalled = {job: found for job in self._users if (found := self._recalled(job))}
+        for module in self._plan.modules:
+            if any(job not in recalled for job in module.jobs):
+                name = module.module.name
+                self._to_link[name] = sum(self.seconds.of(name, link)[0] for link in module.links)
+        # Idle workers begin with the first that they get to see.
+        expected = {job: self._expected(job) for job in self._users if job not in recalled}
+        for job, (seconds, following) in sorted(expected.items(), key=lambda item: -sum(item[1])):
+            self._compile(job, seconds, following)
+        for job, (kept, step) in recalled.items():
+            self._take(job, kept, step)
+        for module in self._plan.modules:
             if not module.jobs:
                 self._link(module)
-        while self._compiling or self._linking:
-            for future in wait([*self._compiling, *self._linking], return_when=FIRST_COMPLETED).done:
-                if future in self._linking:
-                    self._take_linked(*self._linking.pop(future), future)
-                else:
-                    self._take_compiled(self._compiling.pop(future), future)
+        told = 0.0
+        while self._under_way:
+            if now() >= told + TELLING:
+                told = now()
+                left = [*(seconds for _, seconds in self._under_way.values()), *self._to_link.values()]
+                self._reporter.left(time_needed(left, self._workers.count))
+            future = self._done.get()
+            take, _ = self._under_way.pop(future)
+            self._compiling.pop(future, None)
+            if not future.cancelled():
+                take(future)
 
-    def _take_compiled(self, job: Job, future: Future[Compiled]) -> None:
-        if future.cancelled():
-            return
+    def _recalled(self, job: Job) -> tuple[Compiled, Step] | None:
+        """Return what the cache has of a job."""
+        began = now()
+        kept = self._cache.recall(job) if self._cache else None
+        if kept is None:
+            return None
+        name = self._users[job][0].module.name
+        return kept, Step(name, (job.source,), form_of(job), "from the cache", "", began, now())
+
+    def _submit(
+        self,
+        function: Callable[[Any], Any],
+        argument: object,
+        take: Take,
+        seconds: float,
+        following: float,
+        flavour: tuple[str, ...] | None = None,
+    ) -> Future[Timed[Any]]:
+        """Have a worker call a function. It may take `seconds`, and what waits for it so many as `following`."""
+        future = self._workers.submit(timed, (function, argument), flavour, seconds + following)
+        self._under_way[future] = take, seconds
+        future.add_done_callback(self._done.put)
+        return future
+
+    def _expected(self, job: Job) -> tuple[float, float]:
+        """Return the seconds that a job may take, and those of what waits for it."""
+        users = self._users[job]
+        seconds, _ = self.seconds.of(users[0].module.name, job)
+        return seconds, max(
+            (self.seconds.of(user.module.name, link)[0] for user in users for link in user.links), default=0.0
+        )
+
+    def _compile(self, job: Job, seconds: float, following: float) -> None:
+        flavour = _flavour(self._users[job][0])
+        future = self._submit(
+            compile_job, job, lambda future: self._take_compiled(job, future), seconds, following, flavour
+        )
+        self._compiling[future] = job
+
+    def _take_compiled(self, job: Job, future: Future[Timed[Compiled]]) -> None:
+        users = self._users[job]
+        name = users[0].module.name
         try:
             result = future.result()
         except CompileError as error:
-            for module in self._users[job]:
-                self.failures.setdefault(module.module.name, failure(job, self._plan.toolchain, error))
+            for module in users:
+                self._fail(module, failure(job, self._plan.toolchain, error))
             for other, its in self._compiling.items():
                 if all(module.module.name in self.failures for module in self._users[its]):
                     other.cancel()
             return
         if self._cache:
-            self._cache.keep(job, result)
-        self._take(job, result, "compiled")
+            self._cache.keep(job, result.value)
+        self.seconds.took(name, job, result.seconds)
+        self._take(job, result.value, _step(name, (job.source,), form_of(job), "compiled", result))
 
-    def _take(self, job: Job, result: Compiled, how: How) -> None:
-        self.compiled[job] = result
-        _report(self._reporter, job, self._users[job][0].module.name, result, how)
+    def _take(self, job: Job, result: Compiled, step: Step) -> None:
+        self._compiled[job] = result
+        _report(self._reporter, job, result, step)
         for module in self._users[job]:
-            if module.module.name not in self.failures and all(each in self.compiled for each in module.jobs):
+            if module.module.name not in self.failures and all(each in self._compiled for each in module.jobs):
                 self._link(module)
 
     def _link(self, module: ModulePlan) -> None:
+        name = module.module.name
+        self._to_link.pop(name, None)
         for link in module.links:
-            job = self._link_job(module, link)
+            began = now()
+            job = linking(self._plan, module, link, self._compiled)
             kept = self._cache.recall_linked(job) if self._cache else None
             if kept is None:
-                self._linking[self._workers.submit(link_job, job)] = module, link
+                seconds, _ = self.seconds.of(name, link)
+                self._submit(link_job, job, self._taker(module, link, job), seconds, 0.0)
             else:
-                self._linked(module, link, kept, "from the cache")
+                self._linked[name, link] = kept
+                step = Step(name, module.module.paths, str(link.target), "from the cache", "", began, now())
+                self._reporter.done(step)
+        self._bundle_if_ready(module)
 
-    def _take_linked(self, module: ModulePlan, link: Link, future: Future[Compiled]) -> None:
-        try:
-            result = future.result()
-        except CompileError as error:
-            text = link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error)
-            self.failures.setdefault(module.module.name, text)
+    def _taker(self, module: ModulePlan, link: Link, job: LinkJob) -> Take:
+        def take(future: Future[Timed[Compiled]]) -> None:
+            name = module.module.name
+            try:
+                result = future.result()
+            except CompileError as error:
+                self._fail(module, link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error))
+                return
+            if self._cache:
+                self._cache.keep_linked(job, result.value)
+            self.seconds.took(name, link, result.seconds)
+            self._linked[name, link] = result.value
+            self._reporter.done(_step(name, module.module.paths, str(link.target), "linked", result))
+            self._bundle_if_ready(module)
+
+        return take
+
+    def _bundle_if_ready(self, module: ModulePlan) -> None:
+        """Have a module bundled, if all its links are done and no module has failed: then none is needed."""
+        name = module.module.name
+        if any((name, link) not in self._linked for link in module.links):
             return
-        if self._cache:
-            self._cache.keep_linked(self._link_job(module, link), result)
-        self._linked(module, link, result, "linked")
-
-    def _linked(self, module: ModulePlan, link: Link, result: Compiled, how: How) -> None:
-        self.linked[module.module.name, link] = result
-        self._reporter.done(module.module.name, link.target.arch, how)
-
-    def linked_of(self, module: ModulePlan) -> dict[Link, Compiled]:
-        """Return what a module's links gave."""
-        return {link: self.linked[module.module.name, link] for link in module.links}
-
-    def _link_job(self, module: ModulePlan, link: Link) -> LinkJob:
-        """Return a link with what its inputs became."""
-        form = "ltoir" if link.lto else "ptx"
-        inputs = []
-        for each in link.inputs:
-            if isinstance(each, Job):
-                inputs.append(Input(each.source, form, getattr(self.compiled[each], form) or b""))
-            else:
-                inputs.append(Input(each.path, each.kind, each.content))
-        return LinkJob(
-            module=module.module.name,
-            arch=link.target.arch,
-            real=link.target.real,
-            lto=any(each.kind == "ltoir" for each in inputs),
-            inputs=tuple(inputs),
-            options=link.options,
-            lineinfo=module.module.settings.lineinfo,
-            ptx_version=self._plan.ptx_version,
-            include_dirs=(str(INCLUDE), *self._plan.toolchain.include_dirs),
+        parts = parts_of(module, self._compiled, {link: self._linked[name, link] for link in module.links})
+        texts = warnings(module, parts)
+        refusal = refused(module, texts)
+        if refusal is not None:
+            self._fail(module, refusal)
+            return
+        for text in texts:
+            self._reporter.warning(text)
+        if self.failures:
+            return
+        contents = contents_of(module, parts, self._compiled)
+        # What is for linking has to be cut out of the fatbin.
+        compress = "none" if module.relocatable else self._plan.compress
+        request = Bundle(name, tuple((content, source or name) for _, source, content in contents), compress)
+        # First of all: nothing waits for it, but people like to see that a module is done.
+        self._submit(
+            bundle,
+            request,
+            lambda future: self._take_bundled(module, parts, contents, future),
+            BUNDLING[compress],
+            math.inf,
         )
+
+    def _take_bundled(
+        self,
+        module: ModulePlan,
+        parts: Mapping[str, Compiled],
+        contents: Sequence[ImageContent],
+        future: Future[Timed[Bundled]],
+    ) -> None:
+        result = future.result()
+        self._reporter.done(_step(module.module.name, module.module.paths, "", "bundled", result))
+        try:
+            built = describe(module, parts, contents, result.value, self._plan.toolchain)
+        except CompileError as error:
+            self._fail(module, str(error))
+            return
+        self.built[module.module.name] = built
+        self._reporter.built(built)
+
+    def _fail(self, module: ModulePlan, text: str) -> None:
+        self.failures.setdefault(module.module.name, text)
+        self._to_link.pop(module.module.name, None)
+
+
+def _step(name: str, sources: tuple[str, ...], target: str, how: How, result: Timed[Any]) -> Step:
+    return Step(name, sources, target, how, result.worker, result.began, result.ended, result.phases, result.start)
+
+
+def linking(plan: Plan, module: ModulePlan, link: Link, compiled: Mapping[Job, Compiled]) -> LinkJob:
+    """Return a link of a module with what its inputs became."""
+    form = "ltoir" if link.lto else "ptx"
+    inputs = []
+    for each in link.inputs:
+        if isinstance(each, Job):
+            inputs.append(Input(each.source, form, getattr(compiled[each], form) or b""))
+        else:
+            inputs.append(Input(each.path, each.kind, each.content))
+    return LinkJob(
+        module=module.module.name,
+        arch=link.target.arch,
+        real=link.target.real,
+        lto=any(each.kind == "ltoir" for each in inputs),
+        inputs=tuple(inputs),
+        options=link.options,
+        lineinfo=module.module.settings.lineinfo,
+        ptx_version=plan.ptx_version,
+        include_dirs=(str(INCLUDE), *plan.toolchain.include_dirs),
+    )
 
 
 def failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
     """Return what to tell of a job that failed."""
-    return f"{job.source} does not compile for {_form(job)} with {toolchain.name}:\n{error}"
+    return f"{job.source} does not compile for {form_of(job)} with {toolchain.name}:\n{error}"
 
 
 def warnings(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:
@@ -212,39 +335,17 @@ def _flavour(module: ModulePlan) -> tuple[str, ...]:
     return (*module.options, str(module.module.settings.lineinfo))
 
 
-def _form(job: Job) -> str:
+def form_of(job: Job) -> str:
+    """Return the target of a job in words, such as "sm_80": that of its PTX only where it gives no machine code."""
     return f"{'sm' if job.cubin else 'compute'}_{job.arch}"
 
 
-def _report(reporter: Reporter, job: Job, name: str, result: Compiled, how: How) -> None:
-    reporter.done(name, job.arch, how)
+def _report(reporter: Reporter, job: Job, result: Compiled, step: Step) -> None:
+    reporter.done(step)
     if CLOCK.search(job.text):
         reporter.warning(f"{job.source} asks for the time of the build (__DATE__ or __TIME__): every build differs.")
     if holds_folder(job, result):
         reporter.warning(
-            f"{job.source} for {_form(job)}: the image holds this folder's path ({job.root}), so that builds elsewhere "
-            "differ."
+            f"{job.source} for {form_of(job)}: the image holds this folder's path ({job.root}), so that builds "
+            "elsewhere differ."
         )
-
-
-def _bundle_all(
-    plan: Plan,
-    parts: Mapping[str, Mapping[str, Compiled]],
-    compiled: Mapping[Job, Compiled],
-    workers: Executor,
-    reporter: Reporter,
-) -> tuple[BuiltModule, ...]:
-    requests = []
-    for module in plan.modules:
-        name = module.module.name
-        contents = contents_of(module, parts[name], compiled)
-        # What is for linking has to be cut out of the fatbin.
-        compress = "none" if module.relocatable else plan.compress
-        request = Bundle(name, tuple((content, source or name) for _, source, content in contents), compress)
-        requests.append((module, contents, workers.submit(bundle, request)))
-    built = []
-    for module, contents, future in requests:
-        done = describe(module, parts[module.module.name], contents, future.result(), plan.toolchain)
-        reporter.built(done)
-        built.append(done)
-    return tuple(built)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,8 @@ __all__ = ["Died", "Worker"]
 
 T = TypeVar("T")
 
-_CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.build.worker_process import serve; serve({memory!r})"
+_CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.build.worker_process import serve; "
+_CHILD += "serve({memory!r}, {began!r})"
 
 
 def _without_driver() -> dict[str, str]:
@@ -57,7 +59,7 @@ class Worker:
         path = [*(entry for entry in sys.path if os.path.isabs(entry)), str(Path(__file__).parents[2])]
         self._process = subprocess.Popen(
             # No site: sys.path is known already, and what start-up files there are need not run again.
-            [sys.executable, "-S", "-c", _CHILD.format(path=path, memory=memory)],
+            [sys.executable, "-S", "-c", _CHILD.format(path=path, memory=memory, began=time.time())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -9,20 +9,28 @@ import signal
 import site
 import sys
 import threading
+import time
 
 TYPE_CHECKING = False  # what a worker does not import makes it ready sooner
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Any
 
-__all__ = ["GREETING", "serve"]
+__all__ = ["GREETING", "serve", "started"]
 
 GREETING = b"cuda-wheel worker\n"
 """What a worker says first. Whatever stands before it, somebody's start-up files have printed."""
 
+started: tuple[float, float] | None = None
+"""From when to when this process started, in seconds since 1970; None where it is no worker, or was asked already."""
 
-def serve(memory: int | None) -> None:
-    """Answer calls from standard input on standard output until the input ends."""
+
+def serve(memory: int | None, began: float) -> None:
+    """Answer calls from standard input on standard output until the input ends.
+
+    `memory` is in bytes of address space; this process was called for at `began`, in seconds since 1970.
+    """
+    global started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     _search_sys_path()
     _hide_folder()
@@ -33,6 +41,7 @@ def serve(memory: int | None) -> None:
     os.dup2(2, 1)  # what a compiler prints must not get among the answers
     answers.write(GREETING)
     answers.flush()
+    started = began, time.time()
     threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), calls), daemon=True).start()
     while True:
         function, argument = calls.get()

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cuda_wheel.build.cores import available_cores
+from cuda_wheel.build.schedule import Queue
 from cuda_wheel.build.worker import Died, Worker
 
 __all__ = ["Workers"]
@@ -22,17 +23,29 @@ __all__ = ["Workers"]
 T = TypeVar("T")
 
 
+class _Call(NamedTuple):
+    future: Future[Any]
+    function: Callable[[Any], Any]
+    argument: Any
+    flavour: tuple[str, ...] | None
+
+
 class Workers:
     """A pool of worker processes; a context manager. Workers start when first needed.
 
-    `timeout` is in seconds for one call, `memory` in bytes of address space for one worker (not on Windows).
+    `timeout` is in seconds for one call, `memory` in bytes of address space for one worker (not on Windows). `count` is
+    how many there are at most.
     """
 
     def __init__(self, timeout: float, memory: int | None, count: int | None = None) -> None:
+        self.count = count or available_cores()
         self._timeout = timeout
         self._memory = memory
-        self._threads = ThreadPoolExecutor(count or available_cores(), thread_name_prefix="cuda-wheel")
-        self._mine = threading.local()
+        self._calls: Queue[_Call] = Queue()
+        self._changed = threading.Condition()
+        """Held by whoever looks at, or changes, what follows, or the calls that wait."""
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
         self._all: set[Worker] = set()
         self._closed = False
 
@@ -42,42 +55,86 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closed = True
-        if kind is not None:  # nobody waits for the calls under way
-            for worker in list(self._all):
-                worker.kill()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        with self._changed:
+            self._closed = True
+            while self._calls:
+                self._calls.take(None).future.cancel()
+            if kind is not None:  # nobody waits for the calls under way
+                for worker in self._all:
+                    worker.kill()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
         for worker in self._all:
             worker.end()
 
-    def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None = None) -> Future[T]:
+    def submit(
+        self,
+        function: Callable[[Any], T],
+        argument: Any,
+        flavour: tuple[str, ...] | None = None,
+        seconds: float = 0.0,
+    ) -> Future[T]:
         """Return the future of `function(argument)`, called in a worker that has seen no other `flavour`.
 
-        None is for calls that any worker may serve. The future raises what the function raised, and CompileError where
-        the call took too long or killed its worker.
+        None is for calls that any worker may serve. Of those that wait, the call goes first that will take the most
+        `seconds`, with all that waits for it. The future raises what the function raised, and CompileError where the
+        call took too long or killed its worker.
         """
-        return self._threads.submit(self._call, function, argument, flavour)
+        future: Future[T] = Future()
+        with self._changed:
+            self._calls.put(_Call(future, function, argument, flavour), seconds, flavour)
+            if len(self._calls) > self._idle and len(self._threads) < self.count:
+                thread = threading.Thread(target=self._serve, name=f"cuda-wheel {len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._changed.notify()
+        return future
 
-    def _call(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None) -> T:
-        worker: Worker | None = getattr(self._mine, "worker", None)
-        if worker is not None and None not in (flavour, worker.flavour) and worker.flavour != flavour:
+    def _serve(self) -> None:
+        """Do what waits, with one worker after the other, until there will be no more."""
+        worker: Worker | None = None
+        while True:
+            with self._changed:
+                self._idle += 1
+                while not self._calls and not self._closed:
+                    self._changed.wait()
+                self._idle -= 1
+                if self._closed:
+                    return
+                call = self._calls.take(None if worker is None else worker.flavour)
+            if call.future.set_running_or_notify_cancel():
+                worker = self._done(call, worker)
+
+    def _done(self, call: _Call, worker: Worker | None) -> Worker | None:
+        """Do a call with that worker or, where it does not suit, another one; return the one to go on with."""
+        if worker is not None and None not in (call.flavour, worker.flavour) and worker.flavour != call.flavour:
             self._drop(worker)
             worker = None
-        if worker is None:
-            worker = self._mine.worker = Worker(self._memory)
+        try:
+            if worker is None:
+                worker = self._started()
+            worker.flavour = worker.flavour if call.flavour is None else call.flavour
+            result = worker.call(call.function, call.argument, self._timeout)
+        except BaseException as error:
+            if worker is not None and isinstance(error, Died):
+                self._drop(worker)
+                worker = None
+            call.future.set_exception(error)
+        else:
+            call.future.set_result(result)
+        return worker
+
+    def _started(self) -> Worker:
+        worker = Worker(self._memory)
+        with self._changed:
             self._all.add(worker)
             if self._closed:
                 worker.kill()
-        worker.flavour = worker.flavour if flavour is None else flavour
-        try:
-            result: T = worker.call(function, argument, self._timeout)
-            return result
-        except Died:
-            self._drop(worker)
-            raise
+        return worker
 
     def _drop(self, worker: Worker) -> None:
         worker.kill()
         worker.end()
-        self._all.discard(worker)
-        self._mine.worker = None
+        with self._changed:
+            self._all.discard(worker)
