@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -36,6 +36,9 @@ from cuda_wheel.loader import (
     parse_version,
     resolve,
 )
+
+if TYPE_CHECKING:  # most commands build nothing
+    from cuda_wheel.build.preview import Preview
 
 __all__ = ["main"]
 
@@ -118,8 +121,12 @@ def _parser() -> argparse.ArgumentParser:
 
     build = commands.add_parser("build", help="compile a project's images, without a wheel")
     build.add_argument("project", type=Path, help="the folder of pyproject.toml")
-    build.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the images go")
-    build.set_defaults(run=_build)
+    to_do = build.add_mutually_exclusive_group(required=True)
+    to_do.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="where the images go")
+    to_do.add_argument("--dry-run", action="store_true", help="compile nothing; show what would be done, and how long")
+    build.add_argument("--json", action="store_true", help="with --dry-run: print JSON")
+    build.add_argument("--timings", type=Path, metavar="FILE", help="write where the time went, as a Chrome trace")
+    build.set_defaults(run=_build, refuse=build.error)
 
     cmake = commands.add_parser("cmake-dir", help="print the folder of CMake's module CudaWheel")
     cmake.set_defaults(run=_cmake_dir)
@@ -401,13 +408,45 @@ def _build(options: argparse.Namespace) -> int:
     from cuda_wheel.build.config import read_config
     from cuda_wheel.build.layout import wheel_layout
     from cuda_wheel.build.outputs import write
-    from cuda_wheel.build.project import build_files
+    from cuda_wheel.build.project import build_files, preview_files
     from cuda_wheel.progress import ProgressReporter
 
+    if options.json and not options.dry_run:
+        options.refuse("--json goes with --dry-run")
+    if options.timings and options.dry_run:
+        options.refuse("--timings goes with --output: a dry run takes no time to speak of")
     root = options.project.resolve()
     layout = wheel_layout(root)
     config = read_config(root, os.environ, layout.modules)
-    with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
+    if options.dry_run:
+        _show(preview_files(root, config, layout.files), options.json)
+        return 0
+    with ProgressReporter(print, lambda text: print(text, file=sys.stderr), options.timings) as reporter:
         outputs = build_files(root, config, layout.files, reporter)
     write(outputs, options.output)
     return 0
+
+
+def _show(found: Preview, as_json: bool) -> None:
+    from cuda_wheel.progress import counted, seconds_text
+
+    if as_json:
+        modules = [{"name": module.name, "tasks": [vars(task) for task in module.tasks]} for module in found.modules]
+        _print_json({"toolchain": found.toolchain, "cores": found.cores, "seconds": found.seconds, "modules": modules})
+        return
+    for module in found.modules:
+        print(module.name)
+        for task in module.tasks:
+            what = f"{'link' if task.what == 'link' else ', '.join(task.sources)} for {task.target}"
+            what += "" if task.form == "whole" else f" ({task.form})"
+            about = f"{'' if task.known else 'perhaps '}{seconds_text(task.seconds)}"
+            # Whether a link is in the cache shows when all that it links is compiled.
+            ways = {True: "from the cache", False: about, None: f"{about}, or from the cache"}
+            print(f"  {what}: {ways[task.cached]}")
+    cached = sum(task.cached is True for task in found.tasks)
+    counts = f"{counted(len(found.tasks), 'job')}: {cached} from the cache, {len(found.tasks) - cached} to do"
+    guessed = any(not (task.cached or task.known) for task in found.tasks)
+    print(
+        f"cuda-wheel: {counts}, about {seconds_text(found.seconds)} on {counted(found.cores, 'core')}"
+        f"{', as far as one can guess' if guessed else ''}, {found.toolchain}"
+    )

@@ -88,19 +88,30 @@ class DaskCluster:
         if self._client is not None:
             self._client.close()
 
-    def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None = None) -> Future[T]:
+    @property
+    def count(self) -> int:
+        """How many calls are done at once, as far as is known."""
+        return self._local.count if self._client is None else max(1, sum(self._client.nthreads().values()))
+
+    def submit(
+        self,
+        function: Callable[[Any], T],
+        argument: Any,
+        flavour: tuple[str, ...] | None = None,
+        seconds: float = 0.0,
+    ) -> Future[T]:
         """Return the future of `function(argument)`, which raises as that of `Workers.submit` does."""
         try:
             call = Call(function, argument)
         except ValueError:
-            return self._local.submit(function, argument, flavour)
+            return self._local.submit(function, argument, flavour, seconds)
         if self._threads is None and not self._given_up:
             try:
                 self._connect()
             except _Lost as lost:
                 self._give_up(str(lost))
         if self._threads is None:
-            return self._local.submit(function, argument, flavour)
+            return self._local.submit(function, argument, flavour, seconds)
         return self._threads.submit(self._call, call, function, argument, flavour)
 
     def _connect(self) -> None:

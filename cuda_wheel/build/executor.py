@@ -25,10 +25,20 @@ _CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
 
 
 class Executor(Protocol):
-    """Who does calls, one after the other or at once: `Workers`, or a cluster."""
+    """Who does calls, several at once: `Workers`, or a cluster."""
 
-    def submit(self, function: Callable[[Any], T], argument: Any, flavour: tuple[str, ...] | None = None) -> Future[T]:
-        """Return the future of `function(argument)`, as `Workers.submit` does."""
+    @property
+    def count(self) -> int:
+        """How many calls are done at once."""
+
+    def submit(
+        self,
+        function: Callable[[Any], T],
+        argument: Any,
+        flavour: tuple[str, ...] | None = None,
+        seconds: float = 0.0,
+    ) -> Future[T]:
+        """Return the future of `function(argument)`, as `Workers.submit` does; `seconds` is what it may take."""
 
 
 def executor(

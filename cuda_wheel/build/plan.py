@@ -59,6 +59,8 @@ class Plan:
     compress: str
     ptx_version: str
     modules: tuple[ModulePlan, ...]
+    nvvm: Nvvm | None = None
+    """The compiler of NVVM IR, where a module has any."""
 
 
 def make_plan(
@@ -74,7 +76,7 @@ def make_plan(
     `nvvm` is needed where one has a source in NVVM IR.
     """
     plans = tuple(_module_plan(config, module, root, toolchain, installed_gpus, nvvm) for module in modules)
-    return Plan(toolchain, config.compress, config.ptx_version, plans)
+    return Plan(toolchain, config.compress, config.ptx_version, plans, nvvm)
 
 
 def _module_plan(

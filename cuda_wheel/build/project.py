@@ -17,14 +17,15 @@ from cuda_wheel.build.includes import is_toolkits
 from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.modules import SourceModule, files_below, needs_nvvm, one_module, select
 from cuda_wheel.build.outputs import attaching_packages, output_files, output_paths
-from cuda_wheel.build.plan import make_plan
+from cuda_wheel.build.plan import Plan, make_plan
+from cuda_wheel.build.preview import Preview, preview
 from cuda_wheel.build.sdist import is_inside, outside_error
-from cuda_wheel.build.toolchain import INCLUDE, find_nvvm, find_toolchain
+from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_nvvm, find_toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.coverage import gaps
 from cuda_wheel.loader import Cache, DriverError, Version, device_and_driver, device_count
 
-__all__ = ["build_files", "build_module", "planned_files"]
+__all__ = ["build_files", "build_module", "planned_files", "preview_files"]
 
 
 def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter) -> dict[str, bytes]:
@@ -58,22 +59,43 @@ def build_module(
 
 def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter) -> tuple[BuiltModule, ...]:
     with Workers(config.timeout, config.memory_limit) as workers:
-        cache, environment = Cache(), known_toolchain.environment()
-        toolchain = known_toolchain.recall(cache, environment)
-        if toolchain is None:
-            toolchain = workers.submit(find_toolchain, None).result()
-            known_toolchain.keep(cache, environment, toolchain)
-        nvvm = workers.submit(find_nvvm, toolchain).result() if needs_nvvm(modules) else None
-        plan = make_plan(config, modules, root, toolchain, _installed_gpus, nvvm)
-        with executor(config, workers, toolchain, nvvm, reporter.warning) as chosen:
-            built = execute(plan, chosen, reporter, CompileCache(cache, toolchain))
+        cache = Cache()
+        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, keep=True))
+        with executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
+            built = execute(plan, chosen, reporter, CompileCache(cache, plan.toolchain))
     if not any("native" in module.settings.architectures.entries for module in modules):
         short = gaps(module.manifest for module in built)
         if short:
             reporter.warning(short)
     for module in built:
-        _check_headers(module, root, (str(INCLUDE), *toolchain.include_dirs))
+        _check_headers(module, root, (str(INCLUDE), *plan.toolchain.include_dirs))
     return built
+
+
+def _toolchain(workers: Workers, cache: Cache, keep: bool) -> Toolchain:
+    """Return the toolchain of this environment; where it is not known yet, it may be remembered."""
+    environment = known_toolchain.environment()
+    toolchain = known_toolchain.recall(cache, environment)
+    if toolchain is None:
+        toolchain = workers.submit(find_toolchain, None).result()
+        if keep:
+            known_toolchain.keep(cache, environment, toolchain)
+    return toolchain
+
+
+def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: Workers, toolchain: Toolchain) -> Plan:
+    nvvm = workers.submit(find_nvvm, toolchain).result() if needs_nvvm(modules) else None
+    return make_plan(config, modules, root, toolchain, _installed_gpus, nvvm)
+
+
+def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
+    """Return what `build_files` would do. Nothing is compiled, and nothing written; what the cache has of it counts as
+    used. Raises ConfigError or ToolchainError."""
+    modules = select(config, root, files)
+    with Workers(config.timeout, config.memory_limit) as workers:
+        cache = Cache()
+        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, keep=False))
+        return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
 
 
 def _check_headers(module: BuiltModule, root: Path, toolchains: tuple[str, ...]) -> None:
