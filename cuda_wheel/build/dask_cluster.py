@@ -69,6 +69,7 @@ class DaskCluster:
         self._fallback = fallback
         self._client: Client | None = None
         self._threads: ThreadPoolExecutor | None = None
+        self._width = 0
         self._versions: Versions | None = None
         self._given_up = False
         self._lock = threading.Lock()
@@ -91,7 +92,7 @@ class DaskCluster:
     @property
     def count(self) -> int:
         """How many calls are done at once, as far as is known."""
-        return self._local.count if self._client is None else max(1, sum(self._client.nthreads().values()))
+        return self._width or self._local.count
 
     def submit(
         self,
@@ -131,8 +132,9 @@ class DaskCluster:
             self._warn(f"The Dask cluster at {self._address} has no workers: the build waits for some.")
         nvjitlink = self._local.submit(linker_release, self._toolchain).result()
         self._versions = versions_of(self._toolchain, nvjitlink, None)
+        self._width = sum(threads.values())
         least, most = AT_ONCE
-        self._threads = ThreadPoolExecutor(min(max(least, 2 * sum(threads.values())), most), "cuda-wheel-dask")
+        self._threads = ThreadPoolExecutor(min(max(least, 2 * self._width), most), "cuda-wheel-dask")
 
     def _give_up(self, reason: str) -> None:
         """Use the cluster no more; raises ToolchainError where nobody said what to do then."""
