@@ -25,6 +25,7 @@ from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.build.execute import Silent
 from cuda_wheel.build.portable import Call, NotPortable, Unfit, answer, files_of, linker_release, versions_of
 from cuda_wheel.build.project import build_module
+from cuda_wheel.build.timing import Step, timed
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
 from tests.conftest import FIXTURES, ROOT, run
@@ -99,7 +100,7 @@ def on_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     submit = Workers.submit
 
     def note(self: Workers, function: Callable[[Any], Any], *arguments: Any) -> Any:
-        asked.append(function.__name__)
+        asked.append((arguments[0][0] if function is timed else function).__name__)
         return submit(self, function, *arguments)
 
     monkeypatch.setattr(Workers, "submit", note)
@@ -114,8 +115,8 @@ class Listener(Silent):
         self.hows: list[str] = []
         self.warnings: list[str] = []
 
-    def done(self, module: str, arch: str, how: str) -> None:
-        self.hows.append(how)
+    def done(self, step: Step) -> None:
+        self.hows.append(step.how)
 
     def warning(self, text: str) -> None:
         self.warnings.append(text)
@@ -151,11 +152,11 @@ def test_a_build_gives_the_same_bytes(
     there, cached = Listener(), Listener()
     built = build_module(FIXTURES / fixture, table, {}, there)
     assert set(on_cluster) - {"find_nvvm"} == {"find_toolchain", "linker_release", "bundle"}
-    assert set(there.hows) == ({"compiled", "linked"} if fixture == "linked" else {"compiled"})
+    assert set(there.hows) == ({"compiled", "linked", "bundled"} if fixture == "linked" else {"compiled", "bundled"})
 
     monkeypatch.delenv("CUDA_WHEEL_EXECUTOR")
     assert build_module(FIXTURES / fixture, table, {}, cached) == built
-    assert set(cached.hows) == {"from the cache"}
+    assert set(cached.hows) == {"from the cache", "bundled"}
 
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", os.environ["CUDA_WHEEL_CACHE_DIR"] + "-2")
     here = Listener()
@@ -432,7 +433,7 @@ def test_a_cluster_that_cannot_be_reached_is_done_without_where_that_is_wanted(
     build_module(FIXTURES / "stencil", STENCIL, {}, listener)
     (told,) = (text for text in listener.warnings if "Dask" in text)
     assert told.startswith(f"The Dask cluster at {unused_address} (CUDA_WHEEL_EXECUTOR) cannot be reached")
-    assert set(listener.hows) == {"compiled"}
+    assert set(listener.hows) == {"compiled", "bundled"}
 
 
 @pytest.mark.parametrize(

@@ -848,12 +848,12 @@ def test_the_cache_has_what_was_compiled_and_linked_elsewhere(
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(project, elsewhere)
     second = Built(cuda_wheel("build", elsewhere, "-o", tmp_path / "out2", **cache), tmp_path / "out2")
-    assert re.search(r"12 jobs in [\d.]+ s: 12 from the cache$", second.output, re.MULTILINE), second.output
+    assert re.search(r"10 jobs in [\d.]+ s: 10 from the cache$", second.output, re.MULTILINE), second.output
     assert second.fatbins == first.fatbins and second.modules == first.modules
     path = elsewhere / "demo/part.cu"
     path.write_text(path.read_text().replace("x * 3", "x * 4"))
     third = Built(cuda_wheel("build", elsewhere, "-o", tmp_path / "out3", **cache), tmp_path / "out3")
-    told = r"12 jobs in [\d.]+ s: 4 from the cache, 4 compiled, 4 linked(;.*)?$"
+    told = r"10 jobs in [\d.]+ s: 3 from the cache, 3 compiled, 4 linked(;.*)?$"
     assert re.search(told, third.output, re.MULTILINE), third.output
     for (source, kind, target), content in third.images().items():
         assert (content == first.images()[source, kind, target]) == (source == "demo/k.cu")
