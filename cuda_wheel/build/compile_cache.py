@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from cuda_wheel import __version__
+from cuda_wheel.build.bundling import Bundle, Bundled
 from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.errors import ConfigError
@@ -55,6 +56,7 @@ class CompileCache:
         self.seconds = Seconds(cache)
         self._cache = cache
         self._toolchain = (toolchain.nvrtc, toolchain.nvjitlink)
+        self._nvfatbin = f"{toolchain.nvrtc} {toolchain.nvfatbin}"  # nvFatbin's own version is less exact
         self._hashes: dict[str, str | None] = {}
 
     def recall(self, job: Job) -> Compiled | None:
@@ -67,19 +69,20 @@ class CompileCache:
                 return unpacked(entry, job)
         return None
 
-    def keep(self, job: Job, compiled: Compiled) -> None:
-        """Keep what a job gave, unless it may be another next time."""
+    def keep(self, job: Job, compiled: Compiled) -> bool:
+        """Keep what a job gave, unless it may be another next time; return whether it was."""
         if compiled.headers is None or _is_singular(job, compiled):
-            return
+            return False
         folders = [os.path.join(job.root, folder) for folder in job.include_dirs]
         decisive = (*compiled.headers, *passed_over(compiled.headers, folders), *compiled.absent)
         places = [place_of(path, job) for path in decisive]
         known = sorted({place for place in places if place is not None})
         if None in places:  # a header from nowhere: another machine may have another one there
-            return
+            return False
         request = self._request(job)
         self._cache.put(request, json.dumps(known).encode())
         self._cache.put(self._result(request, job, known), packed(compiled, job))
+        return True
 
     def recall_linked(self, job: LinkJob) -> Compiled | None:
         """Return what the same link gave before."""
@@ -89,6 +92,22 @@ class CompileCache:
     def keep_linked(self, job: LinkJob, compiled: Compiled) -> None:
         """Keep what a link gave: it reads nothing but its inputs."""
         self._cache.put(self._link_key(job), packed(compiled, None))
+
+    def recall_bundled(self, request: Bundle) -> Bundled | None:
+        """Return the fatbin that the same images gave before."""
+        entry = self._cache.get(self._bundle_key(request))
+        if entry is None:
+            return None
+        offsets, _, fatbin = entry.partition(b"\n")
+        return Bundled(fatbin, tuple(json.loads(offsets)))
+
+    def keep_bundled(self, request: Bundle, bundled: Bundled) -> None:
+        """Keep the fatbin of some images."""
+        self._cache.put(self._bundle_key(request), json.dumps(bundled.offsets).encode() + b"\n" + bundled.fatbin)
+
+    def _bundle_key(self, request: Bundle) -> str:
+        images = [(kind, arch, sha256(content).hexdigest(), name) for (kind, arch, content), name in request.images]
+        return Cache.key(FORMAT, "bundle", self._nvfatbin, request.name, request.compress, json.dumps(images))
 
     def _link_key(self, job: LinkJob) -> str:
         inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]

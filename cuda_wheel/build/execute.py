@@ -95,6 +95,8 @@ class _Work:
         self.built: dict[str, BuiltModule] = {}
         self.failures: dict[str, str] = {}
         """What to tell of each module that cannot be built, by name."""
+        self._passing: set[Job] = set()
+        """What would come out otherwise next time, so that nothing made of it is kept."""
         self.seconds = cache.seconds if cache else Seconds(None)
         self._plan = plan
         self._workers = workers
@@ -190,8 +192,8 @@ class _Work:
                 if all(module.module.name in self.failures for module in self._users[its]):
                     other.cancel()
             return
-        if self._cache:
-            self._cache.keep(job, result.value)
+        if self._cache and not self._cache.keep(job, result.value):
+            self._passing.add(job)
         self.seconds.took(name, job, result.seconds)
         self._take(job, result.value, _step(name, (job.source,), form_of(job), "compiled", result))
 
@@ -226,7 +228,7 @@ class _Work:
             except CompileError as error:
                 self._fail(module, link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error))
                 return
-            if self._cache:
+            if self._cache and self._passing.isdisjoint(module.jobs):
                 self._cache.keep_linked(job, result.value)
             self.seconds.took(name, link, result.seconds)
             self._linked[name, link] = result.value
@@ -254,11 +256,15 @@ class _Work:
         # What is for linking has to be cut out of the fatbin.
         compress = "none" if module.relocatable else self._plan.compress
         request = Bundle(name, tuple((content, source or name) for _, source, content in contents), compress)
+        kept = self._cache.recall_bundled(request) if self._cache else None
+        if kept is not None:
+            self._describe(module, parts, contents, kept)
+            return
         # First of all: nothing waits for it, but people like to see that a module is done.
         self._submit(
             bundle,
             request,
-            lambda future: self._take_bundled(module, parts, contents, future),
+            lambda future: self._take_bundled(module, parts, contents, request, future),
             BUNDLING[compress],
             math.inf,
         )
@@ -268,12 +274,24 @@ class _Work:
         module: ModulePlan,
         parts: Mapping[str, Compiled],
         contents: Sequence[ImageContent],
+        request: Bundle,
         future: Future[Timed[Bundled]],
     ) -> None:
         result = future.result()
         self._reporter.done(_step(module.module.name, module.module.paths, "", "bundled", result))
+        if self._cache and self._passing.isdisjoint(module.jobs):
+            self._cache.keep_bundled(request, result.value)
+        self._describe(module, parts, contents, result.value)
+
+    def _describe(
+        self,
+        module: ModulePlan,
+        parts: Mapping[str, Compiled],
+        contents: Sequence[ImageContent],
+        bundled: Bundled,
+    ) -> None:
         try:
-            built = describe(module, parts, contents, result.value, self._plan.toolchain)
+            built = describe(module, parts, contents, bundled, self._plan.toolchain)
         except CompileError as error:
             self._fail(module, str(error))
             return
