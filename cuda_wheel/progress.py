@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.plan import Plan
 
 if TYPE_CHECKING:  # `cuda-wheel inspect` wants `size_text` alone
+    from rich.progress import Progress
+
     from cuda_wheel.build.timing import How, Step
 
 __all__ = ["ProgressReporter", "counted", "seconds_text", "size_text"]
 
 WORTH_TELLING = 0.05
 """Seconds from which on the summary names a phase."""
-
-
-class _TimeLeft(ProgressColumn):
-    """The seconds until the moment that a task's field "until" names, which is None while nobody knows."""
-
-    def render(self, task: Task) -> Text:
-        until = task.fields["until"]
-        return Text("" if until is None else f"{timedelta(seconds=round(max(until - time.monotonic(), 0)))} left")
 
 
 class ProgressReporter:
@@ -56,20 +46,11 @@ class ProgressReporter:
         self._warned: set[str] = set()
         self._jobs = 0
         self._done: Counter[How] = Counter()
-        console = Console(stderr=True)
         self._bar: Progress | None = None
-        if console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                _TimeLeft(),
-                console=console,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
+        if sys.stderr is not None and sys.stderr.isatty():
+            from cuda_wheel.progress_bar import progress_bar  # which takes longer than a build of what is kept
+
+            self._bar = progress_bar()
             self._task = self._bar.add_task("compiling", total=None, until=None)
 
     def __enter__(self) -> ProgressReporter:
