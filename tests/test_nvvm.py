@@ -15,7 +15,7 @@ import pytest
 
 from cuda_wheel.build import ptx
 from cuda_wheel.build.compile_cache import CompileCache
-from cuda_wheel.build.compiler import assemble
+from cuda_wheel.build.compiler import assemble, floating_point
 from cuda_wheel.build.config import Architectures, Config, ModuleConfig
 from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.build.execute import Silent, execute
@@ -416,3 +416,16 @@ def test_libdevice_is_looked_for_beside_its_libnvvm(library: str, libdevice: str
     (tmp_path / libdevice).mkdir(parents=True)
     (tmp_path / libdevice / "libdevice.10.bc").touch()
     assert _libdevice(str(tmp_path / library)) == str(tmp_path / libdevice / "libdevice.10.bc")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--std=c++17", "--use_fast_math"), ["-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1"]),
+        (("-ftz=true", "--fmad", "false"), ["-ftz=1", "-fma=0"]),
+        (("--prec-div=false", "--maxrregcount=32"), ["-prec-div=0"]),
+        ((), []),
+    ],
+)
+def test_how_to_compute_is_told_in_the_words_of_libnvvm(options: tuple[str, ...], expected: list[str]) -> None:
+    assert floating_point(options) == expected

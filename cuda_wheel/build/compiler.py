@@ -404,7 +404,7 @@ def for_assembler(options: Sequence[str]) -> list[str]:
     names = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
     words = {**names, **{word: word for word in names.values()}}
     chosen = []
-    for option, following in zip(options, [*options[1:], ""], strict=True):
+    for option, following in zip(options, [*options[1:], ""], strict=False):  # one more than there are
         name, equals, value = option.partition("=")
         if name in words:  # "--name=value", or the value as the next option
             chosen.append(f"{words[name]}={value if equals else following}")
@@ -422,7 +422,7 @@ def floating_point(options: Sequence[str]) -> list[str]:
     Source: nvJitLink, "Linker Options"; libNVVM, nvvmCompileProgram.
     """
     chosen: list[str] = []
-    for option, following in zip(options, [*options[1:], ""], strict=True):
+    for option, following in zip(options, [*options[1:], ""], strict=False):  # one more than there are
         name, equals, value = option.partition("=")
         name = re.sub(r"^-(?!-)", "--", name)
         if name == "--use_fast_math":
