@@ -15,7 +15,17 @@ from .linkers import Input
 from .loader import LinkError, Target, Version, unsupported
 from .pieces import NAMES, demangled, whole_fatbin
 
-__all__ = ["Failure", "Symbols", "inspect", "ptx_arch", "refuse_doubles", "silent_failures", "symbols_in", "symbols_of"]
+__all__ = [
+    "Failure",
+    "Symbols",
+    "inspect",
+    "ptx_arch",
+    "refuse_doubles",
+    "refuse_mismatches",
+    "silent_failures",
+    "symbols_in",
+    "symbols_of",
+]
 
 _SILENT = r"Multiple definition of '|Unresolved extern variable '|Undefined reference to '"
 _UNDEFINED = r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'"
@@ -95,6 +105,29 @@ def refuse_doubles(symbols: Mapping[str, Symbols | None]) -> None:
 def _double_message(symbol: str, names: Sequence[str]) -> str:
     by = " and by ".join(names)
     return f"{_shown(symbol)} is defined twice: by {by}. Leave one of them out, or make its definition static."
+
+
+def refuse_mismatches(texts: Mapping[str, str], extern: Mapping[str, str]) -> None:
+    """Raise LinkError where a function takes or returns other sizes where it is defined than where it is called, as far
+    as PTX tells; `texts` are that of each unit, `extern` declarations by symbol.
+
+    C++ names hold the parameters' types, so that others are other symbols; `extern "C"` names do not, and no linker
+    looks at more than the name.
+    """
+    wanted: dict[str, tuple[str, ptx.Prototype]] = {}
+    for name, text in texts.items():
+        known = ptx.prototypes(text)
+        wanted |= {symbol: (name, known[symbol]) for symbol in ptx.symbols(text).wanted if symbol in known}
+    for name, text in texts.items():
+        known, shared = ptx.prototypes(text), ptx.symbols(text)
+        for symbol in sorted(wanted.keys() & known.keys() & (shared.defined | shared.weak)):
+            caller, prototype = wanted[symbol]
+            if known[symbol] != prototype:
+                declared = f"; its declaration: {extern[symbol]}" if symbol in extern else ""
+                raise LinkError(
+                    f"{_shown(symbol)} is another function in {name} than {caller} calls: it is {known[symbol]} there, "
+                    f"and {prototype} here{declared}"
+                )
 
 
 def silent_failures(words: str) -> str:

@@ -13,7 +13,16 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from . import elf, loader, ptx
-from .link_checks import Failure, Symbols, inspect, ptx_arch, refuse_doubles, silent_failures, symbols_of
+from .link_checks import (
+    Failure,
+    Symbols,
+    inspect,
+    ptx_arch,
+    refuse_doubles,
+    refuse_mismatches,
+    silent_failures,
+    symbols_of,
+)
 from .link_choice import CODE, OPAQUE, Mode, Unit, Way, relocatable_group, ways
 from .linkers import (
     Input,
@@ -311,7 +320,7 @@ class _Job(NamedTuple):
             raise LinkError(f"PTX comes of a link of LTO-IR alone, and this is another: {way.why}")
         for next_way in (*self.ways[1:], None):
             try:
-                return self._link(way, want_ptx)
+                return self._link(way, extern, want_ptx)
             except RefusedError as error:
                 words = str(error)
                 if not error.outdated or next_way is None or want_ptx:
@@ -323,7 +332,7 @@ class _Job(NamedTuple):
                 way = next_way._replace(why=f"PTX by {linker}: {self._linker_name(way)} refused it ({first.strip()})")
         raise AssertionError("unreachable")
 
-    def _link(self, way: Way, want_ptx: bool) -> Linked:
+    def _link(self, way: Way, extern: Mapping[str, str], want_ptx: bool) -> Linked:
         started = time.perf_counter()
         inputs, compiler_log = self._inputs(way)
         refuse_doubles({unit.name: symbols_of(unit, each) for unit, each in zip(self.units, inputs, strict=True)})
@@ -331,6 +340,7 @@ class _Job(NamedTuple):
         output, text = _recalled(cache.get(key))
         cached = output is not None
         if output is None:
+            refuse_mismatches(self._texts(inputs), extern)
             output = self._run_linker(way, inputs, False)
             failures = silent_failures(f"{output.log}\n{output.errors}")
             if failures:
@@ -351,6 +361,17 @@ class _Job(NamedTuple):
             cached=cached,
             pieces=tuple(unit.name for unit in self.units),
         )
+
+    def _texts(self, inputs: Sequence[Input]) -> dict[str, str]:
+        """Return the PTX of each unit that has any, or that it can be made of."""
+        texts = {}
+        for unit, given in zip(self.units, inputs, strict=True):
+            code = given.content if given.kind == "ptx" else unit.forms.get("ptx")
+            if code is None and "cuda" in unit.forms and len(self.units) > 1:
+                code, _ = self._compiled(unit, False)
+            if code is not None:
+                texts[unit.name] = code.decode(errors="replace")
+        return texts
 
     def _run_linker(self, way: Way, inputs: Sequence[Input], want_ptx: bool) -> Output:
         if way.linker == "driver":

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .loader import Parameter, Space, Version
 
-__all__ = ["ENTRY", "Symbols", "kernels", "symbols", "target", "variables", "version"]
+__all__ = ["ENTRY", "Prototype", "Symbols", "kernels", "prototypes", "symbols", "target", "variables", "version"]
 
 _VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_(\d+[af]?)\b", re.MULTILINE)
@@ -24,6 +24,10 @@ _LINKED = re.compile(
     r"(?P<head>[^;{=]*)"
 )
 _FUNCTION_NAME = re.compile(r"\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?(?P<name>[\w$%]+)")
+_FUNCTION = re.compile(
+    r"\.(?:visible|extern|weak)\s+\.func\s*(?:\.noreturn\s*)?(?:\((?P<returns>[^()]*)\)\s*)?(?P<name>[\w$%]+)\s*"
+    r"(?:\((?P<takes>[^()]*)\))?"
+)
 _VARIABLE_NAME = re.compile(r"(?P<name>[\w$%]+)\s*(?:\[[^\]]*\]\s*)*$")
 
 _VARIABLE = re.compile(
@@ -87,6 +91,26 @@ def symbols(ptx: str) -> Symbols:
     defined, weak = found["visible"], found["weak"] | found["common"]
     asked = {name for name in found["extern"] if len(re.findall(rf"(?<![\w$%]){re.escape(name)}(?![\w$%])", text)) > 1}
     return Symbols(frozenset(defined), frozenset(weak), frozenset(asked - defined - weak))
+
+
+class Prototype(NamedTuple):
+    """The sizes in bytes of what a function returns and takes."""
+
+    returns: tuple[int, ...]
+    takes: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.takes))}) -> ({', '.join(map(str, self.returns))}) bytes"
+
+
+def prototypes(ptx: str) -> dict[str, Prototype]:
+    """Return the prototypes of the functions that the text shares with others, by symbol: those that it defines, and
+    those that it asks for."""
+    found = {}
+    for match in _FUNCTION.finditer(_NOISE.sub(" ", ptx)):
+        returns, takes = (tuple(each.size for each in _parameters(match[part] or "")) for part in ("returns", "takes"))
+        found[match["name"]] = Prototype(returns, takes)
+    return found
 
 
 def variables(ptx: str) -> dict[str, tuple[Space, int]]:

@@ -120,6 +120,29 @@ def test_symbols_are_shown_by_their_cpp_names(symbol: str, name: str) -> None:
 # --- what pieces say of themselves --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("base", ["cuda", "ptx"])
+@pytest.mark.parametrize("lto", [True, False])
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("double user_transform(double x)", r"\(8\) -> \(8\) bytes there, and \(4\) -> \(4\) bytes here"),
+        ("float user_transform(float x, int n)", r"\(4, 4\) -> \(4\) bytes there"),
+        ("void user_transform(float x)", r"\(4\) -> \(\) bytes there"),
+    ],
+)
+def test_an_extern_c_function_of_other_parameters_is_no_fit(other: str, told: str, lto: bool, base: str) -> None:
+    body = "{ return; }" if other.startswith("void") else "{ return x; }"
+    user = f'extern "C" __device__ {other} {body}'
+    if base == "ptx" and lto:
+        base = "cuda"
+    with pytest.raises(
+        LinkError, match=rf"user_transform is another function in user\.cu than lib.* calls: it is {told}"
+    ):
+        package.link(
+            [piece(APPLY, base, "lib"), Piece("cuda", "user.cu", user.encode())], arch="90", jit=JitOptions(lto=lto)
+        )
+
+
 MEMORY = """
 __device__ int zeroed[100];
 __global__ void shared(int* x)
