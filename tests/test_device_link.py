@@ -680,12 +680,12 @@ def test_an_extern_that_a_source_defines_is_refused(build: Build) -> None:
     assert "name that in extern-default, not in sources" in built.output
 
 
-def test_a_default_that_defines_less_or_something_else_is_told(build: Build) -> None:
+def test_a_default_that_defines_something_else_is_told(build: Build) -> None:
     built = build(
         table(sources=["demo/k.cu"], extern=EXTERN, **{"extern-default": ["demo/user.cu"], "link": "ptx"}),
         files={
             "demo/k.cu": PLUGIN,
-            "demo/user.cu": USER.replace("float x)", "double x)").replace("combine", "combined"),
+            "demo/user.cu": USER.replace("combine", "combined"),
         },
     )
     assert built.status == 1
@@ -719,6 +719,16 @@ def test_a_module_that_is_relocatable_too_can_be_loaded_as_it_is(build: Build, w
 # --- settings, and what else a source may hold ----------------------------------------------------------------
 
 LINKED = {"demo/k.cu": MAIN, "demo/part.cu": PART}
+
+
+def test_an_extern_c_function_of_other_parameters_is_told(build: Build) -> None:
+    files = {
+        "demo/a.cu": 'extern "C" __device__ float part(float x);\n__global__ void k(float* x) { *x = part(*x); }\n',
+        "demo/b.cu": 'extern "C" __device__ double part(double x) { return x; }\n',
+    }
+    built = build(table(sources=list(files), link="ptx"), files=files, architectures="80-real")
+    assert built.status == 1
+    assert "part is another function in demo/b.cu than demo/a.cu calls: it is (8) -> (8) bytes there" in built.output
 
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])

@@ -26,8 +26,8 @@ from cuda_wheel.build.compiler import (
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.timing import phase
 from cuda_wheel.elf import read_cubin
-from cuda_wheel.link_checks import symbols_in
-from cuda_wheel.loader import ImageError, Parameter, Target, unsupported
+from cuda_wheel.link_checks import refuse_mismatches, symbols_in
+from cuda_wheel.loader import ImageError, LinkError, Parameter, Target, unsupported
 
 __all__ = ["Input", "LinkJob", "link_job"]
 
@@ -119,6 +119,11 @@ def _text(job: LinkJob) -> str:
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
     _refuse_others_code(job)
     _refuse_doubles(job.inputs)
+    texts = {input_.source: input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"}
+    try:
+        refuse_mismatches(texts, {})
+    except LinkError as error:
+        raise CompileError(str(error)) from None
     inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
     before = _place()
     with nowhere():
