@@ -12,27 +12,29 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .code_loading import load_code
-    from .linking import Linked, link
-    from .loader import (
+    from .errors import (
         ArgumentError,
-        Attributes,
         CudaWheelError,
         DriverError,
-        Global,
-        Image,
         ImageError,
+        LinkError,
+        NoImageError,
+        UnknownGlobalError,
+        UnknownKernelError,
+    )
+    from .linking import Linked, link
+    from .loader import (
+        Attributes,
+        Global,
         Jit,
         JitOptions,
         Kernel,
-        LinkError,
         Module,
-        NoImageError,
         Occupancy,
-        UnknownGlobalError,
-        UnknownKernelError,
         attach,
         load,
     )
+    from .manifest import Image
     from .pieces import Piece
 
 __version__ = "0.1.0"
@@ -63,8 +65,23 @@ __all__ = [
     "load_code",
 ]
 
-_ELSEWHERE = {"Linked": "linking", "Piece": "pieces", "link": "linking", "load_code": "code_loading"}
-"""The files of those names that are not the loader's."""
+_FILES = {
+    "code_loading": ("load_code",),
+    "linking": ("Linked", "link"),
+    "errors": (
+        "ArgumentError",
+        "CudaWheelError",
+        "DriverError",
+        "ImageError",
+        "LinkError",
+        "NoImageError",
+        "UnknownGlobalError",
+        "UnknownKernelError",
+    ),
+    "manifest": ("Image",),
+    "pieces": ("Piece",),
+}
+"""The names that are not the loader's, by the file that has them."""
 
 
 def __getattr__(name: str) -> Any:
@@ -72,5 +89,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(f".{_ELSEWHERE.get(name, 'loader')}", __name__)
+    file = next((file for file, names in _FILES.items() if name in names), "loader")
+    module = import_module(f".{file}", __name__)
     return globals().setdefault(name, getattr(module, name))

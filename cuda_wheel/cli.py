@@ -18,24 +18,10 @@ from rich.text import Text
 
 from cuda_wheel import __version__
 from cuda_wheel.coverage import Requirement, advice, cover, describe, missing, once_linked, parse_requirement, to_json
+from cuda_wheel.errors import CudaWheelError, DriverError
 from cuda_wheel.inspection import Found, described, differences, find_modules, offered
-from cuda_wheel.loader import (
-    Cache,
-    CudaWheelError,
-    DriverError,
-    Image,
-    Resolution,
-    Target,
-    Version,
-    cache_limit,
-    device_and_driver,
-    dotted,
-    image_to_json,
-    nvjitlink_version,
-    parse_size,
-    parse_version,
-    resolve,
-)
+from cuda_wheel.loader import Cache, cache_limit, device_and_driver, nvjitlink_version, parse_size
+from cuda_wheel.manifest import Image, Resolution, Target, Version, dotted, image_to_json, parse_version, resolve
 
 if TYPE_CHECKING:  # most commands build nothing
     from cuda_wheel.build.preview import Preview

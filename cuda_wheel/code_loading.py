@@ -4,24 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from . import elf, loader, ptx
-from .loader import (
-    DriverError,
+from .errors import DriverError, ImageError
+from .loader import JitOptions, Module, check_result, cuda_driver, device_and_driver, device_with_context
+from .manifest import (
     GlobalInfo,
     How,
     Image,
-    ImageError,
-    JitOptions,
     KernelInfo,
     Manifest,
-    Module,
     Parameter,
     Space,
     Target,
     Version,
-    check_result,
-    cuda_driver,
-    device_and_driver,
-    device_with_context,
     dotted,
     unsupported,
 )

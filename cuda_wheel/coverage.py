@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
-from cuda_wheel.loader import OLDEST_DRIVER, Manifest, Target, Version, dotted, parse_version, resolve, unsupported
+from cuda_wheel.manifest import OLDEST_DRIVER, Manifest, Target, Version, dotted, parse_version, resolve, unsupported
 from cuda_wheel.releases import GPUS, RELEASES, Gpu
 
 __all__ = [

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuda_wheel.coverage import Cell, Coverage, columns
-from cuda_wheel.loader import Version, dotted
+from cuda_wheel.manifest import Version, dotted
 from cuda_wheel.releases import GPUS, RELEASES
 
 __all__ = ["terminal", "to_html", "to_svg"]

@@ -7,20 +7,10 @@ from importlib.metadata import distributions
 from typing import Any
 
 from cuda_wheel import kept
+from cuda_wheel.errors import CudaWheelError, DriverError
 from cuda_wheel.inspection import find_modules
-from cuda_wheel.loader import (
-    MANIFEST_SUFFIX,
-    Cache,
-    CudaWheelError,
-    DriverError,
-    Version,
-    device_and_driver,
-    device_count,
-    device_name,
-    dotted,
-    nvjitlink_version,
-    resolve,
-)
+from cuda_wheel.loader import Cache, device_and_driver, device_count, device_name, nvjitlink_version
+from cuda_wheel.manifest import MANIFEST_SUFFIX, Version, dotted, resolve
 from cuda_wheel.releases import RELEASES
 
 __all__ = ["examine"]

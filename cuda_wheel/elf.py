@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .loader import Parameter, Space
+from .manifest import Parameter, Space
 
 __all__ = ["Cubin", "Entry", "read_cubin", "section_names"]
 

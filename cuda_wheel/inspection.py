@@ -12,7 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from cuda_wheel.build.mangled import signature
-from cuda_wheel.loader import MANIFEST_SUFFIX, Image, ImageError, KernelInfo, Manifest, Parameter
+from cuda_wheel.errors import ImageError
+from cuda_wheel.manifest import MANIFEST_SUFFIX, Image, KernelInfo, Manifest, Parameter
 from cuda_wheel.ptx import symbols
 
 __all__ = ["Found", "described", "differences", "find_modules", "offered"]

@@ -12,13 +12,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from .errors import ArgumentError, DriverError
 from .loader import (
-    ArgumentError,
     Dim,
-    DriverError,
     Global,
     Kernel,
-    Parameter,
     check_result,
     cuda_driver,
     current_device,
@@ -27,6 +25,7 @@ from .loader import (
     parameter_type,
     signature,
 )
+from .manifest import Parameter
 
 __all__ = [
     "Launcher",

@@ -10,9 +10,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from . import elf, ptx
+from .errors import LinkError
 from .link_choice import OPAQUE, Mode, Unit, names_of
 from .linkers import Input
-from .loader import LinkError, Target, Version, unsupported
+from .manifest import Target, Version, unsupported
 from .pieces import NAMES, demangled, whole_fatbin
 
 __all__ = [

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from .loader import Image, JitOptions, LinkError, Manifest, Version, dotted, knows, unlinkable, unsupported
+from .errors import LinkError
+from .loader import JitOptions
+from .manifest import Image, Manifest, Version, dotted, knows, unlinkable, unsupported
 from .pieces import NAMES
 
 __all__ = ["CODE", "OPAQUE", "LinkerName", "Mode", "Unit", "Way", "names_of", "relocatable_group", "ways"]

@@ -11,21 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .loader import (
-    CudaWheelError,
-    DriverError,
-    ImageError,
-    JitOptions,
-    LinkError,
-    Target,
-    Version,
-    check_result,
-    cuda_driver,
-    current_device,
-    dotted,
-    link_code_with_logs,
-    nvjitlink_options,
-)
+from .errors import CudaWheelError, DriverError, ImageError, LinkError
+from .loader import JitOptions, check_result, cuda_driver, current_device, link_code_with_logs, nvjitlink_options
+from .manifest import Target, Version, dotted
 
 __all__ = [
     "Input",
@@ -138,7 +126,8 @@ package.__path__ = [sys.argv[1]]
 sys.modules["linkers_apart"] = package
 sys.path[:] = sys.argv[2:]
 from linkers_apart.linkers import Input, RefusedError, link_by_nvjitlink
-from linkers_apart.loader import JitOptions, Target
+from linkers_apart.loader import JitOptions
+from linkers_apart.manifest import Target
 inputs, target, lto, options, ptx = pickle.load(sys.stdin.buffer)
 try:
     output = link_by_nvjitlink([Input(*each) for each in inputs], Target(*target), lto, JitOptions(*options), ptx)

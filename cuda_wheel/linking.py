@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from . import elf, loader, ptx
+from .errors import DriverError, ImageError, LinkError
 from .link_checks import (
     Failure,
     Symbols,
@@ -37,24 +38,15 @@ from .linkers import (
 )
 from .loader import (
     Cache,
-    DriverError,
-    GlobalInfo,
-    Image,
-    ImageError,
     Jit,
     JitOptions,
-    KernelInfo,
-    LinkError,
-    Manifest,
     Module,
-    Target,
-    Version,
     device_and_driver,
-    dotted,
     nvjitlink_options,
     nvjitlink_version,
     resources_of,
 )
+from .manifest import GlobalInfo, Image, KernelInfo, Manifest, Target, Version, dotted
 from .pieces import Piece, demangled, piece_of
 
 __all__ = ["Linked", "link", "load_linked"]

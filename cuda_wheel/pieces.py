@@ -4,7 +4,7 @@ import os
 import re
 from typing import Any, Literal, NamedTuple, get_args
 
-from .loader import ImageError
+from .errors import ImageError
 
 __all__ = ["Piece", "PieceKind", "demangled", "piece_of", "whole_fatbin"]
 

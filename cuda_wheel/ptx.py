@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from .loader import Parameter, Space, Version
+from .manifest import Parameter, Space, Version
 
 __all__ = ["ENTRY", "Prototype", "Symbols", "kernels", "prototypes", "symbols", "target", "variables", "version"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cuda_wheel.loader import TEGRA, Version
+from cuda_wheel.manifest import TEGRA, Version
 
 __all__ = ["GPUS", "RELEASES", "Gpu", "Release", "first_reading"]
 

@@ -34,7 +34,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         steps = {"sdist": self._complete, "wheel": self._build}
         if version == "editable" or self.target_name not in steps:
             return
-        from cuda_wheel.loader import CudaWheelError
+        from cuda_wheel.errors import CudaWheelError
 
         try:
             steps[self.target_name](build_data)

@@ -20,7 +20,7 @@ from cuda_wheel.build.modules import named_sources
 from cuda_wheel.build.outputs import write
 from cuda_wheel.build.project import build_files, planned_files
 from cuda_wheel.build.sdist import sdist_files
-from cuda_wheel.loader import CudaWheelError
+from cuda_wheel.errors import CudaWheelError
 from cuda_wheel.progress import ProgressReporter
 from setuptools_cuda.layout import files_of
 

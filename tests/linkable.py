@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cuda_wheel import JitOptions, Piece
 from cuda_wheel.linkers import compile_cuda
-from cuda_wheel.loader import Target
+from cuda_wheel.manifest import Target
 
 __all__ = ["APPLY", "BOTH", "FORMS", "USER", "compiled", "fatbin", "piece"]
 

@@ -12,7 +12,7 @@ from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.ptx import normalise
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Kind
+from cuda_wheel.manifest import Kind
 
 if TYPE_CHECKING:
     from cuda_wheel.build.nvrtc import Request

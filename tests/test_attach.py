@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.build.stubs import stub
-from cuda_wheel.loader import Manifest, attached
+from cuda_wheel.loader import attached
+from cuda_wheel.manifest import Manifest
 from tests.conftest import BACKENDS, contents, copy_fixture, pip_wheel, run
 
 INIT = '''"""The kernels."""
@@ -80,7 +81,7 @@ def test_a_package_without_modules_is_told(tmp_path: Path) -> None:
 def test_a_lazy_kernel_fails_when_it_is_used(make_project: Callable[..., Path]) -> None:
     program = "from demo.kernels import scale\nscale.launch(1, 1)"
     result = run(sys.executable, "-c", program, PYTHONPATH=str(make_project(**FILES)), CUDA_VISIBLE_DEVICES="-1")
-    assert result.stdout.splitlines()[-1].startswith("cuda_wheel.loader.DriverError: ")
+    assert result.stdout.splitlines()[-1].startswith("cuda_wheel.errors.DriverError: ")
 
 
 @pytest.mark.parametrize(

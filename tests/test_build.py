@@ -13,7 +13,7 @@ import pytest
 
 from cuda_wheel.build.errors import CompileError, ToolchainError
 from cuda_wheel.build.toolchain import find_toolchain
-from cuda_wheel.loader import Manifest, dotted
+from cuda_wheel.manifest import Manifest, dotted
 from cuda_wheel.releases import RELEASES
 from tests.conftest import GOOD, KERNEL, LINKED, copy_fixture, listed_cubins, run
 

@@ -22,7 +22,7 @@ from cuda_wheel.coverage import (
     parse_requirement,
 )
 from cuda_wheel.coverage_table import to_html, to_svg
-from cuda_wheel.loader import Manifest
+from cuda_wheel.manifest import Manifest
 from cuda_wheel.releases import GPUS
 from tests.conftest import ROOT
 from tests.test_rules import image, images, manifest

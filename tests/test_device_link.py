@@ -22,7 +22,7 @@ from cuda_wheel.build.nvvm import DATA_LAYOUT, TRIPLE
 from cuda_wheel.build.toolchain import Toolchain, find_nvvm
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.elf import read_cubin
-from cuda_wheel.loader import Image, Manifest
+from cuda_wheel.manifest import Image, Manifest
 from tests.conftest import FIXTURES, contents
 from tests.linker_inputs import COMPLETE, archive, fatbin, object_file, relocatable, with_device_code
 

@@ -10,7 +10,8 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, loader
-from cuda_wheel.loader import Cache, parse_version
+from cuda_wheel.loader import Cache
+from cuda_wheel.manifest import parse_version
 from tests.driver import Driver, Result
 
 WORDS = b"""ptxas info    : 0 bytes gmem

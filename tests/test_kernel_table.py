@@ -17,7 +17,7 @@ from cuda_wheel.build.plan import make_plan
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.inspection import described
-from cuda_wheel.loader import Manifest, Parameter
+from cuda_wheel.manifest import Manifest, Parameter
 
 Build = Callable[..., tuple[Manifest, list[str]]]
 

@@ -23,7 +23,9 @@ from hypothesis import strategies as st
 import cuda_wheel
 from cuda_wheel import launching, loader
 from cuda_wheel.build.outputs import vendored_files, write
-from cuda_wheel.loader import ArgumentError, DriverError, Kernel, KernelInfo, Parameter
+from cuda_wheel.errors import ArgumentError, DriverError
+from cuda_wheel.loader import Kernel
+from cuda_wheel.manifest import KernelInfo, Parameter, Target
 from tests.driver import Driver, Launch, Result
 
 HANDLE = 0xBEEF
@@ -33,7 +35,7 @@ examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 def module_of(*infos: KernelInfo, variables: tuple[loader.GlobalInfo, ...] = ()) -> loader.Module:
     manifest = loader.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos, variables)
-    image = loader.Image("cubin", loader.Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {})
+    image = loader.Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {})
     return loader.Module(manifest, image, "native", 0xF00D)
 
 

@@ -19,7 +19,8 @@ from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece, el
 from cuda_wheel.build.outputs import vendored_files
 from cuda_wheel.link_choice import Unit, relocatable_group, ways
 from cuda_wheel.linkers import nvrtc_version
-from cuda_wheel.loader import Cache, External, Image, KernelInfo, Manifest, Parameter, Target, dotted, nvjitlink_version
+from cuda_wheel.loader import Cache, nvjitlink_version
+from cuda_wheel.manifest import External, Image, KernelInfo, Manifest, Parameter, Target, dotted
 from cuda_wheel.pieces import demangled, piece_of
 from tests.conftest import run
 from tests.driver import Driver, Result
@@ -313,7 +314,7 @@ def test_pieces_of_any_kind_link(base: str, user: str, mode: str) -> None:
     cubin = elf.read_cubin(linked.cubin)
     assert (cubin.arch, list(cubin.kernels), linked.mode) == (90, ["apply"], mode)
     assert not cubin.wanted and linked.pieces == (f"lib{FORMS[base]}", f"user{FORMS[user]}")
-    assert linked.linker == f"nvJitLink {loader.dotted(nvjitlink_version() or (0, 0))}"
+    assert linked.linker == f"nvJitLink {dotted(nvjitlink_version() or (0, 0))}"
     assert not linked.cached and linked.seconds > 0 and linked.linker_seconds is None
     assert ("Used" in linked.log) == (base != "cubin")
 
@@ -646,7 +647,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             fatbin=f"{stem}.fatbin",
             fatbin_size=len(content),
             fatbin_sha256=hashlib.sha256(content).hexdigest(),
-            toolchain={"nvrtc": loader.dotted(nvrtc_version() or (0, 0)) + ".1"},
+            toolchain={"nvrtc": dotted(nvrtc_version() or (0, 0)) + ".1"},
             sources=(f"src/{stem}.cu",),
             options=(),
             images=tuple(images),
@@ -886,7 +887,7 @@ def test_ptx_is_loaded_with_the_types_that_its_text_has(use: Use, tmp_path: Path
     assert package.load_code(text.decode())["_Z5saxpyfPKfi"].handle
     assert (
         repr(module)
-        == "<Module saxpy.ptx: 1 kernel, ptx compute_80 (PTX " + loader.dotted(ptx.version(text.decode())) + "), jit>"
+        == "<Module saxpy.ptx: 1 kernel, ptx compute_80 (PTX " + dotted(ptx.version(text.decode())) + "), jit>"
     )
 
 

@@ -17,6 +17,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel import loader
 from cuda_wheel.build.outputs import vendored_files, write
+from cuda_wheel.manifest import Target
 from tests.conftest import KERNEL, run
 from tests.driver import Driver, Result
 
@@ -219,7 +220,7 @@ def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
     infos = tuple(loader.KernelInfo("f", symbol, ()) for symbol in ("_Z1fi", "_Z1ff"))
     manifest = loader.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos)
     module = loader.Module(
-        manifest, loader.Image("cubin", loader.Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {}), "native", 0
+        manifest, loader.Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {}), "native", 0
     )
     assert list(module) == ["_Z1fi", "_Z1ff"]
     with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.loader import FORMAT, GlobalInfo, Image, ImageError, KernelInfo, Manifest, Parameter, Target
+from cuda_wheel.errors import ImageError
+from cuda_wheel.manifest import FORMAT, GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
 
 MANIFEST = Manifest(
     name="pkg.kernels.gemm",

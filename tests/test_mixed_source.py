@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.build.on_load import compile_on_load
-from cuda_wheel.loader import Manifest
+from cuda_wheel.manifest import Manifest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 MIXED = """\

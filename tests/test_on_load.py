@@ -11,7 +11,8 @@ import pytest
 from cuda_wheel import loader
 from cuda_wheel.build import on_load
 from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.loader import Cache, Manifest
+from cuda_wheel.loader import Cache
+from cuda_wheel.manifest import Manifest
 from tests.conftest import run
 from tests.editable import HATCHLING, MODES, SOURCE, TABLE, install_editable, make_tree
 

@@ -19,7 +19,7 @@ from cuda_wheel.build.parameter_types import agree, parameter_type, parameter_ty
 from cuda_wheel.build.plan import INCLUDE
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Parameter
+from cuda_wheel.manifest import Parameter
 
 TYPES = [
     *("bool", "char", "signed char", "char unsigned", "short", "int short", "short signed int", "unsigned short"),

@@ -16,7 +16,7 @@ from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.lowering import lower
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Parameter, dotted
+from cuda_wheel.manifest import Parameter, dotted
 from cuda_wheel.releases import RELEASES
 
 TEXT = """\

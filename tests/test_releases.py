@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.build.compiler import Job, compile_job
-from cuda_wheel.loader import parse_version
+from cuda_wheel.manifest import parse_version
 from cuda_wheel.releases import GPUS, RELEASES, first_reading
 
 PTX_ISA = {release.cuda: release.ptx_isa for release in RELEASES}

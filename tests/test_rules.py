@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.loader import (
-    Image,
-    Manifest,
-    Target,
-    no_image_message,
-    parse_version,
-    resolve,
-    unlinkable,
-)
+from cuda_wheel.manifest import Image, Manifest, Target, no_image_message, parse_version, resolve, unlinkable
 from cuda_wheel.releases import RELEASES, first_reading
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 
-from cuda_wheel.loader import Manifest
+from cuda_wheel.manifest import Manifest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 TABLE = '[tool.cuda-wheel]\narchitectures = ["80"]\n'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.loader import Manifest
+from cuda_wheel.manifest import Manifest
 from tests.conftest import pyproject_head, run
 
 STYLES = sorted((Path(__file__).parent / "styles").glob("*.cu"))

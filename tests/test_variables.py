@@ -10,7 +10,7 @@ from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.build.variables import variables
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import GlobalInfo
+from cuda_wheel.manifest import GlobalInfo
 
 PTX = """\
 .version 8.0

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from cuda_wheel.build.errors import ConfigError
-from cuda_wheel.loader import Target, Version
+from cuda_wheel.manifest import Target, Version
 
 __all__ = ["settle", "split"]
 

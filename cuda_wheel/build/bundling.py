@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cuda_wheel.build.errors import ToolchainError
 from cuda_wheel.build.timing import phase
-from cuda_wheel.loader import Kind
+from cuda_wheel.manifest import Kind
 
 __all__ = ["Bundle", "Bundled", "Content", "bundle"]
 

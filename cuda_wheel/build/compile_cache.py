@@ -17,7 +17,9 @@ from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.seconds import Seconds
 from cuda_wheel.build.toolchain import Toolchain
-from cuda_wheel.loader import Cache, CudaWheelError, GlobalInfo, Parameter, cache_limit
+from cuda_wheel.errors import CudaWheelError
+from cuda_wheel.loader import Cache, cache_limit
+from cuda_wheel.manifest import GlobalInfo, Parameter
 
 __all__ = [
     "CLOCK",

@@ -22,7 +22,9 @@ from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.build.timing import phase
 from cuda_wheel.build.variables import variables
 from cuda_wheel.elf import read_cubin
-from cuda_wheel.loader import GlobalInfo, ImageError, Version, resources_of
+from cuda_wheel.errors import ImageError
+from cuda_wheel.loader import resources_of
+from cuda_wheel.manifest import GlobalInfo, Version
 
 if TYPE_CHECKING:
     from cuda_wheel.build.device_code import Extraction

@@ -23,7 +23,7 @@ from cuda_wheel.build.executor import EXECUTOR, FALLBACK, Executor
 from cuda_wheel.build.portable import Call, NotPortable, Versions, answer, files_of, linker_release, versions_of
 from cuda_wheel.build.toolchain import Nvvm, Toolchain
 from cuda_wheel.build.worker import Died
-from cuda_wheel.loader import CudaWheelError
+from cuda_wheel.errors import CudaWheelError
 
 __all__ = ["DaskCluster"]
 

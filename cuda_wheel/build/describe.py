@@ -12,7 +12,7 @@ from cuda_wheel.build.compiler import EMPTY, Compiled, Job
 from cuda_wheel.build.kernel_table import external_table, kernel_table, variable_table
 from cuda_wheel.build.plan import Link, ModulePlan
 from cuda_wheel.build.toolchain import Toolchain
-from cuda_wheel.loader import Image, Kind, Manifest, Target, parse_version
+from cuda_wheel.manifest import Image, Kind, Manifest, Target, parse_version
 from cuda_wheel.releases import first_reading
 
 __all__ = ["BuiltModule", "ImageContent", "contents_of", "describe", "parts_of"]

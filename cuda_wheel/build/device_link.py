@@ -26,8 +26,9 @@ from cuda_wheel.build.compiler import (
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.timing import phase
 from cuda_wheel.elf import read_cubin
+from cuda_wheel.errors import ImageError, LinkError
 from cuda_wheel.link_checks import refuse_mismatches, symbols_in
-from cuda_wheel.loader import ImageError, LinkError, Parameter, Target, unsupported
+from cuda_wheel.manifest import Parameter, Target, unsupported
 
 __all__ = ["Input", "LinkJob", "link_job"]
 

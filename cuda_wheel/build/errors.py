@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cuda_wheel.loader import CudaWheelError
+from cuda_wheel.errors import CudaWheelError
 
 __all__ = ["CompileError", "ConfigError", "ToolchainError"]
 

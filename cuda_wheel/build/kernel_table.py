@@ -16,7 +16,7 @@ from cuda_wheel.build.mangled import signature
 from cuda_wheel.build.modules import Source
 from cuda_wheel.build.parameter_types import agree, parameter_types
 from cuda_wheel.build.plan import ModulePlan
-from cuda_wheel.loader import External, GlobalInfo, KernelInfo, Parameter, Target
+from cuda_wheel.manifest import External, GlobalInfo, KernelInfo, Parameter, Target
 from cuda_wheel.ptx import symbols
 
 __all__ = ["external_table", "kernel_table", "unseen", "variable_table"]

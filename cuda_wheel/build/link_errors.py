@@ -6,7 +6,7 @@ import re
 
 from cuda_wheel.build.mangled import signature
 from cuda_wheel.build.modules import SourceModule
-from cuda_wheel.loader import Target
+from cuda_wheel.manifest import Target
 
 __all__ = ["link_failure", "mentions"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from cuda_wheel.build import ptx
 from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.loader import Version, parse_version
+from cuda_wheel.manifest import Version, parse_version
 from cuda_wheel.releases import RELEASES
 
 __all__ = ["lower"]

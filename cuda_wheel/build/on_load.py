@@ -16,7 +16,8 @@ from cuda_wheel.build import known_toolchain
 from cuda_wheel.build.nvrtc import load
 from cuda_wheel.build.source_tree import find_source
 from cuda_wheel.build.toolchain import find_toolchain
-from cuda_wheel.loader import Cache, Manifest, Version
+from cuda_wheel.loader import Cache
+from cuda_wheel.manifest import Manifest, Version
 
 if TYPE_CHECKING:
     pass

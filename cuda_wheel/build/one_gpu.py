@@ -19,7 +19,7 @@ from cuda_wheel.build.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.build.toolchain import Nvvm, Toolchain, find_nvvm
 from cuda_wheel.build.worker import Worker
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import Target, Version, dotted, unsupported
+from cuda_wheel.manifest import Target, Version, dotted, unsupported
 
 __all__ = ["compile_for_gpu"]
 

@@ -13,7 +13,7 @@ from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.stubs import attaches, stub
-from cuda_wheel.loader import MANIFEST_SUFFIX, Manifest
+from cuda_wheel.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = [
     "VENDORED_FILES",
@@ -41,6 +41,8 @@ VENDORED_PACKAGE = "_cuda_wheel"
 
 VENDORED_FILES = (
     "__init__.py",
+    "errors.py",
+    "manifest.py",
     "loader.py",
     "launching.py",
     "linking.py",

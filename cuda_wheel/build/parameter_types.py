@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from cuda_wheel.build.cuda_tokens import Token, scan
 from cuda_wheel.build.kernel_scan import kernels_in
-from cuda_wheel.loader import Parameter
+from cuda_wheel.manifest import Parameter
 
 __all__ = ["agree", "parameter_type", "parameter_types", "redeclared"]
 

@@ -13,7 +13,7 @@ from cuda_wheel.build.config import Config
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.modules import COMPILED, Source, SourceModule
 from cuda_wheel.build.toolchain import INCLUDE, Nvvm, Toolchain
-from cuda_wheel.loader import Target, Version
+from cuda_wheel.manifest import Target, Version
 
 __all__ = ["Link", "ModulePlan", "Plan", "make_plan"]
 

@@ -32,7 +32,7 @@ from cuda_wheel.build.modules import files_below
 from cuda_wheel.build.nvrtc import compile_text
 from cuda_wheel.build.toolchain import FURTHER_HEADERS, HEADERS, INCLUDE, Nvvm, Toolchain, find_nvvm, find_toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.loader import CudaWheelError
+from cuda_wheel.errors import CudaWheelError
 
 __all__ = ["Call", "NotPortable", "Unfit", "Versions", "answer", "files_of", "linker_release", "versions_of"]
 

@@ -23,7 +23,9 @@ from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_nvvm, find_toolchain
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.coverage import gaps
-from cuda_wheel.loader import Cache, DriverError, Version, device_and_driver, device_count
+from cuda_wheel.errors import DriverError
+from cuda_wheel.loader import Cache, device_and_driver, device_count
+from cuda_wheel.manifest import Version
 
 __all__ = ["build_files", "build_module", "planned_files", "preview_files"]
 

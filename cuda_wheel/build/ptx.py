@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from cuda_wheel.loader import Version
+from cuda_wheel.manifest import Version
 from cuda_wheel.ptx import ENTRY, kernels, target, version
 
 __all__ = [

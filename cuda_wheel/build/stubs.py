@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from cuda_wheel.launching import argument_type
-from cuda_wheel.loader import KernelInfo, Manifest, attached, signature
+from cuda_wheel.loader import attached, signature
+from cuda_wheel.manifest import KernelInfo, Manifest
 
 __all__ = ["attaches", "stub"]
 

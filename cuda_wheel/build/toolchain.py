@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cuda_wheel.build import nvrtc, nvvm, ptx
 from cuda_wheel.build.errors import ToolchainError
-from cuda_wheel.loader import Version, dotted, parse_version
+from cuda_wheel.manifest import Version, dotted, parse_version
 
 __all__ = ["INCLUDE", "Nvvm", "Part", "Toolchain", "find_nvvm", "find_toolchain", "parts"]
 

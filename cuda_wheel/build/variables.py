@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from cuda_wheel.build.mangled import signature
-from cuda_wheel.loader import GlobalInfo, Space
+from cuda_wheel.manifest import GlobalInfo, Space
 
 __all__ = ["variables"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cuda_wheel.build.outputs import write
 from cuda_wheel.build.project import build_module
-from cuda_wheel.loader import CudaWheelError
+from cuda_wheel.errors import CudaWheelError
 from cuda_wheel.progress import ProgressReporter
 
 __all__ = ["main"]

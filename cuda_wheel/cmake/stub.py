@@ -15,7 +15,8 @@ from pathlib import Path
 from cuda_wheel.build.config import read_config
 from cuda_wheel.build.outputs import Package, stub_file, write
 from cuda_wheel.build.stubs import attaches
-from cuda_wheel.loader import MANIFEST_SUFFIX, CudaWheelError, Manifest
+from cuda_wheel.errors import CudaWheelError
+from cuda_wheel.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = ["main"]
 

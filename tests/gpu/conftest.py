@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.loader import DriverError, device_and_driver
+from cuda_wheel.errors import DriverError
+from cuda_wheel.loader import device_and_driver
 from tests.conftest import run
 
 

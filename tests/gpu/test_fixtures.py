@@ -11,7 +11,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import NoImageError
-from cuda_wheel.loader import Manifest
+from cuda_wheel.manifest import Manifest
 from tests.conftest import FIXTURES, GOOD, LINKED, installed_extra, run
 from tests.gpu.conftest import carried_sets
 

@@ -13,7 +13,8 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import DriverError, JitOptions, LinkError, Piece
-from cuda_wheel.loader import Manifest, Module, device_and_driver, unsupported
+from cuda_wheel.loader import Module, device_and_driver
+from cuda_wheel.manifest import Manifest, unsupported
 from tests.conftest import FIXTURES, installed_extra
 from tests.gpu.conftest import carried_sets
 from tests.gpu.test_launch import Memory

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.loader import ArgumentError, DriverError, Module, device_and_driver, device_count
+from cuda_wheel.errors import ArgumentError, DriverError
+from cuda_wheel.loader import Module, device_and_driver, device_count
 from tests.conftest import installed_extra, run
 from tests.gpu.test_fixtures import compare_signatures
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from cuda_wheel.loader import Manifest, device_and_driver, nvjitlink_version, resolve
+from cuda_wheel.loader import device_and_driver, nvjitlink_version
+from cuda_wheel.manifest import Manifest, resolve
 from tests.conftest import installed_extra, pip_wheel, run
 from tests.editable import MODES, install_editable
 from tests.test_mixed_source import FILES

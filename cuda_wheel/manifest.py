@@ -1,0 +1,549 @@
+"""What a wheel says of its modules, and which of their images suit a GPU and driver: targets, the manifest, the rules.
+
+Like `loader`, which reads and loads what this describes, it imports the standard library alone and may be copied with
+it. Pure: it needs no GPU.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from .errors import ImageError
+
+__all__ = [
+    "FORMAT",
+    "MANIFEST_SUFFIX",
+    "OLDEST_DRIVER",
+    "PARAMETERS",
+    "TEGRA",
+    "External",
+    "GlobalInfo",
+    "How",
+    "Image",
+    "KernelInfo",
+    "Kind",
+    "Manifest",
+    "Parameter",
+    "Rejection",
+    "Resolution",
+    "Space",
+    "Target",
+    "Version",
+    "dotted",
+    "image_to_json",
+    "knows",
+    "no_image_message",
+    "parse_version",
+    "resolve",
+    "unlinkable",
+    "unsupported",
+]
+
+FORMAT = 1
+"""The manifest format that this file writes; it reads every format up to this one."""
+
+MANIFEST_SUFFIX = ".fatbin.json"
+
+Version = tuple[int, int]
+
+
+# The records below are named tuples and not dataclasses, and annotations are not postponed: either would cost
+# milliseconds at import, and this file is on the way from the start of a process to its first kernel.
+
+# --- targets --------------------------------------------------------------------------------------
+
+
+def parse_version(text: str, what: str = "version") -> Version:
+    """Return (major, minor) of a dotted version such as "12.2"; later parts are ignored.
+
+    Raises ValueError where `text` is not of that form.
+    """
+    parts = text.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
+        raise ValueError(f"{what} {text!r} is not of the form MAJOR.MINOR")
+    return int(parts[0]), int(parts[1])
+
+
+class Target(NamedTuple):
+    """What an image is compiled for: `sm_90a` (real: machine code) or `compute_75` (virtual: PTX).
+
+    `suffix` is "" (portable), "f" (one family) or "a" (one compute capability).
+    """
+
+    major: int
+    minor: int
+    suffix: str
+    real: bool
+
+    @classmethod
+    def parse(cls, text: str) -> "Target":
+        """Return the target that `text` ("sm_86", "compute_100f") names; ValueError for another form."""
+        prefix, _, number = text.partition("_")
+        suffix = number[-1:] if number[-1:] in ("a", "f") else ""
+        digits = number.removesuffix(suffix)
+        if prefix not in ("sm", "compute") or not (digits.isascii() and digits.isdigit() and len(digits) > 1):
+            raise ValueError(f"{text!r} is not a target such as sm_90 or compute_90")
+        return cls(int(digits[:-1]), int(digits[-1]), suffix, prefix == "sm")
+
+    @property
+    def arch(self) -> str:
+        """The number and suffix alone: "90a"."""
+        return f"{self.major}{self.minor}{self.suffix}"
+
+    @property
+    def capability(self) -> Version:
+        return self.major, self.minor
+
+    def __str__(self) -> str:
+        return ("sm_" if self.real else "compute_") + self.arch
+
+
+# --- the manifest ---------------------------------------------------------------------------------
+
+Kind = Literal["cubin", "ptx", "ltoir"]
+"""Machine code, PTX text, or what a compiler gives for optimisation at link time."""
+
+
+class Image(NamedTuple):
+    """One compiled form of a module, or of one source of a module that is to be linked.
+
+    Sizes and offsets are in bytes.
+    """
+
+    kind: Kind
+    target: Target
+    ptx_version: Version | None
+    """The PTX ISA version that the text declares; None for what is no PTX."""
+    ptx_version_compiled: Version | None
+    """The PTX ISA version that the compiler stamped, before lowering; None for what is no PTX."""
+    driver: Version
+    """The first CUDA release whose driver reads the image; for LTO-IR, what a linker makes of it."""
+    offset: int | None
+    """Where the image starts in the fatbin; None in a compressed fatbin, where it cannot be cut out."""
+    size: int
+    sha256: str
+    resources: Mapping[str, Mapping[str, int]]
+    """Per kernel symbol: "max_threads" in a block, "min_blocks" on a multiprocessor and "cluster_blocks", where the
+    source sets such bounds; for machine code also what the assembler reported: "registers" of a thread, and bytes of
+    "shared" and "local" memory, "spill_stores" and "spill_loads", and the module's "constant" memory."""
+    source: str | None = None
+    """The source of which this is the relocatable form, for linking; None for an image that can be loaded."""
+
+    def __str__(self) -> str:
+        version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
+        return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "")
+
+
+class Parameter(NamedTuple):
+    """One kernel parameter: its PTX type ("u64", "f32", "b8" for a struct), its offset and size in bytes, and its C++
+    type ("const float*"; "void*" where no more is known than that it is a pointer, and "" where not even that).
+
+    The C++ type is that of the kernel's symbol. That of an `extern "C"` kernel says none: its types are what the source
+    text says for certain, a struct's or other name of the project ("Pair*") as it is written there."""
+
+    type: str
+    offset: int
+    size: int
+    cpp: str = ""
+
+
+class KernelInfo(NamedTuple):
+    """A kernel as the manifest knows it: its C++ name or name expression, and its symbol in the images."""
+
+    name: str
+    symbol: str
+    parameters: tuple[Parameter, ...]
+    absent: tuple[str, ...] = ()
+    """Targets of the images that do not have it ("sm_75"), where the project allows that."""
+
+
+PARAMETERS = 32_764
+"""Bytes that a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function Parameters"."""
+
+Space = Literal["global", "constant", "managed"]
+
+
+class GlobalInfo(NamedTuple):
+    """A variable in device memory: its C++ name, its symbol in the images, where it lies, and its size in bytes."""
+
+    name: str
+    symbol: str
+    space: Space
+    size: int
+
+
+class External(NamedTuple):
+    """What a module declares and leaves to whoever links it: its C++ name, its symbol, and its declaration, as C++ or,
+    where that is not known, as PTX has it ('extern "C" float user_transform(float x)')."""
+
+    name: str
+    symbol: str
+    declaration: str
+
+
+class Manifest(NamedTuple):
+    """Everything the loader may know of a module without opening its fatbin."""
+
+    name: str
+    fatbin: str
+    """File name of the fatbin, in the manifest's own folder."""
+    fatbin_size: int
+    fatbin_sha256: str
+    toolchain: Mapping[str, str]
+    """Versions of the compilers: "nvrtc" (MAJOR.MINOR.BUILD), "nvjitlink" and "nvfatbin" (MAJOR.MINOR)."""
+    sources: tuple[str, ...]
+    options: tuple[str, ...]
+    images: tuple[Image, ...]
+    kernels: tuple[KernelInfo, ...]
+    globals: tuple[GlobalInfo, ...] = ()
+    """The `__device__`, `__constant__` and `__managed__` variables."""
+    host_code: tuple[str, ...] = ()
+    """What of the sources was left out, a text each: "k.cu:12-40: function main"."""
+    extern: tuple[External, ...] = ()
+    """What the relocatable images need beside themselves."""
+
+    @property
+    def relocatable(self) -> tuple[Image, ...]:
+        """The images that are for linking."""
+        return tuple(image for image in self.images if image.source is not None)
+
+    @property
+    def cuda(self) -> Version:
+        """The CUDA release of the compiler that made the images."""
+        return parse_version(self.toolchain["nvrtc"])
+
+    def to_json(self) -> str:
+        """Return the manifest file's text: the same manifest gives the same text, everywhere."""
+        document = {
+            "format": FORMAT,
+            "name": self.name,
+            "fatbin": {"file": self.fatbin, "size": self.fatbin_size, "sha256": self.fatbin_sha256},
+            "toolchain": dict(self.toolchain),
+            "sources": self.sources,
+            "options": self.options,
+            "host_code": self.host_code,
+            "images": [image_to_json(image) for image in self.images],
+            "kernels": [
+                kernel._asdict() | {"parameters": [parameter._asdict() for parameter in kernel.parameters]}
+                for kernel in self.kernels
+            ],
+            "globals": [variable._asdict() for variable in self.globals],
+            "extern": [external._asdict() for external in self.extern],
+        }
+        return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str) -> "Manifest":
+        """Return the manifest that `text` holds. `where` names its file in messages.
+
+        Raises ImageError where the text is not a manifest of a format that this version reads.
+        """
+        try:
+            document = json.loads(text)
+            form = document["format"]
+            if type(form) is int and form > FORMAT:
+                raise ImageError(
+                    f"{where} was made by a newer cuda-wheel (format {form}); this one reads up to {FORMAT}. "
+                    "Upgrade cuda-wheel to load it."
+                )
+            if type(form) is not int or form < 1:
+                raise ValueError(f"format {form!r}")
+            manifest = _manifest_of(document)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise ImageError(f"{where} is not a cuda-wheel manifest: {type(error).__name__}: {error}") from error
+        return manifest
+
+
+def image_to_json(image: Image) -> dict[str, Any]:
+    """Return the image as the JSON object that manifests and `cuda-wheel inspect --json` hold."""
+    return {
+        "kind": image.kind,
+        "target": str(image.target),
+        "ptx_version": image.ptx_version and dotted(image.ptx_version),
+        "ptx_version_compiled": image.ptx_version_compiled and dotted(image.ptx_version_compiled),
+        "driver": dotted(image.driver),
+        "offset": image.offset,
+        "size": image.size,
+        "sha256": image.sha256,
+        "resources": {symbol: dict(figures) for symbol, figures in image.resources.items()},
+        "source": image.source,
+    }
+
+
+def _manifest_of(document: dict[str, Any]) -> Manifest:
+    def text(value: object) -> str:
+        # Names reach terminals and the driver: no control characters, no lone surrogates.
+        if not isinstance(value, str) or not value or not value.isprintable():
+            raise ValueError(f"{value!r} is not a text")
+        return value
+
+    def texts(value: object) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            raise ValueError(f"{value!r} is not a list")
+        return tuple(map(text, value))
+
+    def count(value: object) -> int:
+        if type(value) is not int or not 0 <= value < 1 << 48:
+            raise ValueError(f"{value!r} is not a size")
+        return value
+
+    def version(value: object) -> Version | None:
+        return None if value is None else parse_version(text(value))
+
+    def image(item: dict[str, Any]) -> Image:
+        kind: Kind = item["kind"]
+        target = Target.parse(text(item["target"]))
+        if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
+            raise ValueError(f"a {kind!r} image for {target}")
+        offset = None if item["offset"] is None else count(item["offset"])
+        found = Image(
+            kind=kind,
+            target=target,
+            ptx_version=version(item["ptx_version"]),
+            ptx_version_compiled=version(item["ptx_version_compiled"]),
+            driver=parse_version(text(item["driver"])),
+            offset=offset,
+            size=count(item["size"]),
+            sha256=text(item["sha256"]),
+            resources={
+                text(symbol): {text(key): count(value) for key, value in figures.items()}
+                for symbol, figures in item["resources"].items()
+            },
+            source=None if item["source"] is None else text(item["source"]),
+        )
+        if (found.ptx_version is None) != (kind != "ptx"):
+            raise ValueError(f"{found} with PTX version {found.ptx_version}")
+        if kind == "ltoir" and found.source is None:
+            raise ValueError(f"{found} that is not for linking")
+        if offset is not None and offset + found.size > fatbin_size:
+            raise ValueError(f"{found} reaches beyond the fatbin's {fatbin_size} bytes")
+        return found
+
+    def parameters(items: list[dict[str, Any]]) -> tuple[Parameter, ...]:
+        found = tuple(
+            Parameter(
+                type=text(item["type"]),
+                offset=count(item["offset"]),
+                size=count(item["size"]),
+                cpp="" if item["cpp"] == "" else text(item["cpp"]),
+            )
+            for item in items
+        )
+        end = 0
+        for each in found:
+            if not end <= each.offset <= each.offset + each.size <= PARAMETERS:
+                raise ValueError(f"a parameter of {each.size} bytes at {each.offset}, after {end}")
+            end = each.offset + each.size
+        return found
+
+    def kernel(item: dict[str, Any]) -> KernelInfo:
+        return KernelInfo(
+            name=text(item["name"]),
+            symbol=text(item["symbol"]),
+            parameters=parameters(item["parameters"]),
+            absent=texts(item["absent"]),
+        )
+
+    def variable(item: dict[str, Any]) -> GlobalInfo:
+        space: Space = item["space"]
+        if space not in ("global", "constant", "managed"):
+            raise ValueError(f"a variable in {space!r} memory")
+        return GlobalInfo(text(item["name"]), text(item["symbol"]), space, count(item["size"]))
+
+    fatbin = text(document["fatbin"]["file"])
+    if fatbin != os.path.basename(fatbin) or "\\" in fatbin or fatbin in (".", ".."):
+        raise ValueError(f"fatbin file {fatbin!r} is not a plain file name")
+    fatbin_size = count(document["fatbin"]["size"])
+    toolchain = {text(key): text(value) for key, value in document["toolchain"].items()}
+    parse_version(toolchain["nvrtc"])
+    return Manifest(
+        name=text(document["name"]),
+        fatbin=fatbin,
+        fatbin_size=fatbin_size,
+        fatbin_sha256=text(document["fatbin"]["sha256"]),
+        toolchain=toolchain,
+        sources=texts(document["sources"]),
+        options=texts(document["options"]),
+        host_code=texts(document["host_code"]),
+        images=tuple(map(image, document["images"])),
+        kernels=tuple(map(kernel, document["kernels"])),
+        globals=tuple(map(variable, document["globals"])),
+        extern=tuple(
+            External(text(item["name"]), text(item["symbol"]), text(item["declaration"])) for item in document["extern"]
+        ),
+    )
+
+
+def dotted(version: Version) -> str:
+    """Return a version as people write it: "12.2"."""
+    return f"{version[0]}.{version[1]}"
+
+
+# --- the rules ------------------------------------------------------------------------------------
+
+TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
+"""Integrated GPUs. Cubins are not compatible between them and others, nor among their own minor versions.
+Source: CUDA C++ Programming Guide, "Binary Compatibility", note on Tegra."""
+
+OLDEST_DRIVER: Version = (12, 0)
+"""The first CUDA release whose driver has cuLibraryLoadData, which loads everything here. Source: CUDA Driver API."""
+
+How = Literal["native", "jit", "link"]
+
+
+class Rejection(NamedTuple):
+    """An image that a GPU and driver cannot use, and why."""
+
+    image: Image
+    reason: str
+
+
+class Resolution(NamedTuple):
+    """What `resolve` found: the chosen image and how it gets onto the GPU, or None; and all others' reasons.
+
+    `how`: "native" (machine code), "jit" (the driver compiles the PTX), "link" (nvJitLink compiles it,
+    because the driver is too old to read it).
+    """
+
+    image: Image | None
+    how: How | None
+    rejected: tuple[Rejection, ...]
+
+
+def unsupported(target: Target, capability: Version) -> str | None:
+    """Return why a GPU of compute capability `capability` cannot run what is for `target`, whatever the driver; else
+    None.
+
+    Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
+    architecture-specific and family-specific features under "Compute Capabilities".
+    """
+    device = dotted(capability)
+    same_family = target.major == capability[0] and capability[1] >= target.minor
+    if target.suffix == "a":
+        return (
+            None if capability == target.capability else f"is for compute capability {dotted(target.capability)} only"
+        )
+    bound = target.real or target.suffix != ""
+    if bound and TEGRA & {capability, target.capability} and capability != target.capability:
+        return f"is for {dotted(target.capability)}: Tegra and other GPUs ({device}) have no binary compatibility"
+    if target.suffix == "f":
+        return None if same_family else f"is for the family of {dotted(target.capability)}, the GPU is {device}"
+    if not target.real:
+        return (
+            None
+            if capability >= target.capability
+            else f"needs compute capability {dotted(target.capability)} or later"
+        )
+    if target.major != capability[0]:
+        return f"is machine code for {target.major}.x, the GPU is {device}"
+    return None if same_family else f"needs compute capability {dotted(target.capability)}, the GPU is {device}"
+
+
+def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None) -> Resolution:
+    """Choose the image for a GPU of compute capability `capability` under a driver of CUDA version `driver`.
+
+    `nvjitlink` is the version of an installed nvJitLink, which turns PTX that is too new for the driver into
+    machine code; None without one. Best first: the most specific cubin of the nearest compute capability,
+    then the highest PTX that the driver reads, then the highest that nvJitLink reads.
+    """
+    candidates: list[tuple[tuple[int, Version, int], Image, How]] = []
+    rejected = []
+    for image in manifest.images:
+        how, reason = _way(image, capability, driver, nvjitlink)
+        if how is None:
+            rejected.append(Rejection(image, reason))
+        else:
+            rank = (
+                ("link", "jit", "native").index(how),
+                image.target.capability,
+                " fa".index(image.target.suffix or " "),
+            )
+            candidates.append((rank, image, how))
+    if not candidates:
+        return Resolution(None, None, tuple(rejected))
+    _, best, how = max(candidates, key=lambda candidate: candidate[0])
+    rejected += [Rejection(image, f"{best} suits better") for _, image, _ in candidates if image is not best]
+    return Resolution(best, how, tuple(rejected))
+
+
+def _way(image: Image, capability: Version, driver: Version, nvjitlink: Version | None) -> tuple[How | None, str]:
+    if image.source is not None:
+        return None, "is for linking: load(..., link=[...])"
+    reason = unsupported(image.target, capability)
+    if reason:
+        return None, reason
+    if driver < OLDEST_DRIVER:
+        return None, f"needs a driver for CUDA {dotted(OLDEST_DRIVER)} or later, the driver is for {dotted(driver)}"
+    if driver >= image.driver:
+        return ("native" if image.target.real else "jit"), ""
+    if image.ptx_version is None:
+        return None, f"needs a driver for CUDA {dotted(image.driver)} or later, the driver is for {dotted(driver)}"
+    needs = f"PTX {dotted(image.ptx_version)} needs a driver for CUDA {dotted(image.driver)} or later"
+    if nvjitlink is None:
+        return None, f"{needs} (this one is for {dotted(driver)}), or nvJitLink"
+    if nvjitlink < image.driver:
+        return None, f"{needs} (this one is for {dotted(driver)}), and nvJitLink {dotted(nvjitlink)} is too old too"
+    if not knows(nvjitlink, capability):
+        return None, f"{needs}, and nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
+    if nvjitlink[0] > driver[0]:
+        return None, f"{needs}, and what nvJitLink {dotted(nvjitlink)} makes needs one for CUDA {nvjitlink[0]}.0"
+    return "link", ""
+
+
+def unlinkable(compiler: Version, nvjitlink: Version) -> str | None:
+    """Return why nvJitLink cannot link LTO-IR that a compiler of CUDA release `compiler` made; None where it can.
+
+    Source: nvJitLink, "Compatibility": the same major version, and no older than what made the LTO-IR.
+    """
+    if nvjitlink[0] != compiler[0]:
+        return f"is LTO-IR of CUDA {dotted(compiler)}, and nvJitLink {dotted(nvjitlink)} is of another major version"
+    if nvjitlink < compiler:
+        return f"is LTO-IR of CUDA {dotted(compiler)}, and nvJitLink {dotted(nvjitlink)} is older"
+    return None
+
+
+_FIRST_KNOWING: dict[Version, Version] = {
+    (8, 8): (13, 0), (10, 0): (12, 8), (10, 1): (12, 8), (10, 3): (12, 9), (10, 7): (13, 4), (11, 0): (13, 0),
+    (12, 0): (12, 8), (12, 1): (12, 9),
+}  # fmt: skip
+"""The first CUDA release whose nvJitLink knows a compute capability, where 12.0 does not. Source: PTX ISA, "Release
+Notes", and the CUDA Toolkit's."""
+_LAST_KNOWING: dict[Version, Version] = {(10, 1): (12, 9)}
+_OLDEST_OF_13: Version = (7, 5)
+"""What nvJitLink 13 left out: (10, 1), which is (11, 0) since, and all before this. Source: CUDA 13.0's notes."""
+_NEWEST_KNOWN: Version = (13, 5)
+"""The release that the table ends with: of GPUs that it lacks, later ones may know."""
+
+
+def knows(nvjitlink: Version, capability: Version) -> bool:
+    """Return whether nvJitLink of a release knows a compute capability. It may crash of one that it does not: 12.9 of
+    13.0."""
+    if nvjitlink > _NEWEST_KNOWN:  # its own to tell
+        return True
+    first = _FIRST_KNOWING.get(capability, (12, 0) if capability <= (9, 0) else None)
+    last = _LAST_KNOWING.get(capability, _NEWEST_KNOWN if capability >= _OLDEST_OF_13 else (12, 9))
+    return first is not None and first <= nvjitlink <= last
+
+
+def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
+    """Return the text of NoImageError: the device, the driver, every image with its reason, and what would help."""
+    images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
+    ready = [image for image in manifest.images if image.source is None]
+    runnable = any(unsupported(image.target, capability) is None for image in ready)
+    if not ready and manifest.images:
+        wanted = ", ".join(external.declaration for external in manifest.extern)
+        help_ = f"Link it with what defines {wanted}: load(..., link=[...])." if wanted else "It is for others to link."
+    elif runnable:
+        help_ = "Update the NVIDIA driver."
+        if driver[0] in (12, 13):  # the toolchains that there are
+            help_ = (
+                f"{help_[:-1]}, or install the newest nvJitLink that it allows: pip install cuda-wheel[cu{driver[0]}]."
+            )
+    else:
+        arch = f"{capability[0]}{capability[1]}"
+        help_ = f'The wheel\'s maker can add "{arch}-real", or a lower "-virtual" target, to architectures.'
+    return (
+        f"{manifest.name} has no image for a GPU of compute capability {dotted(capability)} "
+        f"with a driver for CUDA {dotted(driver)}.{images or ' It has no images at all.'}\n{help_}"
+    )
