@@ -19,6 +19,7 @@ from .pieces import NAMES, demangled, whole_fatbin
 __all__ = [
     "Failure",
     "Symbols",
+    "doubled",
     "inspect",
     "ptx_arch",
     "refuse_doubles",
@@ -94,13 +95,17 @@ def refuse_doubles(symbols: Mapping[str, Symbols | None]) -> None:
     nvJitLink 12.9 and 13.5 take that of PTX and cubins for success, say so on standard error alone, and may crash at
     the next such link.
     """
-    by_symbol: dict[str, list[str]] = {}
+    for symbol, names in doubled(symbols).items():
+        raise LinkError(_double_message(symbol, names))
+
+
+def doubled(symbols: Mapping[str, Symbols | None]) -> dict[str, list[str]]:
+    """Return what several of these define, by symbol: their names, in their order."""
+    owners: dict[str, list[str]] = {}
     for name, its in symbols.items():
         for symbol in sorted(its.defined) if its else ():
-            by_symbol.setdefault(symbol, []).append(name)
-    for symbol, names in by_symbol.items():
-        if len(names) > 1:
-            raise LinkError(_double_message(symbol, names))
+            owners.setdefault(symbol, []).append(name)
+    return {symbol: names for symbol, names in owners.items() if len(names) > 1}
 
 
 def _double_message(symbol: str, names: Sequence[str]) -> str:

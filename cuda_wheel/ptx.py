@@ -6,9 +6,20 @@ from typing import NamedTuple
 
 from .manifest import Parameter, Space, Version
 
-__all__ = ["ENTRY", "Prototype", "Symbols", "kernels", "prototypes", "symbols", "target", "variables", "version"]
+__all__ = [
+    "ENTRY",
+    "VERSION",
+    "Prototype",
+    "Symbols",
+    "kernels",
+    "prototypes",
+    "symbols",
+    "target",
+    "variables",
+    "version",
+]
 
-_VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
+VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_(\d+[af]?)\b", re.MULTILINE)
 ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
 """A kernel up to its body: name, parameters, directives."""
@@ -47,7 +58,7 @@ class Symbols(NamedTuple):
 
 def version(ptx: str) -> Version:
     """Return the PTX ISA version that the text declares; ValueError where it declares none."""
-    match = _VERSION.search(ptx)
+    match = VERSION.search(ptx)
     if match is None:
         raise ValueError("PTX without a .version directive")
     return int(match[1]), int(match[2])

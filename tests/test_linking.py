@@ -556,7 +556,7 @@ def test_garbage_is_told() -> None:
 
 
 def test_a_newer_piece_is_told_and_names_the_linker() -> None:
-    text = ptx._VERSION.sub(".version 99.0", piece(USER, "ptx", "user").content.decode())
+    text = ptx.VERSION.sub(".version 99.0", piece(USER, "ptx", "user").content.decode())
     message = refused(APPLY, Piece("ptx", "user.ptx", text.encode()))
     assert "user.ptx is of a newer CUDA release than nvJitLink" in message and "Unsupported .version 99.0" in message
 

@@ -405,12 +405,14 @@ def for_assembler(options: Sequence[str]) -> list[str]:
     """Return, in nvJitLink's words, those of NVRTC's options that it would hand to the assembler."""
     names = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
     words = {**names, **{word: word for word in names.values()}}
-    chosen = []
+    return [f"{words[name]}={value}" for name, value in _valued(options) if name in words]
+
+
+def _valued(options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and value of each option: "--name=value", or the value as the next option."""
     for option, following in zip(options, [*options[1:], ""], strict=False):  # one more than there are
         name, equals, value = option.partition("=")
-        if name in words:  # "--name=value", or the value as the next option
-            chosen.append(f"{words[name]}={value if equals else following}")
-    return chosen
+        yield name, value if equals else following
 
 
 _FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-prec-sqrt", "--fmad": "-fma"}
@@ -424,13 +426,12 @@ def floating_point(options: Sequence[str]) -> list[str]:
     Source: nvJitLink, "Linker Options"; libNVVM, nvvmCompileProgram.
     """
     chosen: list[str] = []
-    for option, following in zip(options, [*options[1:], ""], strict=False):  # one more than there are
-        name, equals, value = option.partition("=")
+    for name, value in _valued(options):
         name = re.sub(r"^-(?!-)", "--", name)
         if name == "--use_fast_math":
             chosen += _FAST_MATH
         elif name in _FLOATING_POINT:
-            chosen.append(f"{_FLOATING_POINT[name]}={int((value if equals else following).lower() in ('true', '1'))}")
+            chosen.append(f"{_FLOATING_POINT[name]}={int(value.lower() in ('true', '1'))}")
     return chosen
 
 

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 
 from cuda_wheel.build import ptx
 from cuda_wheel.elf import read_cubin, section_names
+from cuda_wheel.pieces import FATBIN_MAGIC, LTOIR_MAGIC, OLD_LTOIR_MAGIC
 
 __all__ = ["faulty"]
-
-LTOIR = (b"\xedCN\x7f", b"BC\xc0\xde")
-"""What LTO-IR begins with: as NVRTC 12 and 13 write it, and as bitcode."""
 
 RELOCATABLE, COMPLETE = "__nv_relfatbin", ".nv_fatbin"
 """The sections of an object with device code: what can be linked, and what cannot, as nvcc compiles it by default."""
@@ -38,7 +36,7 @@ def _ptx(content: bytes) -> None:
 
 
 def _ltoir(content: bytes) -> None:
-    if content[:4] not in LTOIR:
+    if content[:4] not in (LTOIR_MAGIC, OLD_LTOIR_MAGIC):
         raise ValueError("it does not begin as LTO-IR does")
 
 
@@ -50,7 +48,7 @@ def _cubin(content: bytes) -> str | None:
 
 def _fatbin(content: bytes) -> None:
     magic, _, header, size = struct.unpack_from("<IHHQ", content)
-    if magic != 0xBA55ED50:
+    if magic != FATBIN_MAGIC:
         raise ValueError("it does not begin as a fatbin does")
     if header + size > len(content):
         raise ValueError(f"it is cut short: of {header + size} bytes it has {len(content)}")

@@ -27,7 +27,7 @@ from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.timing import phase
 from cuda_wheel.elf import read_cubin
 from cuda_wheel.errors import ImageError, LinkError
-from cuda_wheel.link_checks import refuse_mismatches, symbols_in
+from cuda_wheel.link_checks import doubled, refuse_mismatches, symbols_in
 from cuda_wheel.manifest import Parameter, Target, unsupported
 
 __all__ = ["Input", "LinkJob", "link_job"]
@@ -151,18 +151,13 @@ def _refuse_others_code(job: LinkJob) -> None:
 
 def _refuse_doubles(inputs: Sequence[Input]) -> None:
     """Raise CompileError, in nvJitLink's words, where two inputs define a symbol: it may crash of that."""
-    first: dict[str, str] = {}
-    errors = []
-    for input_ in inputs:
-        known = symbols_in(input_.kind, input_.content)
-        for symbol in sorted(known.defined) if known else ():
-            if first.setdefault(symbol, input_.source) != input_.source:
-                errors.append(_doubled(symbol, input_.source, first[symbol]))
+    twice = doubled({input_.source: symbols_in(input_.kind, input_.content) for input_ in inputs})
+    errors = [_told_twice(symbol, other, first) for symbol, (first, *others) in twice.items() for other in others]
     if errors:
         raise CompileError("\n".join(errors))
 
 
-def _doubled(symbol: str, source: str, first: str) -> str:
+def _told_twice(symbol: str, source: str, first: str) -> str:
     return f"error   : Multiple definition of '{symbol}' in '{source}', first defined in '{first}'"
 
 
@@ -197,7 +192,7 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
     for source, part in parts.items():
         for symbol in part.kernels:
             if symbol in first:
-                raise CompileError(_doubled(symbol, source, first[symbol]))
+                raise CompileError(_told_twice(symbol, source, first[symbol]))
             first[symbol] = source
     return replace(
         EMPTY,

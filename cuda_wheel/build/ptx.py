@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from cuda_wheel.manifest import Version
-from cuda_wheel.ptx import ENTRY, kernels, target, version
+from cuda_wheel.ptx import ENTRY, VERSION, kernels, target, version
 
 __all__ = [
     "bounds",
@@ -23,7 +23,6 @@ __all__ = [
     "version",
 ]
 
-_VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _EXTERN = re.compile(
     r"\.extern\s+(?P<declaration>\.(?P<space>func|global|const)\b\s*(?:\([^()]*\)\s*)?(?:\.\w+\s+(?:\d+\s+)?)*"
     r"(?P<symbol>[A-Za-z_$%][\w$]*)[^;]*);"
@@ -74,7 +73,7 @@ def definitions(ptx: str, declarations: Iterable[str]) -> str:
 
 def set_version(ptx: str, new: Version) -> str:
     """Return the text with its `.version` directive set to `new`."""
-    return _VERSION.sub(f".version {new[0]}.{new[1]}", ptx, count=1)
+    return VERSION.sub(f".version {new[0]}.{new[1]}", ptx, count=1)
 
 
 def compiler_release(ptx: str) -> str | None:
