@@ -75,6 +75,8 @@ class Cubin(NamedTuple):
     """Its kernels, also those that it defines for itself alone."""
     variables: Mapping[str, tuple[Space, int]]
     """Those that are variables: in which memory, and their size in bytes."""
+    private: frozenset[str]
+    """The variables that it defines for itself alone."""
     constant: int
     """Bytes of constant memory that the `__constant__` variables take, all together: of constant bank 3."""
 
@@ -97,8 +99,8 @@ def read_cubin(content: bytes) -> Cubin:
         if symbol.kind == _FUNCTION or (symbol.kind == _CUDA_OBJECT and symbol.other & _MEMORY != _SHARED)
     }
     variables = {
-        symbol.name: (_SPACES[sections[symbol.section].name], symbol.size)
-        for symbol in symbols
+        symbol: (_SPACES[sections[symbol.section].name], symbol.size)
+        for symbol in own
         if symbol.kind in (_OBJECT, _CUDA_OBJECT)
         and 0 < symbol.section < len(sections)
         and sections[symbol.section].name in _SPACES
@@ -112,7 +114,8 @@ def read_cubin(content: bytes) -> Cubin:
         weak=frozenset(weak),
         wanted=frozenset(wanted - defined - weak),
         kernels=_kernels(content, sections, own),
-        variables=variables,
+        variables={symbol.name: its for symbol, its in variables.items() if symbol.bind != _LOCAL},
+        private=frozenset(symbol.name for symbol in variables if symbol.bind == _LOCAL),
         constant=sum(section.size for section in sections if section.name == ".nv.constant3"),
     )
 

@@ -33,7 +33,7 @@ __all__ = [
     "unpacked",
 ]
 
-FORMAT = "jobs 4"
+FORMAT = "jobs 5"
 """Part of every key: entries of another layout are other entries."""
 
 CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")

@@ -9,18 +9,18 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from cuda_wheel import loader
-from cuda_wheel.build import lowering, ptx
+from cuda_wheel.build import dead_code, lowering, ptx
 from cuda_wheel.build.diagnostics import Log, Written, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.build.timing import phase
-from cuda_wheel.build.variables import variables
+from cuda_wheel.build.variables import is_librarys, variables, without_unused
 from cuda_wheel.elf import read_cubin
 from cuda_wheel.errors import ImageError
 from cuda_wheel.loader import resources_of
@@ -125,14 +125,13 @@ EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
 
 def compile_job(job: Job) -> Compiled:
     """Return the images of one job; raises CompileError with what the compiler says, or ConfigError for its options."""
-    with phase("compiling"):
-        compiled = {"cuda": _of_cuda, "nvvm": _of_ir, "ptx": _of_ptx}[job.kind](job)
+    compiled = {"cuda": _of_cuda, "nvvm": _of_ir, "ptx": _of_ptx}[job.kind](job)
     if job.form == "lto":
         return compiled
     text = (compiled.ptx or b"").decode()
     if job.lineinfo:
         text = ptx.relocate_files(text, line_roots(job.include_dirs) | {os.getcwd(): ""})
-    if job.cubin and not is_direct(job):
+    if job.cubin and compiled.cubin is None:
         with phase("assembling"):
             cubin, resources = _assembled(text, job)
         compiled = replace(compiled, cubin=cubin, resources=resources)
@@ -152,6 +151,55 @@ def line_roots(include_dirs: Sequence[str]) -> dict[str, str]:
 
 
 def _of_cuda(job: Job) -> Compiled:
+    if not is_direct(job) or not dead_code.is_worth(job.root, job.source, job.text, job.include_dirs, job.options):
+        return _without_unused(_translated(job), job)
+    optimised = _optimised(job)
+    return _translated(job) if optimised is None else optimised
+
+
+def _without_unused(compiled: Compiled, job: Job) -> Compiled:
+    """Return what a job gave without the variables of libraries, of which the PTX keeps those that something uses."""
+    if compiled.ptx is None or job.form != "whole":
+        return compiled
+    others = dead_code.others_variables(compiled.variables, job.text, compiled.headers or (), job.include_dirs)
+    text = without_unused(ptx.normalise(compiled.ptx.decode()), lambda symbol: symbol in others or is_librarys(symbol))
+    own = tuple(variable for variable in compiled.variables if variable.symbol not in others)
+    return replace(compiled, ptx=text.encode(), variables=own)
+
+
+def _optimised(job: Job) -> Compiled | None:
+    """Return the images of a job by way of LTO-IR, without what nothing uses; None where that gives less than all.
+
+    The linker's errors are not the user's: NVRTC has its own words for what is missing.
+    """
+    parts = _translated(replace(job, form="lto"))
+    inputs = [("LTOIR", job.source, parts.ltoir or b"")]
+    options = [f"-arch=sm_{job.arch}", "-lto", *floating_point(job.options)]
+    with phase("linking"), suppress(ImageError), nowhere():
+        text, _ = loader.link_code(inputs, [*options, "-ptx"], ptx=True)
+        known = _without_unused(replace(described(text.rstrip(b"\0")), headers=parts.headers), job)
+        symbols = [variable.symbol for variable in known.variables]
+        options += [*dead_code.keeping(symbols), "-Xptxas=-v", *for_assembler(job.options)]
+        cubin, log = loader.link_code(inputs, options)
+        if not ptx.undefined(text.decode()) and dead_code.is_whole(cubin, known.kernels, symbols):
+            return replace(
+                parts,
+                ltoir=None,
+                cubin=cubin,
+                ptx=known.ptx,
+                ptx_version_compiled=known.ptx_version_compiled,
+                kernels=known.kernels,
+                bounds=known.bounds,
+                variables=known.variables,
+                resources=kernel_resources(log, cubin),
+                log="\n".join(filter(None, [parts.log, str(_read(job, log, lambda file: None))])),
+            )
+    return None
+
+
+@phase("compiling")
+def _translated(job: Job) -> Compiled:
+    """Return what NVRTC makes of a job."""
     whole = cache(lambda: compile_text(nvrtc_request(job)))
     suspect = launches(job) or may_hold_host_code(job, whole())
     result = _without_host_code(job, whole) if suspect else None
@@ -162,6 +210,7 @@ def _of_cuda(job: Job) -> Compiled:
     return replace(compiled, headers=headers, absent=result.absent, blanked=result.blanked)
 
 
+@phase("compiling")
 def _of_ir(job: Job) -> Compiled:
     from cuda_wheel.build.nvvm import compile_ir  # few projects have any
     from cuda_wheel.build.nvvm_log import read_answer
@@ -180,6 +229,7 @@ def _of_ir(job: Job) -> Compiled:
     return replace(described(answer["ptx"]), ltoir=answer["ltoir"] or None, log=warnings)
 
 
+@phase("compiling")
 def _of_ptx(job: Job) -> Compiled:
     text = job.text.decode()
     try:

@@ -23,8 +23,10 @@ from cuda_wheel.build.compiler import (
     machine_code,
     nowhere,
 )
+from cuda_wheel.build.dead_code import is_whole, keeping
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.timing import phase
+from cuda_wheel.build.variables import without_unused
 from cuda_wheel.elf import read_cubin
 from cuda_wheel.errors import ImageError, LinkError
 from cuda_wheel.link_checks import doubled, refuse_mismatches, symbols_in
@@ -64,19 +66,21 @@ _SILENT = re.compile(r"^(?:@E@)?(error\s*: .*)", re.MULTILINE)
 
 def link_job(job: LinkJob) -> Compiled:
     """Return the linked image, and what it holds; raises CompileError with the linker's words."""
+    alone = all(input_.kind == "ltoir" for input_ in job.inputs)
     with phase("linking"):
         text = _text(job) if job.lto else ""
+    if alone:
+        _check_variables(text)
+        text = without_unused(ptx.normalise(text))
     known = _merged(
         {
             **({"what is optimised as one": described(text.encode())} if text else {}),
             **{input_.source: described(input_.content) for input_ in job.inputs if input_.kind == "ptx"},
         }
     )
-    if text and all(input_.kind == "ltoir" for input_ in job.inputs):
-        _check_variables(text)
     if job.real:
         with phase("linking"):
-            cubin, log = _cubin(job, text)
+            cubin, log = _lean_cubin(job, known) if alone and not job.lineinfo else _cubin(job, text)
         return _with_cubin(known, cubin, log)
     with phase("lowering"):
         lowered = lowering.lower(ptx.normalise(text), job.ptx_version, job.arch, job.module, machine_code)
@@ -91,9 +95,16 @@ def _check_variables(text: str) -> None:
         raise CompileError("\n".join(f"error   : Undefined reference to '{symbol}'" for symbol in missing))
 
 
-def _cubin(job: LinkJob, text: str) -> tuple[bytes, str]:
+def _lean_cubin(job: LinkJob, known: Compiled) -> tuple[bytes, str]:
+    """Return the cubin of LTO-IR without what nothing uses, and the log of the linker."""
+    symbols = [variable.symbol for variable in known.variables]
+    cubin, log = _cubin(job, "", keeping(symbols))
+    return (cubin, log) if is_whole(cubin, known.kernels, symbols) else _cubin(job, "")
+
+
+def _cubin(job: LinkJob, text: str, further: Sequence[str] = ()) -> tuple[bytes, str]:
     """Return the cubin and the log of the linker. `text` is the PTX of all that is LTO-IR."""
-    options = ["-Xptxas=-v", *for_assembler(job.options)]
+    options = ["-Xptxas=-v", *for_assembler(job.options), *further]
     if job.lineinfo and text:
         # By way of PTX, whose paths can be told from those of this machine.
         others = tuple(input_ for input_ in job.inputs if input_.kind != "ltoir")

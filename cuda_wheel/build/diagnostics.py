@@ -70,6 +70,7 @@ _WARNING = re.compile(r"\S[^\n]*?: warning: ")
 _NOISE = (
     "ptxas info",
     "ptxas         .",
+    "INFO: ",
     "nvrtc: warning: Architectures prior to",
     "Remark: The warnings can be suppressed",
     "Compilation terminated.",

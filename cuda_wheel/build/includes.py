@@ -74,11 +74,12 @@ def _is_guard(directives: Sequence[re.Match[bytes]]) -> bool:
     ] == directives[1][2].split()[:1]
 
 
-def reachable(root: Path, source: str, folders: Iterable[str]) -> list[Header]:
+def reachable(root: Path, source: str, folders: Iterable[str], content: bytes | None = None) -> list[Header]:
     """Return the files that a project-relative source may include, directly or not, by path.
 
     `folders`, project-relative, are those of headers. What is in none of them is the toolchain's, or missing, and is
-    left to the compiler. Where a macro gives a header's name, every file beside the one that asks counts.
+    left to the compiler. Where a macro gives a header's name, every file beside the one that asks counts. `content` is
+    the source's, where that is not on disk.
     """
     shared = [os.path.join(root, os.path.dirname(source)), *(os.path.join(root, folder) for folder in folders)]
     found: dict[str, Header] = {}
@@ -91,7 +92,7 @@ def reachable(root: Path, source: str, folders: Iterable[str]) -> list[Header]:
         found[current.path] = current
         own = os.path.dirname(current.path)
         try:
-            text = Path(current.path).read_bytes()
+            text = content if current.asked == source and content is not None else Path(current.path).read_bytes()
         except OSError:
             continue
         label = os.path.relpath(current.path, root).replace(os.sep, "/")

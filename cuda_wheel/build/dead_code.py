@@ -1,0 +1,89 @@
+"""Tell which sources make images full of what nobody uses, and have nvJitLink leave that out.
+
+NVRTC keeps every variable of every header that it reads, in case that a program asks for it by name: of a kernel that
+uses CUB, 19 of 20 bytes. By way of LTO-IR, nvJitLink keeps those that it is told to, and makes the same code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from cuda_wheel.build.includes import includes, reachable
+from cuda_wheel.build.variables import identifier
+from cuda_wheel.elf import read_cubin
+from cuda_wheel.manifest import GlobalInfo
+
+__all__ = ["is_whole", "is_worth", "keeping", "others_variables"]
+
+_LARGE = re.compile(r"(?!crt/|nv/).*/|cooperative_groups|curand")
+"""How the names of headers begin that define many variables: CCCL's and those of other libraries. Those of the toolkit,
+which are in no folder, define few."""
+
+_FRONT_END = re.compile(
+    r"--?(?:std|define-macro|undefine-macro|include-path|pre-include|diag-\w+|disable-warnings|Werror|fmad|ftz|prec-div"
+    r"|prec-sqrt|use_fast_math|maxrregcount|ptxas-options|Xptxas|device-as-default-execution-space|default-device|w"
+    r"|builtin-\w+(?:-\w+)*|no-source-include|display-error-number|brief-diagnostics|minimal|device-int128)(?:=|$)"
+    r"|-[DUI]"
+)
+"""Options of NVRTC that say nothing to what optimises, or that nvJitLink knows too."""
+
+
+def is_worth(root: str, source: str, text: bytes, include_dirs: Iterable[str], options: Sequence[str]) -> bool:
+    """Return whether a source includes a header of a large library, by itself or through the project's headers, and is
+    compiled with no option that nvJitLink lacks."""
+    if not all(_FRONT_END.match(option) for option in options if option.startswith("-")):
+        return False
+    folders = [folder for folder in include_dirs if not os.path.isabs(folder)]
+    own = {header.path for header in reachable(Path(root), source, folders, text)}
+    names = [header.name or "" for each in (text, *map(_content, own)) for header in includes(each)]
+    return any(
+        _LARGE.match(name) and not any(path.endswith(os.sep + os.path.normpath(name)) for path in own) for name in names
+    )
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def others_variables(
+    variables: Iterable[GlobalInfo], text: bytes, headers: Iterable[str], include_dirs: Iterable[str]
+) -> frozenset[str]:
+    """Return the symbols of those variables that a library's header names, and neither the source nor a header of the
+    project.
+
+    `include_dirs` are those of libraries where they are absolute. What nobody names, a macro made: that may be the
+    project's.
+    """
+    libraries = tuple(folder + os.sep for folder in include_dirs if os.path.isabs(folder))
+    texts: dict[bool, list[bytes]] = {}
+
+    def named(word: str, in_library: bool) -> bool:
+        if in_library not in texts:
+            paths = [path for path in headers if path.startswith(libraries) == in_library]
+            texts[in_library] = [*map(_content, paths), *([] if in_library else [text])]
+        pattern = re.compile(rb"\b%s\b" % re.escape(word.encode()))
+        return any(map(pattern.search, texts[in_library]))
+
+    found = set()
+    for variable in variables:
+        word = identifier(variable.name)
+        if not named(word, False) and named(word, True):
+            found.add(variable.symbol)
+    return frozenset(found)
+
+
+def keeping(symbols: Collection[str]) -> list[str]:
+    """Return the options of nvJitLink that have it leave out what LTO-IR does not use, but for these variables."""
+    return ["-optimize-unused-variables", *([f"-variables-used={','.join(symbols)}"] if symbols else [])]
+
+
+def is_whole(cubin: bytes, kernels: Collection[str], symbols: Collection[str]) -> bool:
+    """Return whether machine code holds all kernels and variables that it is to hold."""
+    found = read_cubin(cubin)
+    return found.kernels.keys() >= set(kernels) and found.variables.keys() | found.private >= set(symbols)
