@@ -192,7 +192,7 @@ def _optimised(job: Job) -> Compiled | None:
                 bounds=known.bounds,
                 variables=known.variables,
                 resources=kernel_resources(log, cubin),
-                log="\n".join(filter(None, [parts.log, str(_read(job, log, lambda file: None))])),
+                log="\n\n".join(filter(None, [parts.log, str(_read(job, log, lambda file: None))])),
             )
     return None
 
