@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.build import dead_code
-from cuda_wheel.build.compiler import Compiled, Job, compile_job
+from cuda_wheel.build.compiler import Compiled, Job, compile_job, nvrtc_request
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.build.variables import identifier, without_unused
@@ -182,3 +182,19 @@ def test_a_mistake_is_told_once(compiled) -> None:
     with pytest.raises(CompileError) as caught:
         compiled(LARGE + "__global__ void k() { nonsense; }")
     assert str(caught.value).count("nonsense") == 2  # the message, and the line that it is about
+
+
+def test_what_cccl_does_for_nvcc_it_does_for_nvrtc(toolchain: Toolchain) -> None:
+    (header,) = (
+        path
+        for folder in toolchain.include_dirs
+        if (path := Path(folder, "cuda/std/__type_traits/type_list.h")).is_file()
+    )
+    nvccs, _ = re.findall(r"define _CCCL_META_UNROLL_LIMIT (\d+)", header.read_text())
+    job = Job("", ".", "k.cu", b"", "80", True, False, (), (), (), False, "auto")
+    assert f"--define-macro=_CCCL_META_UNROLL_LIMIT={nvccs}" in nvrtc_request(job)["options"]
+    for own in (
+        replace(job, options=("-D_CCCL_META_UNROLL_LIMIT=3",)),
+        replace(job, text=b"#define _CCCL_META_UNROLL_LIMIT"),
+    ):
+        assert not any("=10" in option for option in nvrtc_request(own)["options"])
