@@ -15,6 +15,7 @@ from cuda_wheel.build.bundling import Bundle, Bundled
 from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.file_hashes import FileHashes
 from cuda_wheel.build.seconds import Seconds
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.errors import CudaWheelError
@@ -59,7 +60,7 @@ class CompileCache:
         self._cache = cache
         self._toolchain = (toolchain.nvrtc, toolchain.nvjitlink)
         self._nvfatbin = f"{toolchain.nvrtc} {toolchain.nvfatbin}"  # nvFatbin's own version is less exact
-        self._hashes: dict[str, str | None] = {}
+        self._hashes = FileHashes()  # headers are many, and shared by all jobs
 
     def recall(self, job: Job) -> Compiled | None:
         """Return what the same job gave before, if all the files that it read are as they were."""
@@ -125,15 +126,7 @@ class CompileCache:
         )
 
     def _result(self, request: str, job: Job, places: Sequence[Place]) -> str:
-        return Cache.key(request, json.dumps([self._hash(path_of(place, job)) for place in places]))
-
-    def _hash(self, path: str) -> str | None:
-        if path not in self._hashes:  # headers are many, and shared by all jobs
-            try:
-                self._hashes[path] = sha256(Path(path).read_bytes()).hexdigest()
-            except OSError:
-                self._hashes[path] = None
-        return self._hashes[path]
+        return Cache.key(request, json.dumps([self._hashes.of(path_of(place, job)) for place in places]))
 
 
 def passed_over(headers: Sequence[str], folders: Sequence[str]) -> list[str]:
@@ -172,7 +165,7 @@ def place_of(path: str, job: Job) -> Place | None:
 def path_of(place: Place, job: Job) -> str:
     """Return the path that a place has for a job, which may be of another machine."""
     number, below = place
-    return os.path.join(job.root if number == 0 else job.include_dirs[number], below)
+    return f"{job.root if number == 0 else job.include_dirs[number]}{os.sep}{below}"  # there are thousands
 
 
 _CODE = ("cubin", "ptx", "ltoir")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import asdict, fields
 from typing import Any
 
+from cuda_wheel.build.file_hashes import cuda_folders, is_cuda_package
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.loader import Cache
 
@@ -28,7 +28,7 @@ _VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX", "LD_LIBRARY_PATH")
 def environment() -> str:
     """Return what tells one set of installed compilers from another: the CUDA packages with their versions, and where
     to look for what is no package."""
-    packages = [sorted(filter(_is_cuda, os.listdir(folder))) for folder in _folders()]
+    packages = [sorted(filter(is_cuda_package, os.listdir(folder))) for folder in cuda_folders()]
     return repr((packages, [os.environ.get(name) for name in _VARIABLES]))
 
 
@@ -38,7 +38,7 @@ def recall(cache: Cache, environment: str) -> Toolchain | None:
     if kept is None:
         return None
     record = json.loads(kept)
-    folders = _folders()
+    folders = cuda_folders()
     places = {name: tuple(_path(place, folders) for place in record[name]) for name in ("libraries", "include_dirs")}
     looks = [_look(path, place) for path, place in zip(places["libraries"], record["libraries"], strict=True)]
     if looks != record["looks"] or not all(map(os.path.isdir, places["include_dirs"])):
@@ -49,7 +49,7 @@ def recall(cache: Cache, environment: str) -> Toolchain | None:
 
 def keep(cache: Cache, environment: str, toolchain: Toolchain) -> None:
     """Remember the toolchain of this environment."""
-    folders = _folders()
+    folders = cuda_folders()
     libraries, include_dirs = (
         [_place(path, folders) for path in paths] for paths in (toolchain.libraries, toolchain.include_dirs)
     )
@@ -61,17 +61,6 @@ def keep(cache: Cache, environment: str, toolchain: Toolchain) -> None:
 
 def _key(environment: str) -> str:
     return Cache.key(FORMAT, repr([item.name for item in fields(Toolchain)]), environment)
-
-
-def _folders() -> list[str]:
-    """Return the folders of `sys.path` that hold CUDA packages, but for those that depend on the current one: a worker,
-    which would look for the toolchain, does not have them."""
-    entries, tops = filter(os.path.isabs, sys.path), ("cuda", "nvidia")
-    return [entry for entry in entries if any(os.path.isdir(os.path.join(entry, top)) for top in tops)]
-
-
-def _is_cuda(name: str) -> bool:
-    return name.endswith(".dist-info") and name.startswith(("nvidia_", "cuda_"))
 
 
 Place = list[Any]

@@ -102,7 +102,7 @@ def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Pre
 
 def _check_headers(module: BuiltModule, root: Path, toolchains: tuple[str, ...]) -> None:
     for path in module.headers or ():
-        if not is_inside(path, root) and not path.startswith(toolchains) and not is_toolkits(path):
+        if not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkits(path):
             raise outside_error(", ".join(module.manifest.sources), path)
 
 
