@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,7 @@ from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.file_hashes import FileHashes
+from cuda_wheel.build.includes import includes, searched
 from cuda_wheel.build.seconds import Seconds
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.errors import CudaWheelError
@@ -27,8 +28,8 @@ __all__ = [
     "CompileCache",
     "Place",
     "holds_folder",
+    "looked_for",
     "packed",
-    "passed_over",
     "path_of",
     "place_of",
     "unpacked",
@@ -76,12 +77,11 @@ class CompileCache:
         """Keep what a job gave, unless it may be another next time; return whether it was."""
         if compiled.headers is None or _is_singular(job, compiled):
             return False
-        folders = [os.path.join(job.root, folder) for folder in job.include_dirs]
-        decisive = (*compiled.headers, *passed_over(compiled.headers, folders), *compiled.absent)
-        places = [place_of(path, job) for path in decisive]
-        known = sorted({place for place in places if place is not None})
-        if None in places:  # a header from nowhere: another machine may have another one there
+        read = [place_of(path, job) for path in compiled.headers]
+        if None in read:  # a header from nowhere: another machine may have another one there
             return False
+        places = {*read, *(place_of(path, job) for path in (*looked_for(compiled.headers, job), *compiled.absent))}
+        known = sorted(place for place in places if place is not None)
         request = self._request(job)
         self._cache.put(request, json.dumps(known).encode())
         self._cache.put(self._result(request, job, known), packed(compiled, job))
@@ -129,21 +129,36 @@ class CompileCache:
         return Cache.key(request, json.dumps([self._hashes.of(path_of(place, job)) for place in places]))
 
 
-def passed_over(headers: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """Return the paths where each header would have been found first, had there been a file."""
-    passed = []
+def looked_for(headers: Sequence[str], job: Job) -> list[str]:
+    """Return the absolute paths that decide what a job reads beside these headers: where another would have been found
+    first, had there been a file, and where a text of the project asks whether there is one."""
+    folders = searched(job.root, job.source, job.include_dirs)
+    paths: dict[str, None] = {}
     for header in headers:
         place = next((index for index, folder in enumerate(folders) if header.startswith(folder + os.sep)), 0)
-        below = os.path.relpath(header, folders[place])
-        passed += [os.path.join(folder, below) for folder in folders[:place]]
-    return passed
+        paths |= dict.fromkeys(folder + header[len(folders[place]) :] for folder in folders[:place])
+    for path, text in _own_texts(headers, job) if job.kind == "cuda" else ():
+        beside = os.path.dirname(path)
+        for include in includes(text):
+            if include.name is not None:
+                places = [beside, *folders] if include.quoted else folders
+                candidates = [os.path.normpath(os.path.join(place, include.name)) for place in places]
+                paths |= dict.fromkeys(each for each in candidates if include.asked or not os.path.isfile(each))
+    return list(paths)
+
+
+def _own_texts(headers: Sequence[str], job: Job) -> Iterator[tuple[str, bytes]]:
+    """Yield absolute path and content of what a job reads of its project."""
+    yield os.path.join(job.root, job.source), job.text
+    for path in headers:
+        if path.startswith(job.root + os.sep):
+            yield path, Path(path).read_bytes()
 
 
 def _is_singular(job: Job, compiled: Compiled) -> bool:
     """Return whether a compilation elsewhere, or at another time, would give something else."""
-    inside = job.root + os.sep
-    own = [Path(path).read_bytes() for path in compiled.headers or () if path.startswith(inside)]
-    return any(map(CLOCK.search, (job.text, *own))) or holds_folder(job, compiled)
+    own = _own_texts(compiled.headers or (), job)
+    return any(CLOCK.search(text) for _, text in own) or holds_folder(job, compiled)
 
 
 def holds_folder(job: Job, compiled: Compiled) -> bool:

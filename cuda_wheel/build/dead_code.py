@@ -37,7 +37,7 @@ def is_worth(root: str, source: str, text: bytes, include_dirs: Iterable[str], o
     if not all(_FRONT_END.match(option) for option in options if option.startswith("-")):
         return False
     folders = [folder for folder in include_dirs if not os.path.isabs(folder)]
-    own = {header.path for header in reachable(Path(root), source, folders, text)}
+    own = {header.path for header in reachable(Path(root), source, folders, text).headers}
     names = [header.name or "" for each in (text, *map(_content, own)) for header in includes(each)]
     return any(
         _LARGE.match(name) and not any(path.endswith(os.sep + os.path.normpath(name)) for path in own) for name in names

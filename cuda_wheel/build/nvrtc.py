@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     class Answer(TypedDict):
         """What it gave: `error` names what nvrtcCompileProgram answered, and is empty where it succeeded.
 
-        `headers` are the absolute paths of all files read beside the text; None where NVRTC cannot list them.
+        `headers` are the absolute paths of all files read beside the text or, where NVRTC cannot list them, of all that
+        may have been; None where nobody can tell.
         `symbols` are those of the expressions, in their order.
         """
 
@@ -50,6 +51,7 @@ LIST_HEADERS = ["-Xcudafe", "-H"]
 INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 _loaded: dict[str, Any] = {}
+_listing: dict[str, bool] = {}
 
 
 def load(path: str) -> None:
@@ -112,6 +114,11 @@ def compile_text(request: Request) -> Answer:
         for expression in request["expressions"]:
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
         error, read = _compile(library, program, request["options"])
+        doubtful = not read and b"include" in request["text"]
+        if not error and (read is None or (doubtful and not _lists_headers(request["library"]))):
+            from cuda_wheel.build.includes import read_at_most
+
+            read = read_at_most(request["folder"], request["name"], request["text"], request["options"])
         answer: Answer = {
             "error": error,
             "log": _output(library, program, "ProgramLog").decode(errors="replace"),
@@ -147,6 +154,20 @@ def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, list[
         return _result(library, program, options), None
     paths = {os.fsdecode(line.strip()) for line in lines}
     return error, sorted(os.path.abspath(path) for path in paths if os.path.isfile(path))
+
+
+def _lists_headers(library: str) -> bool:
+    """Return whether NVRTC lists what it reads: one that passes over the option would seem to read nothing."""
+    if library not in _listing:
+        loaded = _library(library)
+        program = ctypes.c_void_p()
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+        _check(loaded, loaded.nvrtcCreateProgram(ctypes.byref(program), b"#include <stddef.h>", None, 0, None, None))
+        try:
+            _listing[library] = bool(_compile(loaded, program, [f"--include-path={folder}"])[1])
+        finally:
+            loaded.nvrtcDestroyProgram(ctypes.byref(program))
+    return _listing[library]
 
 
 def scratch_file() -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 from cuda_wheel.build.bundling import Bundled
-from cuda_wheel.build.compile_cache import passed_over
+from cuda_wheel.build.compile_cache import looked_for
 from cuda_wheel.build.compiler import Job, is_direct, launches, may_hold_host_code, nvrtc_request, read_answer
 from cuda_wheel.build.config import Architectures, Config
 from cuda_wheel.build.describe import BuiltModule, ImageContent, describe
@@ -42,9 +41,9 @@ def compile_for_gpu(
             (built,) = execute(plan, workers, _Warnings(), None)
     if built.headers is None:
         return built, None
-    folders = dict.fromkeys(os.path.join(root, folder) for job in jobs for folder in job.include_dirs)
+    looked = [path for job in jobs for path in looked_for(built.headers, job)]
     compilers = (*toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ()))
-    return built, [*built.headers, *passed_over(built.headers, list(folders)), *built.absent, *compilers]
+    return built, [*built.headers, *looked, *built.absent, *compilers]
 
 
 def _compile_cubin(

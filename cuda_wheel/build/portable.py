@@ -257,7 +257,7 @@ def files_of(
     if any(map(_FILE_OPTION.match, options)):
         raise NotPortable
     try:
-        contents = {path: Path(path).read_bytes() for path, *_ in reachable(Path(root), source, folders)}
+        contents = {path: Path(path).read_bytes() for path, *_ in reachable(Path(root), source, folders).headers}
         if any(map(_BY_OTHER_NAMES.search, (text, *contents.values()))):
             own, *searched = folders
             further = [entry.path for entry in os.scandir(os.path.join(root, own)) if entry.is_file()]

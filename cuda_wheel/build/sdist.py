@@ -27,7 +27,7 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
     for module in modules:
         found.update(files_below(root, module.settings.include_dirs))
         cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
-        for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs)):
+        for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):
             if is_inside(header.path, root):
                 found.add(os.path.relpath(header.path, root).replace(os.sep, "/"))
             elif is_toolkits(header.path):
