@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,18 @@ def built(root: Path) -> dict:
 
 def targets(root: Path) -> list[str]:
     return [image["target"] for image in built(root)["images"]]
+
+
+def test_each_module_tells_what_came_from_the_cache(make) -> None:
+    root = make()
+    for how in ("compiled", "from the cache"):
+        assert configure(root).returncode == 0
+        result = build(root)
+        assert result.returncode == 0, result.stdout
+        assert re.search(rf"^cuda-wheel: 1 job in \d+\.\d s: 1 {how}(;.*)?$", result.stdout, re.MULTILINE), (
+            result.stdout
+        )
+        shutil.rmtree(root / "build")
 
 
 @pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])

@@ -25,7 +25,7 @@ def main(settings: Path) -> int:
     request = json.loads(settings.read_text(encoding="utf-8"))
     output, depfile = Path(request["output"]), Path(request["depfile"])
     try:
-        with ProgressReporter(lambda text: None, lambda text: print(text, file=sys.stderr)) as reporter:
+        with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
             files, inputs = build_module(Path(request["root"]), request["module"], os.environ, reporter)
         # First what it depends on: images without that would never be made again.
         target = str(output / next(path for path in files if path.endswith(".fatbin")))
