@@ -11,7 +11,7 @@ import pytest
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
-from cuda_wheel.build.modules import select
+from cuda_wheel.build.modules import named_sources, select
 
 PACKAGE = ["src/pkg/__init__.py", "src/pkg/kernels/__init__.py", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu"]
 
@@ -50,6 +50,18 @@ def test_a_table_may_rename_a_source_of_the_package(root: Path) -> None:
     assert names(root, table) == {"pkg.kernels.other": "src/pkg/kernels/a.cu", "pkg.kernels.b": "src/pkg/kernels/b.cu"}
 
 
+def test_a_table_takes_globs(root: Path) -> None:
+    (root / "csrc/a[1].cu").write_text("// nothing\n")
+    table = {
+        "module": [{"name": "pkg.kernels.c", "sources": ["csrc/c.cu", "src/**/[ab].cu", "csrc/a[1].cu"], "link": "lto"}]
+    }
+    config = Config.from_table(table)
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    (module,) = select(config, root, files)
+    assert module.paths == ("csrc/c.cu", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu", "csrc/a[1].cu")
+    assert named_sources(config, root) == {root / path for path in module.paths}
+
+
 def test_a_byte_order_mark_is_dropped(root: Path) -> None:
     (root / PACKAGE[2]).write_bytes("\ufeff// ä\n".encode())
     files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
@@ -72,6 +84,11 @@ def test_a_byte_order_mark_is_dropped(root: Path) -> None:
             "module[0] names no sources, and the wheel's packages have no .cu file that is called pkg.kernels.z",
         ),
         ({"module": [{"name": "pkg.kernels.z", "sources": ["z.cu"]}]}, "module[0].sources: there is no file z.cu."),
+        (
+            {"module": [{"name": "pkg.kernels.z", "sources": ["z/*.cu"]}]},
+            "module[0].sources: 'z/*.cu' matches no file in project.",
+        ),
+        ({"module": [{"name": "pkg.kernels.z", "sources": ["../*.cu"]}]}, "../*.cu lies outside the project"),
         ({"module": [{"name": "pkg.kernels.a"}] * 2}, "a second module of the name pkg.kernels.a"),
         (
             {"module": [{"name": "pkg.kernels.b", "sources": ["src/pkg/kernels/a.cu"]}]},

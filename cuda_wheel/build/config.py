@@ -228,8 +228,8 @@ class ModuleConfig(Settings):
     sources: tuple[str, ...] = _key(
         _texts,
         (),
-        "Its files: CUDA C++, NVVM IR (`.ll`, `.bc`), PTX, and whatever nvJitLink links. Without any, the `.cu` file "
-        "of that name.",
+        "Its files, or globs: CUDA C++, NVVM IR (`.ll`, `.bc`), PTX, and whatever nvJitLink links. Without any, the "
+        "`.cu` file of that name.",
         "[]",
         TEXTS,
     )

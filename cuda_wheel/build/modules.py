@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -108,7 +109,7 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         settings[table.name] = _with_sources(table, where, root, named)
         claimed.update(settings[table.name].sources, settings[table.name].extern_default)
 
-    for source in _selected(config, root, named):
+    for source in _selected(config, root, named, claimed):
         if source in claimed:
             continue
         name = named[source]
@@ -194,8 +195,9 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
 
 def named_sources(config: Config, root: Path) -> set[Path]:
     """Return the real paths of the files that module tables of the project in `root` name, there or not."""
-    paths = (path for module in config.module for path in (*module.sources, *module.extern_default))
-    return {Path(os.path.realpath(root / path)) for path in paths}
+    named = (path for module in config.module for path in (*module.sources, *module.extern_default))
+    paths = (path for each in named for path in (root.glob(each) if _is_glob(each, root) else (root / each,)))
+    return {Path(os.path.realpath(path)) for path in paths}
 
 
 def needs_nvvm(modules: Iterable[SourceModule]) -> bool:
@@ -210,7 +212,7 @@ def files_below(root: Path, folders: Iterable[str]) -> list[str]:
 
 
 def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[str, str]) -> ModuleConfig:
-    sources = tuple(_inside(source, f"{where}.sources", root) for source in table.sources)
+    sources = _expanded(table.sources, f"{where}.sources", root)
     if not sources:
         sources = tuple(source for source, name in named.items() if name == table.name)
         if not sources:
@@ -218,7 +220,7 @@ def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[st
                 f"{where} names no sources, and the wheel's packages have no .cu file that is called {table.name}. "
                 "Name its sources, or correct the name."
             )
-    defaults = tuple(_inside(source, f"{where}.extern-default", root) for source in table.extern_default)
+    defaults = _expanded(table.extern_default, f"{where}.extern-default", root)
     for key, paths in (("sources", sources), ("extern-default", defaults)):
         for path in paths:
             if not (root / path).is_file():
@@ -229,7 +231,35 @@ def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[st
     return replace(table, sources=sources, extern_default=defaults)
 
 
-def _selected(config: Config, root: Path, named: Mapping[str, str]) -> list[str]:
+def _expanded(patterns: Iterable[str], where: str, root: Path) -> tuple[str, ...]:
+    """Return the files that a module's table names, or means by globs: of each its matches in order."""
+    paths: list[str] = []
+    for pattern in patterns:
+        plain = _inside(pattern, where, root)
+        if _is_glob(plain, root):
+            paths += [_inside(path, where, root) for path in _matches(pattern, where, root)]
+        else:
+            paths.append(plain)
+    return tuple(paths)
+
+
+def _is_glob(path: str, root: Path) -> bool:
+    """Return whether a path means files, and is none itself."""
+    return any(character in path for character in "*?[") and not (root / path).exists()
+
+
+def _matches(pattern: str, where: str, root: Path) -> list[str]:
+    """Return the project's files that a glob means, project-relative, in order; ConfigError where there is none."""
+    try:
+        matches = sorted(path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file())
+    except (ValueError, IndexError, NotImplementedError) as error:
+        raise ConfigError(f"{where}: {pattern!r} is not a pattern of files such as 'src/**/*.cu': {error}.") from error
+    if not matches:
+        raise ConfigError(f"{where}: {pattern!r} matches no file in {root.name}.")
+    return matches
+
+
+def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
     """Return the sources that need no table of their own, project-relative, in order."""
     outside = [source for source in named if source.startswith("../") or os.path.isabs(source)]
     if outside:
@@ -237,21 +267,12 @@ def _selected(config: Config, root: Path, named: Mapping[str, str]) -> list[str]
     if not config.sources:
         return sorted(named)
     key = f"{TABLE}.sources"
-    tables = {source for module in config.module for source in (*module.sources, *module.extern_default)}
     selected = set()
     for pattern in config.sources:
         _inside(pattern, key, root)
-        try:
-            matches = [path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file()]
-        except (ValueError, IndexError, NotImplementedError) as error:
-            raise ConfigError(
-                f"{key}: {pattern!r} is not a pattern of files such as 'src/**/*.cu': {error}."
-            ) from error
-        if not matches:
-            raise ConfigError(f"{key}: {pattern!r} matches no file in {root.name}.")
-        for source in matches:
+        for source in _matches(pattern, key, root):
             _inside(source, key, root)
-            if source not in named and source not in tables:
+            if source not in named and source not in claimed:
                 raise ConfigError(
                     f"{key}: {source} is in no package that goes into the wheel, so that it has no name to load it by. "
                     f"Give it one in a [[{TABLE}.module]] table."
