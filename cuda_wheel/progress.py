@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.plan import Plan
+from cuda_wheel.build.timing import Span
 
 if TYPE_CHECKING:  # `cuda-wheel inspect` wants `size_text` alone
     from rich.progress import Progress
@@ -91,19 +92,23 @@ class ProgressReporter:
 
     def _summary(self, seconds: float) -> str:
         """Return what became of the jobs, links included, in all the seconds that the build took."""
-        ways: tuple[How, ...] = ("from the cache", "compiled", "linked")
+        ways: tuple[How, ...] = ("from the cache", "compiled", "linked", "failed")
         counts = [f"{self._done[how]} {how}" for how in ways if self._done[how]]
-        left = self._jobs - sum(self._done[how] for how in ways)
+        left = max(self._jobs - sum(self._done[how] for how in ways), 0)  # of what failed, some are bundles
         counts += [f"{left} not done"] if left else []
         return f"{counted(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._spent()}"
 
     def _spent(self) -> str:
         """Return what the workers' time went into; nothing where all comes from the cache, or took no time."""
-        if not self._done["compiled"] + self._done["linked"]:
+        if not self._done["compiled"] + self._done["linked"] + self._done["failed"]:
             return ""
         spent: dict[str, float] = {}
         for step in self._steps:
-            for span in (*step.phases, *([step.start] if step.start else [])):
+            failed = step.how == "failed"
+            for span in (
+                *([Span("failing", step.began, step.ended)] if failed else step.phases),
+                *([step.start] if step.start else []),
+            ):
                 spent[span.name] = spent.get(span.name, 0.0) + span.ended - span.began
         most = sorted(spent.items(), key=lambda each: -each[1])
         told = [f"{seconds:.1f} s {name}" for name, seconds in most if seconds >= WORTH_TELLING]

@@ -18,7 +18,7 @@ def chrome_trace(steps: Sequence[Step]) -> dict[str, Any]:
     """Return the trace of what a build did, as a JSON object: times in microseconds since its first step began.
 
     Each worker is a thread, and the build itself, which looks into the cache, is the first. In an event of a step lie
-    those of its phases.
+    those of its phases. The name of what failed says so.
     """
     steps = sorted(steps, key=lambda step: step.began)
     workers = ["", *dict.fromkeys(step.worker for step in steps if step.worker)]
@@ -45,8 +45,9 @@ def chrome_trace(steps: Sequence[Step]) -> dict[str, Any]:
     for step in steps:
         if step.start:
             add(step.start.name, step, step.start.began, step.start.ended)
-        what = step.module if step.how == "bundled" else ", ".join(step.sources)
-        add(f"{what} {step.target}".strip(), step, step.began, step.ended)
+        what = step.module if not step.target else ", ".join(step.sources)
+        failed = "failed" if step.how == "failed" else ""
+        add(" ".join(filter(None, (what, step.target, failed))), step, step.began, step.ended)
         for phase in step.phases:
             add(phase.name, step, phase.began, phase.ended)
     return {"traceEvents": events, "displayTimeUnit": "ms"}

@@ -163,7 +163,7 @@ def test_a_build_that_fails_tells_what_was_done(make_project, cuda_wheel: Run, t
     for how in ("compiled", "from the cache"):
         result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_JOBS="1")
         assert result.returncode == 1
-        assert re.search(rf"^cuda-wheel: 2 jobs in \d+\.\d s: 1 {how}, 1 not done(;.*)?$", result.stdout, re.MULTILINE)
+        assert re.search(rf"^cuda-wheel: 2 jobs in \d+\.\d s: 1 {how}, 1 failed(;.*)?$", result.stdout, re.MULTILINE)
 
 
 def test_links_count_too(make_project, cuda_wheel: Run) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 from collections.abc import Callable
 from itertools import pairwise
@@ -11,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.build.seconds import FORMAT
-from cuda_wheel.build.timing import Span, Step, phase, timed
+from cuda_wheel.build.timing import Span, Step, phase, timed, times_of
+from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Cache
 from cuda_wheel.trace import chrome_trace
 from tests.conftest import copy_fixture, pip_wheel
@@ -120,7 +123,38 @@ def test_a_build_that_fails_has_a_trace_too(make_project, cuda_wheel: Run, tmp_p
     )
     assert result.returncode == 1
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    assert "demo/good.cu sm_80" in [event["name"] for event in events]
+    slices = {event["name"]: event for event in events if event["ph"] == "X"}
+    assert "demo/good.cu sm_80" in slices
+    assert slices["demo/wrong.cu sm_80 failed"]["dur"] > 0
+    assert slices["demo/wrong.cu sm_80 failed"]["args"]["how"] == "failed"
+    assert_nested([*slices.values()])
+    assert re.search(r" s: 1 compiled, 1 failed", result.stdout)
+
+
+def test_a_job_that_ends_badly_has_its_time_in_the_trace_too(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    bomb = "".join(f"#define M{n + 1} M{n} M{n} M{n} M{n}\n" for n in range(40))  # would take years
+    project = make_project(
+        '[tool.cuda-wheel]\narchitectures = "80-real"\ntimeout = 2\n',
+        **{"demo/k.cu": f"#define M0 +1\n{bomb}enum {{ E = 0 M40 }};\n{FILES['demo/c.cu']}"},
+    )
+    result = cuda_wheel("build", project, "-o", tmp_path / "out", "--timings", tmp_path / "trace.json")
+    assert result.returncode == 1
+    assert "was stopped after 2 s" in result.stdout
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    (failed,) = (event for event in events if event["name"] == "demo/k.cu sm_80 failed")
+    assert failed["dur"] >= 2e6 * 0.9
+    assert re.search(r"^cuda-wheel: 1 job in .* s: 1 failed; workers: .* s failing", result.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("function", "argument"), [(os._exit, 1), (bytes, 1 << 44), (int, "x")])
+def test_what_a_call_raises_tells_how_long_it_took(function: Callable, argument: object, workers: Workers) -> None:
+    """The worker dies, its memory does not do, or it says that something is wrong."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        workers.submit(timed, (function, argument)).result()
+    times = times_of(caught.value)
+    assert times is not None
+    assert 0 <= times.seconds < 60
+    assert times_of(ValueError()) is None
 
 
 def test_phases_are_measured_where_they_are_asked_for() -> None:

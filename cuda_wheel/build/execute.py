@@ -21,7 +21,7 @@ from cuda_wheel.build.link_errors import link_failure
 from cuda_wheel.build.plan import Link, ModulePlan, Plan
 from cuda_wheel.build.schedule import time_needed
 from cuda_wheel.build.seconds import BUNDLING, Seconds
-from cuda_wheel.build.timing import How, Step, Timed, now, timed
+from cuda_wheel.build.timing import How, Step, Timed, now, timed, times_of
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 
 __all__ = ["Reporter", "Silent", "execute", "failure", "form_of", "linking", "refused", "users_of", "warnings"]
@@ -184,7 +184,7 @@ class _Work:
         users = self._users[job]
         name = users[0].module.name
         try:
-            result = future.result()
+            result = self._result(future, name, (job.source,), form_of(job))
         except CompileError as error:
             for module in users:
                 self._fail(module, failure(job, self._plan.toolchain, error))
@@ -224,7 +224,7 @@ class _Work:
         def take(future: Future[Timed[Compiled]]) -> None:
             name = module.module.name
             try:
-                result = future.result()
+                result = self._result(future, name, module.module.paths, str(link.target))
             except CompileError as error:
                 self._fail(module, link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error))
                 return
@@ -277,7 +277,7 @@ class _Work:
         request: Bundle,
         future: Future[Timed[Bundled]],
     ) -> None:
-        result = future.result()
+        result = self._result(future, module.module.name, module.module.paths, "")
         self._reporter.done(_step(module.module.name, module.module.paths, "", "bundled", result))
         if self._cache and self._passing.isdisjoint(module.jobs):
             self._cache.keep_bundled(request, result.value)
@@ -297,6 +297,16 @@ class _Work:
             return
         self.built[module.module.name] = built
         self._reporter.built(built)
+
+    def _result(self, future: Future[Timed[Any]], name: str, sources: tuple[str, ...], target: str) -> Timed[Any]:
+        """Return what a call gave; what failed is told, with its time, and raised."""
+        try:
+            return future.result()
+        except Exception as error:
+            times = times_of(error)
+            if times is not None:
+                self._reporter.done(_step(name, sources, target, "failed", times))
+            raise
 
     def _fail(self, module: ModulePlan, text: str) -> None:
         self.failures.setdefault(module.module.name, text)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,12 +16,12 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from cuda_wheel.build import worker_process
 
-__all__ = ["How", "Span", "Step", "Timed", "now", "phase", "timed"]
+__all__ = ["How", "Span", "Step", "Timed", "now", "phase", "timed", "times_of", "worker_name"]
 
 T = TypeVar("T")
 
-How = Literal["from the cache", "compiled", "linked", "bundled"]
-"""How a job, a link or a bundle came to be done."""
+How = Literal["from the cache", "compiled", "linked", "bundled", "failed"]
+"""How a job, a link or a bundle came to be done, or not."""
 
 _EPOCH = time.time() - time.monotonic()
 
@@ -46,7 +45,7 @@ class Timed(Generic[T]):
 
     value: T
     worker: str
-    """The machine, process and thread: its calls follow one another."""
+    """The machine and process: its calls follow one another."""
     began: float
     ended: float
     phases: tuple[Span, ...]
@@ -91,16 +90,33 @@ def phase(name: str) -> Iterator[None]:
 
 
 def timed(call: tuple[Callable[[Any], T], Any]) -> Timed[T]:
-    """Return what a function returns for an argument, and how long it took: for workers."""
+    """Return what a function returns for an argument, and how long it took: for workers. What it raises carries that
+    too, for `times_of`."""
     function, argument = call
     phases: list[Span] = []
     token = _phases.set(phases)
     began = now()
+
+    def done(value: Any) -> Timed[Any]:
+        start, worker_process.started = worker_process.started, None
+        span = start and Span("starting", *start)
+        return Timed(value, worker_name(os.getpid()), began, now(), tuple(phases), span)
+
     try:
-        value = function(argument)
+        return done(function(argument))
+    except Exception as error:
+        error.__dict__["times"] = done(None)
+        raise
     finally:
         _phases.reset(token)
-    ended = now()
-    start, worker_process.started = worker_process.started, None
-    worker = f"{platform.node()} {os.getpid()} {threading.get_ident()}"
-    return Timed(value, worker, began, ended, tuple(phases), start and Span("starting", *start))
+
+
+def worker_name(process: int) -> str:
+    """Return what a worker process of this machine is called."""
+    return f"{platform.node()} {process}"
+
+
+def times_of(error: BaseException) -> Timed[None] | None:
+    """Return the times of the call that raised an error; None of one that never began."""
+    times: Timed[None] | None = error.__dict__.get("times")
+    return times

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.nvrtc import scratch_file
+from cuda_wheel.build.timing import Timed, now, worker_name
 from cuda_wheel.build.worker_process import GREETING
 
 __all__ = ["Died", "Worker"]
@@ -84,6 +85,7 @@ class Worker:
         """
         process = self._process
         assert process.stdin is not None and process.stdout is not None
+        began = now()
         expired = threading.Event()
 
         def expire() -> None:
@@ -106,7 +108,9 @@ class Worker:
             good, answer = pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             process.kill()
-            raise Died(self._obituary(timeout if expired.is_set() else None)) from error
+            died = Died(self._obituary(timeout if expired.is_set() else None))
+            died.__dict__["times"] = Timed(None, worker_name(process.pid), began, now(), (), None)
+            raise died from error
         finally:
             timer.cancel()
         if good:

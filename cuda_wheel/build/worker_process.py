@@ -47,10 +47,12 @@ def serve(memory: int | None, began: float) -> None:
         function, argument = calls.get()
         try:
             answer = True, function(argument)
-        except MemoryError:
+        except MemoryError as error:
             from cuda_wheel.build.errors import CompileError
 
-            answer = False, CompileError(f"the compiler needed more than memory-limit ({memory} bytes)")
+            too_much = CompileError(f"the compiler needed more than memory-limit ({memory} bytes)")
+            too_much.__dict__.update(error.__dict__)  # its times
+            answer = False, too_much
         except Exception as error:
             answer = False, _picklable(error)
         pickle.dump(answer, answers)
