@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -393,7 +394,7 @@ def _cmake_dir(_: argparse.Namespace) -> int:
 def _build(options: argparse.Namespace) -> int:
     from cuda_wheel.build.config import read_config
     from cuda_wheel.build.layout import wheel_layout
-    from cuda_wheel.build.outputs import write
+    from cuda_wheel.build.outputs import move
     from cuda_wheel.build.project import build_files, preview_files
     from cuda_wheel.progress import ProgressReporter
 
@@ -407,9 +408,10 @@ def _build(options: argparse.Namespace) -> int:
     if options.dry_run:
         _show(preview_files(root, config, layout.files), options.json)
         return 0
-    with ProgressReporter(print, lambda text: print(text, file=sys.stderr), options.timings) as reporter:
-        outputs = build_files(root, config, layout.files, reporter)
-    write(outputs, options.output)
+    with tempfile.TemporaryDirectory(prefix="cuda-wheel-") as folder:
+        with ProgressReporter(print, lambda text: print(text, file=sys.stderr), options.timings) as reporter:
+            outputs = build_files(root, config, layout.files, reporter, Path(folder))
+        move(outputs, Path(folder), options.output)
     return 0
 
 

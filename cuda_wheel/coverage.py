@@ -16,6 +16,7 @@ __all__ = [
     "advice",
     "columns",
     "cover",
+    "deciding",
     "describe",
     "gaps",
     "missing",
@@ -49,13 +50,24 @@ class Coverage(NamedTuple):
 
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
     """Return the coverage of modules, those with the same cells together."""
-    found: dict[tuple[Cell, ...], Coverage] = {}
+    known: dict[tuple[Any, ...], tuple[Cell, ...]] = {}
+    found: dict[tuple[Cell, ...], tuple[Manifest, list[str]]] = {}
     for manifest in map(once_linked, manifests):
-        cells = {(gpu.capability, driver): _cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS}
-        same = found.get(tuple(cells.values()))
-        names = (*(same.names if same else ()), manifest.name)
-        found[tuple(cells.values())] = Coverage(names, same.manifest if same else manifest, cells)
-    return list(found.values())
+        images = tuple((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
+        if images not in known:  # a project's modules, of which there may be thousands, have few sets of targets
+            known[images] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
+        found.setdefault(known[images], (manifest, []))[1].append(manifest.name)
+    keys = [(gpu.capability, driver) for gpu in GPUS for driver in DRIVERS]
+    return [
+        Coverage(tuple(names), manifest, dict(zip(keys, cells, strict=True)))
+        for cells, (manifest, names) in found.items()
+    ]
+
+
+def deciding(manifest: Manifest) -> Manifest:
+    """Return what of a manifest decides its coverage: without the kernels, which may be thousands."""
+    images = tuple(image._replace(resources={}) for image in manifest.images)
+    return manifest._replace(kernels=(), globals=(), host_code=(), images=images)
 
 
 def once_linked(manifest: Manifest) -> Manifest:

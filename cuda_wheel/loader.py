@@ -955,6 +955,10 @@ class Cache:
         """Return the content of the entry `key` (hexadecimal); None where there is none that is whole."""
         return next(self.found(key), None)
 
+    def has(self, key: str) -> bool:
+        """Return whether there is an entry `key`. That it is whole is for `get` to see."""
+        return os.path.exists(self._path(key)) or (self.second is not None and self.second.has(key))
+
     def found(self, key: str) -> Iterator[bytes]:
         """Yield the content of each entry `key` that is whole: this folder's, then the second one's."""
         content = self._read(key)
@@ -1213,14 +1217,21 @@ def read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
 
 def sha256_of(content: bytes) -> str:
     """Return the hexadecimal SHA-256 of `content`."""
+    global _own_sha256
     if len(content) < 1 << 18:
         # hashlib brings in OpenSSL, which takes longer than all else that loading does; it pays for large images only.
-        for name in ("_sha2", "_sha256"):  # Python's own, in 3.12 and later, and before
-            if name in sys.builtin_module_names or importlib.util.find_spec(name) is not None:
-                return str(importlib.import_module(name).sha256(content).hexdigest())
+        if _own_sha256 is None:
+            own = (name for name in _OWN if name in sys.builtin_module_names or importlib.util.find_spec(name))
+            _own_sha256 = importlib.import_module(next(own, "hashlib")).sha256
+        return str(_own_sha256(content).hexdigest())
     from hashlib import sha256
 
     return sha256(content).hexdigest()
+
+
+_OWN = ("_sha2", "_sha256")
+"""The modules of Python's own SHA-256: in 3.12 and later, and before."""
+_own_sha256: Any = None
 
 
 # --- the driver -----------------------------------------------------------------------------------

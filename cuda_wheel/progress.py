@@ -42,6 +42,9 @@ class ProgressReporter:
         named = os.environ.get("CUDA_WHEEL_TIMINGS")
         self._timings = timings or (Path(named) if named else None)
         self._steps: list[Step] = []
+        """For the timings alone: a large build has many."""
+        self._spent: dict[str, float] = {}
+        """The workers' seconds, by what they went into."""
         self._outlets = {"say": say, "warn": warn}
         self._waiting: list[tuple[str, str]] = []
         self._warned: set[str] = set()
@@ -96,21 +99,13 @@ class ProgressReporter:
         counts = [f"{self._done[how]} {how}" for how in ways if self._done[how]]
         left = max(self._jobs - sum(self._done[how] for how in ways), 0)  # of what failed, some are bundles
         counts += [f"{left} not done"] if left else []
-        return f"{counted(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._spent()}"
+        return f"{counted(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._spending()}"
 
-    def _spent(self) -> str:
+    def _spending(self) -> str:
         """Return what the workers' time went into; nothing where all comes from the cache, or took no time."""
         if not self._done["compiled"] + self._done["linked"] + self._done["failed"]:
             return ""
-        spent: dict[str, float] = {}
-        for step in self._steps:
-            failed = step.how == "failed"
-            for span in (
-                *([Span("failing", step.began, step.ended)] if failed else step.phases),
-                *([step.start] if step.start else []),
-            ):
-                spent[span.name] = spent.get(span.name, 0.0) + span.ended - span.began
-        most = sorted(spent.items(), key=lambda each: -each[1])
+        most = sorted(self._spent.items(), key=lambda each: -each[1])
         told = [f"{seconds:.1f} s {name}" for name, seconds in most if seconds >= WORTH_TELLING]
         return f"; workers: {', '.join(told)}" if told else ""
 
@@ -131,7 +126,11 @@ class ProgressReporter:
         self._tell("say", f"cuda-wheel: {counts}, {plan.toolchain.name}")
 
     def done(self, step: Step) -> None:
-        self._steps.append(step)
+        if self._timings:
+            self._steps.append(step)
+        phases = (Span("failing", step.began, step.ended),) if step.how == "failed" else step.phases
+        for span in (*phases, *([step.start] if step.start else [])):
+            self._spent[span.name] = self._spent.get(span.name, 0.0) + span.ended - span.began
         self._done[step.how] += 1
         if self._bar:
             described = f"{step.module} {step.target or step.how}"
@@ -153,7 +152,7 @@ class ProgressReporter:
         self._tell(
             "say",
             f"{module.manifest.name}: {counted(len(module.manifest.kernels), 'kernel')}, {', '.join(images)}, "
-            f"{size_text(len(module.fatbin))}",
+            f"{size_text(module.manifest.fatbin_size)}",
         )
         if module.manifest.host_code:
             self._tell("say", f"  left out, as host code: {'; '.join(module.manifest.host_code)}")

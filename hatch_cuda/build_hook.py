@@ -69,21 +69,19 @@ class CudaBuildHook(BuildHookInterface[Any]):
     def _build(self, build_data: dict[str, Any]) -> None:
         from cuda_wheel.build.layout import DEVICE_SOURCES
         from cuda_wheel.build.modules import named_sources
-        from cuda_wheel.build.outputs import write
         from cuda_wheel.build.project import build_files
         from cuda_wheel.progress import ProgressReporter
         from hatch_cuda.layout import wheel_files
 
         root = Path(self.root)
         config = self._read_config()
-        with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
-            outputs = build_files(root, config, wheel_files(root), reporter)
         # Outside the project, so that the source tree stays as it is, and file by file: hatchling takes a folder that
         # merges with a package for a second copy of its files.
         self._folder = tempfile.TemporaryDirectory(prefix="cuda-wheel-")
         folder = Path(self._folder.name)
-        for path in write(outputs, folder):
-            build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
+        with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
+            for path in build_files(root, config, wheel_files(root), reporter, folder):
+                build_data["force_include"][str(folder / path)] = path
         if config.exclude_sources:
             self._leave_out(DEVICE_SOURCES, named_sources(config, root))
 

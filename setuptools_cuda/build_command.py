@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +18,7 @@ from setuptools.errors import ExecError
 from cuda_wheel.build.config import read_config
 from cuda_wheel.build.layout import DEVICE_SOURCES
 from cuda_wheel.build.modules import named_sources
-from cuda_wheel.build.outputs import write
+from cuda_wheel.build.outputs import move, write
 from cuda_wheel.build.project import build_files, planned_files
 from cuda_wheel.build.sdist import sdist_files
 from cuda_wheel.errors import CudaWheelError
@@ -88,9 +89,9 @@ class BuildCuda(Command):
 
     def run(self) -> None:
         if not self.editable_mode:
-            with _errors_in_words():
-                outputs = {} if self._is_left_to_cmake() else self._build(Path.cwd())
-                self._replace_outputs(outputs)
+            with _errors_in_words(), tempfile.TemporaryDirectory(prefix="cuda-wheel-") as folder:
+                outputs = [] if self._is_left_to_cmake() else self._build(Path.cwd(), Path(folder))
+                self._replace_outputs(outputs, Path(folder))
 
     def _is_left_to_cmake(self) -> bool:
         """Return whether CMake compiles all of the project's kernels, and reads the table for itself.
@@ -103,10 +104,10 @@ class BuildCuda(Command):
             and not read_config(Path.cwd(), os.environ).module
         )
 
-    def _build(self, root: Path) -> dict[str, bytes]:
+    def _build(self, root: Path, folder: Path) -> list[str]:
         config = read_config(root, os.environ)
         with ProgressReporter(log.info, log.warning) as reporter:
-            outputs = build_files(root, config, files_of(self.distribution), reporter)
+            outputs = build_files(root, config, files_of(self.distribution), reporter, folder)
         if config.exclude_sources:
             for path in Path(str(self.build_lib)).rglob("*"):
                 if path.suffix in DEVICE_SOURCES:
@@ -117,15 +118,16 @@ class BuildCuda(Command):
                     Path(str(self.build_lib), file.destination).unlink(missing_ok=True)
         return outputs
 
-    def _replace_outputs(self, outputs: Mapping[str, bytes]) -> None:
-        """Write files, and take away those of an earlier build: it may have left images of kernels that are gone."""
+    def _replace_outputs(self, outputs: Sequence[str], folder: Path) -> None:
+        """Move files from `folder` to where they belong, and take away those of an earlier build: it may have left
+        images of kernels that are gone."""
         record = Path(str(self.build_base), RECORD)
         if record.is_file():
             for path in record.read_text(encoding="utf-8").splitlines():
                 Path(path).unlink(missing_ok=True)
         paths = [str(Path(str(self.build_lib), name)) for name in outputs]
         write({record.name: "\n".join(paths).encode()}, record.parent)
-        write(outputs, Path(str(self.build_lib)))
+        move(outputs, folder, Path(str(self.build_lib)))
 
     def get_source_files(self) -> list[str]:
         """Return the CUDA sources and headers, relative to the project, so that the sdist has them."""

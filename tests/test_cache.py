@@ -248,7 +248,7 @@ def build(cuda_wheel: Run, project: Path, folder: Path, **environ: str) -> tuple
     output = project.with_name("out")
     result = cuda_wheel("build", project, "-o", output, CUDA_WHEEL_CACHE_DIR=str(folder), **environ)
     assert result.returncode == 0, result.stdout
-    return result.stdout.rstrip().rpartition(" s: ")[2], next(output.rglob("*.fatbin")).read_bytes()
+    return result.stdout.rstrip().rpartition(" s: ")[2].partition(";")[0], next(output.rglob("*.fatbin")).read_bytes()
 
 
 def test_a_build_takes_from_the_second_folder_what_the_first_lacks(

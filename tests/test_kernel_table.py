@@ -45,7 +45,7 @@ def build(tmp_path: Path, workers: Workers, toolchain: Toolchain) -> Build:
         modules = select(config, tmp_path, [WheelFile(source, "demo/k.cu")])
         listener = Listener()
         built: tuple[BuiltModule, ...] = execute(
-            make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None
+            make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None, lambda module: module
         )
         return built[0].manifest, listener.warnings
 

@@ -65,13 +65,24 @@ class CompileCache:
 
     def recall(self, job: Job) -> Compiled | None:
         """Return what the same job gave before, if all the files that it read are as they were."""
+        key = self.find(job)
+        return None if key is None else self.fetch(key, job)
+
+    def find(self, job: Job) -> str | None:
+        """Return the key by which `fetch` may have what the same job gave before, if all the files that it read are as
+        they were."""
         request = self._request(job)
         for listed in self._cache.found(request):  # each folder's latest job may have read other files
             places: list[Place] = [(number, path) for number, path in json.loads(listed)]
-            entry = self._cache.get(self._result(request, job, places))
-            if entry is not None:
-                return unpacked(entry, job)
+            key = self._result(request, job, places)
+            if self._cache.has(key):
+                return key
         return None
+
+    def fetch(self, key: str, job: Job) -> Compiled | None:
+        """Return what is kept by a key that `find` returned for a job; None where that is damaged."""
+        entry = self._cache.get(key)
+        return None if entry is None else unpacked(entry, job)
 
     def keep(self, job: Job, compiled: Compiled) -> bool:
         """Keep what a job gave, unless it may be another next time; return whether it was."""

@@ -23,12 +23,14 @@ ImageContent = tuple[Target, str | None, Content]
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """A module's manifest, the content of its fatbin, and the files that its source includes.
+    """A module's manifest, as it is and as the content of its file, the content of its fatbin, and the files that its
+    source includes.
 
     These are absolute paths, of this machine alone; None where the compiler cannot tell them.
     """
 
     manifest: Manifest
+    text: bytes
     fatbin: bytes
     headers: tuple[str, ...] | None
     absent: tuple[str, ...]
@@ -139,10 +141,11 @@ def describe(
         host_code=tuple(sorted({text for part in parts.values() for text in part.blanked}, key=_place)),
     )
     headers = [part.headers for part in parts.values()]
-    Manifest.from_json(manifest.to_json(), f"the manifest of {built.name}")  # what is shipped must be readable
+    text = manifest.to_json().encode()
+    Manifest.from_json(text, f"the manifest of {built.name}")  # what is shipped must be readable
     known = None if None in headers else tuple(sorted({path for paths in headers for path in paths or ()}))
     absent = tuple(sorted({path for part in parts.values() for path in part.absent}))
-    return BuiltModule(manifest, bundled.fatbin, known, absent)
+    return BuiltModule(manifest, text, bundled.fatbin, known, absent)
 
 
 def _place(text: str) -> tuple[str, int, str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from cuda_wheel.build.bundling import Bundle, Bundled, bundle
 from cuda_wheel.build.compile_cache import CLOCK, CompileCache, holds_folder
@@ -19,12 +19,15 @@ from cuda_wheel.build.executor import Executor
 from cuda_wheel.build.kernel_table import unseen
 from cuda_wheel.build.link_errors import link_failure
 from cuda_wheel.build.plan import Link, ModulePlan, Plan
+from cuda_wheel.build.results import Results
 from cuda_wheel.build.schedule import time_needed
 from cuda_wheel.build.seconds import BUNDLING, Seconds
 from cuda_wheel.build.timing import How, Step, Timed, now, timed, times_of
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 
 __all__ = ["Reporter", "Silent", "execute", "failure", "form_of", "linking", "refused", "users_of", "warnings"]
+
+T = TypeVar("T")
 
 
 class Reporter(Protocol):
@@ -56,20 +59,25 @@ class Silent:
     def built(self, module: BuiltModule) -> None: ...
 
 
-def execute(plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None) -> tuple[BuiltModule, ...]:
-    """Return the plan's modules, built; raises CompileError that tells of every module that does not compile or link.
+def execute(
+    plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None, keep: Callable[[BuiltModule], T]
+) -> tuple[T, ...]:
+    """Return what `keep` makes of each of the plan's modules, in their order; raises CompileError that tells of every
+    module that does not compile or link.
 
-    What `cache` has is not done again.
+    `keep` gets a module as soon as it is built, and all that is in memory of its images: a build may be larger than
+    that. What `cache` has is not done again.
     """
     reporter.begin(plan)
-    work = _Work(plan, workers, reporter, cache)
-    try:
-        work.do()
-    finally:
-        work.seconds.keep()
+    with Results() as results:
+        work = _Work(plan, workers, reporter, cache, results, keep)
+        try:
+            work.do()
+        finally:
+            work.seconds.keep()
     if work.failures:
         raise CompileError("\n\n".join(work.failures[name] for name in sorted(work.failures)))
-    return tuple(work.built[module.module.name] for module in plan.modules)
+    return tuple(work.kept[module.module.name] for module in plan.modules)
 
 
 def users_of(plan: Plan) -> dict[Job, list[ModulePlan]]:
@@ -87,45 +95,63 @@ TELLING = 0.1
 Take = Callable[[Future[Timed[Any]]], None]
 
 
-class _Work:
+class _Work(Generic[T]):
     """Does each job of a plan once, however many modules need it, a module's links as soon as its jobs are done, and
     its bundle as soon as that is."""
 
-    def __init__(self, plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None) -> None:
-        self.built: dict[str, BuiltModule] = {}
+    def __init__(
+        self,
+        plan: Plan,
+        workers: Executor,
+        reporter: Reporter,
+        cache: CompileCache | None,
+        compiled: Results,
+        keep: Callable[[BuiltModule], T],
+    ) -> None:
+        self.kept: dict[str, T] = {}
+        """What was kept of each module that is built, by name."""
         self.failures: dict[str, str] = {}
         """What to tell of each module that cannot be built, by name."""
+        self.seconds = cache.seconds if cache else Seconds(None)
         self._passing: set[Job] = set()
         """What would come out otherwise next time, so that nothing made of it is kept."""
-        self.seconds = cache.seconds if cache else Seconds(None)
         self._plan = plan
         self._workers = workers
         self._reporter = reporter
         self._cache = cache
+        self._keep = keep
         self._users = users_of(plan)
-        self._compiled: dict[Job, Compiled] = {}
-        self._linked: dict[tuple[str, Link], Compiled] = {}
-        """By the module's name, and the link."""
+        self._compiled = compiled
+        self._linked: dict[str, dict[Link, Compiled]] = {}
+        """By the module's name."""
+        self._missing = {module.module.name: len(module.jobs) for module in plan.modules}
+        """How many jobs of a module are not done, by its name."""
+        self._wanted = {job: len(users) for job, users in self._users.items()}
+        """How many modules are not done with a job's result."""
+        self._ended: set[str] = set()
+        """The names of the modules that nothing more is done for."""
         self._under_way: dict[Future[Timed[Any]], tuple[Take, float]] = {}
         """What takes the result, and the seconds that it was expected to take."""
         self._done: SimpleQueue[Future[Timed[Any]]] = SimpleQueue()
         """What is not under way any more. To wait for all futures anew, for each that is done, takes long with many."""
-        self._compiling: dict[Future[Timed[Any]], Job] = {}
+        self._compiling: dict[Job, Future[Timed[Any]]] = {}
         self._to_link: dict[str, float] = {}
         """The seconds that all links of a module may take which are not done, by its name."""
 
     def do(self) -> None:
-        recalled = {job: found for job in self._users if (found := self._recalled(job))}
+        found = {job: key for job in self._users if (key := self._found(job))}
         for module in self._plan.modules:
-            if any(job not in recalled for job in module.jobs):
+            if any(job not in found for job in module.jobs):
                 name = module.module.name
                 self._to_link[name] = sum(self.seconds.of(name, link)[0] for link in module.links)
         # Idle workers begin with the first that they get to see.
-        expected = {job: self._expected(job) for job in self._users if job not in recalled}
+        expected = {job: self._expected(job) for job in self._users if job not in found}
         for job, (seconds, following) in sorted(expected.items(), key=lambda item: -sum(item[1])):
             self._compile(job, seconds, following)
-        for job, (kept, step) in recalled.items():
-            self._take(job, kept, step)
+        for job, key in found.items():
+            self._recall(job, key)
+            while not self._done.empty():
+                self._take_next()
         for module in self._plan.modules:
             if not module.jobs:
                 self._link(module)
@@ -135,20 +161,27 @@ class _Work:
                 told = now()
                 left = [*(seconds for _, seconds in self._under_way.values()), *self._to_link.values()]
                 self._reporter.left(time_needed(left, self._workers.count))
-            future = self._done.get()
-            take, _ = self._under_way.pop(future)
-            self._compiling.pop(future, None)
-            if not future.cancelled():
-                take(future)
+            self._take_next()
 
-    def _recalled(self, job: Job) -> tuple[Compiled, Step] | None:
-        """Return what the cache has of a job."""
+    def _take_next(self) -> None:
+        future = self._done.get()
+        take, _ = self._under_way.pop(future)
+        if not future.cancelled():
+            take(future)
+
+    def _found(self, job: Job) -> str | None:
+        """Return the key of what the cache seems to have of a job."""
+        return self._cache.find(job) if self._cache else None
+
+    def _recall(self, job: Job, key: str) -> None:
+        """Take what the cache has of a job; compile what is damaged, or gone meanwhile."""
         began = now()
-        kept = self._cache.recall(job) if self._cache else None
+        kept = self._cache.fetch(key, job) if self._cache else None
         if kept is None:
-            return None
-        name = self._users[job][0].module.name
-        return kept, Step(name, (job.source,), form_of(job), "from the cache", "", began, now())
+            self._compile(job, *self._expected(job))
+        else:
+            name = self._users[job][0].module.name
+            self._take(job, kept, Step(name, (job.source,), form_of(job), "from the cache", "", began, now()))
 
     def _submit(
         self,
@@ -175,12 +208,12 @@ class _Work:
 
     def _compile(self, job: Job, seconds: float, following: float) -> None:
         flavour = _flavour(self._users[job][0])
-        future = self._submit(
+        self._compiling[job] = self._submit(
             compile_job, job, lambda future: self._take_compiled(job, future), seconds, following, flavour
         )
-        self._compiling[future] = job
 
     def _take_compiled(self, job: Job, future: Future[Timed[Compiled]]) -> None:
+        del self._compiling[job]
         users = self._users[job]
         name = users[0].module.name
         try:
@@ -188,9 +221,9 @@ class _Work:
         except CompileError as error:
             for module in users:
                 self._fail(module, failure(job, self._plan.toolchain, error))
-            for other, its in self._compiling.items():
-                if all(module.module.name in self.failures for module in self._users[its]):
-                    other.cancel()
+            for other in dict.fromkeys(job for module in users for job in module.jobs):
+                if other in self._compiling and not self._wanted[other]:
+                    self._compiling[other].cancel()
             return
         if self._cache and not self._cache.keep(job, result.value):
             self._passing.add(job)
@@ -198,15 +231,18 @@ class _Work:
         self._take(job, result.value, _step(name, (job.source,), form_of(job), "compiled", result))
 
     def _take(self, job: Job, result: Compiled, step: Step) -> None:
-        self._compiled[job] = result
         _report(self._reporter, job, result, step)
+        if self._wanted[job]:
+            self._compiled.put(job, result)
         for module in self._users[job]:
-            if module.module.name not in self.failures and all(each in self._compiled for each in module.jobs):
+            self._missing[module.module.name] -= 1
+            if not self._missing[module.module.name]:
                 self._link(module)
 
     def _link(self, module: ModulePlan) -> None:
         name = module.module.name
         self._to_link.pop(name, None)
+        linked = self._linked[name] = {}
         for link in module.links:
             began = now()
             job = linking(self._plan, module, link, self._compiled)
@@ -215,7 +251,7 @@ class _Work:
                 seconds, _ = self.seconds.of(name, link)
                 self._submit(link_job, job, self._taker(module, link, job), seconds, 0.0)
             else:
-                self._linked[name, link] = kept
+                linked[link] = kept
                 step = Step(name, module.module.paths, str(link.target), "from the cache", "", began, now())
                 self._reporter.done(step)
         self._bundle_if_ready(module)
@@ -231,18 +267,19 @@ class _Work:
             if self._cache and self._passing.isdisjoint(module.jobs):
                 self._cache.keep_linked(job, result.value)
             self.seconds.took(name, link, result.seconds)
-            self._linked[name, link] = result.value
             self._reporter.done(_step(name, module.module.paths, str(link.target), "linked", result))
-            self._bundle_if_ready(module)
+            if name not in self._ended:
+                self._linked[name][link] = result.value
+                self._bundle_if_ready(module)
 
         return take
 
     def _bundle_if_ready(self, module: ModulePlan) -> None:
         """Have a module bundled, if all its links are done and no module has failed: then none is needed."""
         name = module.module.name
-        if any((name, link) not in self._linked for link in module.links):
+        if len(self._linked[name]) < len(module.links):
             return
-        parts = parts_of(module, self._compiled, {link: self._linked[name, link] for link in module.links})
+        parts = parts_of(module, self._compiled, self._linked[name])
         texts = warnings(module, parts)
         refusal = refused(module, texts)
         if refusal is not None:
@@ -250,9 +287,10 @@ class _Work:
             return
         for text in texts:
             self._reporter.warning(text)
+        contents = [] if self.failures else contents_of(module, parts, self._compiled)
+        self._end(module)
         if self.failures:
             return
-        contents = contents_of(module, parts, self._compiled)
         # What is for linking has to be cut out of the fatbin.
         compress = "none" if module.relocatable else self._plan.compress
         request = Bundle(name, tuple((content, source or name) for _, source, content in contents), compress)
@@ -295,7 +333,7 @@ class _Work:
         except CompileError as error:
             self._fail(module, str(error))
             return
-        self.built[module.module.name] = built
+        self.kept[module.module.name] = self._keep(built)
         self._reporter.built(built)
 
     def _result(self, future: Future[Timed[Any]], name: str, sources: tuple[str, ...], target: str) -> Timed[Any]:
@@ -311,6 +349,19 @@ class _Work:
     def _fail(self, module: ModulePlan, text: str) -> None:
         self.failures.setdefault(module.module.name, text)
         self._to_link.pop(module.module.name, None)
+        self._end(module)
+
+    def _end(self, module: ModulePlan) -> None:
+        """Let go of what a module's jobs and links gave, but for what another module needs."""
+        name = module.module.name
+        if name in self._ended:
+            return
+        self._ended.add(name)
+        self._linked.pop(name, None)
+        for job in module.jobs:
+            self._wanted[job] -= 1
+            if not self._wanted[job]:
+                self._compiled.drop(job)
 
 
 def _step(name: str, sources: tuple[str, ...], target: str, how: How, result: Timed[Any]) -> Step:

@@ -70,12 +70,12 @@ def compile_on_load(
         raise
     finally:
         worker.leave()
-    manifest = built.manifest.to_json().encode()
     if read is not None:
         now = _looks(read, root)
         cache.put(request, json.dumps(now).encode())
-        cache.put(_result_key(request, capability, now), len(manifest).to_bytes(8, "big") + manifest + built.fatbin)
-    return manifest, built.fatbin
+        entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
+        cache.put(_result_key(request, capability, now), entry)
+    return built.text, built.fatbin
 
 
 # --- remembering -----------------------------------------------------------------------------------

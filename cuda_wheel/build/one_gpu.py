@@ -38,7 +38,7 @@ def compile_for_gpu(
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
-            (built,) = execute(plan, workers, _Warnings(), None)
+            (built,) = execute(plan, workers, _Warnings(), None, lambda module: module)
     if built.headers is None:
         return built, None
     looked = [path for job in jobs for path in looked_for(built.headers, job)]

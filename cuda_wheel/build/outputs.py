@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -20,9 +22,12 @@ __all__ = [
     "VENDORED_PACKAGE",
     "Package",
     "attaching_packages",
-    "output_files",
+    "loader_files",
+    "module_files",
+    "move",
     "output_paths",
     "stub_file",
+    "stub_files",
     "vendored_files",
     "write",
 ]
@@ -69,21 +74,26 @@ def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Pa
     return [path for name in names for path in _module_paths(name)] + stubs + copies
 
 
-def output_files(
-    config: Config, modules: Sequence[BuiltModule], packages: Mapping[str, Package] = {}
-) -> dict[str, bytes]:
-    """Return the content of every such file by its path."""
-    files: dict[str, bytes] = {}
-    for module in modules:
-        manifest = module.manifest
-        files |= zip(_module_paths(manifest.name), (module.fatbin, manifest.to_json().encode()), strict=True)
-    for name, package in packages.items():
-        its = [module.manifest for module in modules if _package_of(module.manifest.name) == name]
-        if its:
-            files |= [stub_file(config, package, its)]
-    for folder in _vendored_folders(config, [module.manifest.name for module in modules]):
-        files |= {f"{folder}/{name}": content for name, content in vendored_files().items()}
-    return files
+def module_files(module: BuiltModule) -> dict[str, bytes]:
+    """Return the content of a module's own files by their paths."""
+    return dict(zip(_module_paths(module.manifest.name), (module.fatbin, module.text), strict=True))
+
+
+def stub_files(config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path) -> dict[str, bytes]:
+    """Return the content of the stubs by their paths; the modules' manifests are in `folder`."""
+    attached: dict[str, list[Manifest]] = {}
+    for name in names:
+        if _package_of(name) in packages:
+            path = folder / _module_paths(name)[1]
+            attached.setdefault(_package_of(name), []).append(Manifest.from_json(path.read_bytes(), str(path)))
+    return dict(stub_file(config, packages[package], manifests) for package, manifests in attached.items())
+
+
+def loader_files(config: Config, names: Iterable[str]) -> dict[str, bytes]:
+    """Return the content of the loader's copies by their paths."""
+    folders = _vendored_folders(config, names)
+    copies = vendored_files() if folders else {}
+    return {f"{folder}/{name}": content for folder in folders for name, content in copies.items()}
 
 
 def vendored_files() -> dict[str, bytes]:
@@ -139,23 +149,33 @@ def _vendored_folders(config: Config, names: Iterable[str]) -> list[str]:
     return [f"{package}/{VENDORED_PACKAGE}" for package in packages]
 
 
-def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:
-    """Write files under `folder` and return their paths; a file is there whole or not at all.
+def write(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files under `folder`; a file is there whole or not at all.
 
     Raises ConfigError where one cannot be written.
     """
-    written = []
     for name, content in files.items():
-        path = folder / name
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        with _whole(folder / name) as path:
+            path.write_bytes(content)
+
+
+def move(names: Iterable[str], source: Path, folder: Path) -> None:
+    """Move files from under `source` to under `folder`, as `write` writes them."""
+    for name in names:
+        with _whole(folder / name) as path:
+            shutil.move(source / name, path)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Have a file made under another name beside its own, which it then gets."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                temporary.write_bytes(content)
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
-        except OSError as error:
-            raise ConfigError(f"{path} cannot be written: {error.strerror or error}.") from error
-        written.append(path)
-    return written
+            yield temporary
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror or error}.") from error

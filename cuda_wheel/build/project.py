@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from cuda_wheel.build import known_toolchain
 from cuda_wheel.build.compile_cache import CompileCache
@@ -16,30 +17,43 @@ from cuda_wheel.build.executor import executor
 from cuda_wheel.build.includes import is_toolkits
 from cuda_wheel.build.layout import WheelFile
 from cuda_wheel.build.modules import SourceModule, files_below, needs_nvvm, one_module, select
-from cuda_wheel.build.outputs import attaching_packages, output_files, output_paths
+from cuda_wheel.build.outputs import (
+    attaching_packages,
+    loader_files,
+    module_files,
+    output_paths,
+    stub_files,
+    write,
+)
 from cuda_wheel.build.plan import Plan, make_plan
 from cuda_wheel.build.preview import Preview, preview
 from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_nvvm, find_toolchain
 from cuda_wheel.build.workers import Workers
-from cuda_wheel.coverage import gaps
+from cuda_wheel.coverage import deciding, gaps
 from cuda_wheel.errors import DriverError
 from cuda_wheel.loader import Cache, device_and_driver, device_count
-from cuda_wheel.manifest import Version
+from cuda_wheel.manifest import Manifest, Version
 
 __all__ = ["build_files", "build_module", "planned_files", "preview_files"]
 
+T = TypeVar("T")
 
-def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter) -> dict[str, bytes]:
-    """Return what a build adds to the wheel of the project in `root`, which has `files`: contents by path.
 
-    Nothing is written.
+def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter, folder: Path) -> list[str]:
+    """Write what a build adds to the wheel of the project in `root`, which has `files`, and return the paths there.
+
+    It is written below `folder`, each module's files as soon as it is built: all together may be more than memory
+    holds. Of a build that fails, something may be left there.
 
     Raises ConfigError, ToolchainError or CompileError.
     """
     files = list(files)
-    built = _build(root, config, select(config, root, files), reporter)
-    return output_files(config, built, attaching_packages(files))
+    modules, packages = select(config, root, files), attaching_packages(files)
+    _build(root, config, modules, reporter, lambda module: write(module_files(module), folder))
+    names = [module.name for module in modules]
+    write(stub_files(config, names, packages, folder) | loader_files(config, names), folder)
+    return output_paths(config, names, packages)
 
 
 def build_module(
@@ -51,27 +65,37 @@ def build_module(
     `[tool.cuda-wheel]` does, if there is one. Nothing is written. Raises as `build_files`.
     """
     config, module = one_module(root, table, environ)
-    (built,) = _build(root, config, [module], reporter)
+    (built,) = _build(root, config, [module], reporter, lambda built: built)
     headers = built.headers
     if headers is None:  # the compiler cannot tell: whatever it might have read
         folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
         headers = tuple(str(root / path) for path in files_below(root, folders))
-    return output_files(config, [built]), [*(str(root / path) for path in module.paths), *headers]
+    inputs = [*(str(root / path) for path in module.paths), *headers]
+    return module_files(built) | loader_files(config, [module.name]), inputs
 
 
-def _build(root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter) -> tuple[BuiltModule, ...]:
+def _build(
+    root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter, keep: Callable[[BuiltModule], T]
+) -> list[T]:
+    """Return what `keep` makes of each module, which it gets as soon as it is built."""
     with Workers(config.timeout, config.memory_limit) as workers:
-        cache = Cache()
-        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, keep=True))
+        kept = Cache()
+        plan = _plan(root, config, modules, workers, _toolchain(workers, kept, keep=True))
+        astray = _finder_of_astray(root, (str(INCLUDE), *plan.toolchain.include_dirs))
+
+        def take(module: BuiltModule) -> tuple[Manifest, str | None, T]:
+            return deciding(module.manifest), astray(module.headers or ()), keep(module)
+
         with executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
-            built = execute(plan, chosen, reporter, CompileCache(cache, plan.toolchain))
+            built = execute(plan, chosen, reporter, CompileCache(kept, plan.toolchain), take)
     if not any("native" in module.settings.architectures.entries for module in modules):
-        short = gaps(module.manifest for module in built)
+        short = gaps(manifest for manifest, _, _ in built)
         if short:
             reporter.warning(short)
-    for module in built:
-        _check_headers(module, root, (str(INCLUDE), *plan.toolchain.include_dirs))
-    return built
+    for manifest, header, _ in built:
+        if header is not None:
+            raise outside_error(", ".join(manifest.sources), header)
+    return [its for _, _, its in built]
 
 
 def _toolchain(workers: Workers, cache: Cache, keep: bool) -> Toolchain:
@@ -100,10 +124,14 @@ def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Pre
         return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
 
 
-def _check_headers(module: BuiltModule, root: Path, toolchains: tuple[str, ...]) -> None:
-    for path in module.headers or ():
-        if not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkits(path):
-            raise outside_error(", ".join(module.manifest.sources), path)
+def _finder_of_astray(root: Path, toolchains: tuple[str, ...]) -> Callable[[Iterable[str]], str | None]:
+    """Return a function that finds, among the headers of a module, one that no sdist would have."""
+
+    @cache
+    def is_astray(path: str) -> bool:  # modules share most headers, and to look where links lead to takes long
+        return not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkits(path)
+
+    return lambda headers: next(filter(is_astray, headers), None)
 
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
