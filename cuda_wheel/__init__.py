@@ -5,8 +5,6 @@ Importing this package imports nothing else; the first use of a name brings in t
 
 # A wheel that carries the loader has this file too, as `PACKAGE._cuda_wheel`: hence the relative imports.
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than this package's
 if TYPE_CHECKING:
     from typing import Any
@@ -84,7 +82,7 @@ _FILES = {
 """The names that are not the loader's, by the file that has them."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

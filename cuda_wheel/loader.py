@@ -8,7 +8,7 @@ files, the driver.
 """
 
 import importlib
-import importlib.util
+import io
 import os
 import sys
 import threading
@@ -36,6 +36,7 @@ from .manifest import (
     Manifest,
     Parameter,
     Version,
+    kernel_names,
     no_image_message,
     resolve,
 )
@@ -671,7 +672,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         if file.endswith(MANIFEST_SUFFIX):
             name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
             files = _find(name, None)
-            modules[name] = [info.name for info in Manifest.from_json(files.read(file), files.where).kernels]
+            modules[name] = kernel_names(files.read(file), files.where)
     source_tree: Any = None
     if not modules:
         with suppress(ImportError):  # a copy of this file in a wheel, without the build side
@@ -1116,15 +1117,22 @@ class _Files:
         self.contents = contents
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
+        """Return so many bytes of a file from `offset` on, or all of them. No more is held in memory, or read but from
+        an archive, which has to be unpacked up to there. Raises ImageError."""
         try:
-            if self.folder is not None:
-                with open(os.path.join(self.folder, file), "rb") as stream:
-                    stream.seek(offset)
-                    return stream.read(-1 if size is None else size)
-            content = self.contents[file] if self.contents else _resource(self.package, file).read_bytes()
-            return content[offset:] if size is None else content[offset : offset + size]
+            with self._open(file) as stream:
+                stream.seek(offset)
+                content: bytes = stream.read(-1 if size is None else size)
+                return content
         except OSError as error:
             raise ImageError(f"{file} beside {self.where} cannot be read: {error}") from error
+
+    def _open(self, file: str) -> Any:
+        if self.folder is not None:
+            return open(os.path.join(self.folder, file), "rb")
+        if self.contents is not None:
+            return io.BytesIO(self.contents[file])
+        return _resource(self.package, file).open("rb")
 
 
 def _find(name: str, device: int | None) -> _Files:
@@ -1169,8 +1177,10 @@ def _compile_on_load(name: str, folders: list[str], device: int | None) -> tuple
 def _package_folders(package: str) -> list[str]:
     module = sys.modules.get(package)  # its __init__ may be running, so that find_spec would refuse
     if module is None:
+        from importlib.util import find_spec  # most packages that ask for their modules are imported
+
         try:
-            spec = importlib.util.find_spec(package)
+            spec = find_spec(package)
         except ModuleNotFoundError as error:
             raise ImageError(f"package {package!r} is not installed: {error}") from error
         locations = None if spec is None else spec.submodule_search_locations
@@ -1221,17 +1231,19 @@ def sha256_of(content: bytes) -> str:
     if len(content) < 1 << 18:
         # hashlib brings in OpenSSL, which takes longer than all else that loading does; it pays for large images only.
         if _own_sha256 is None:
-            own = (name for name in _OWN if name in sys.builtin_module_names or importlib.util.find_spec(name))
-            _own_sha256 = importlib.import_module(next(own, "hashlib")).sha256
+            try:
+                own = importlib.import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")
+            except ImportError:  # a Python that was built without
+                own = importlib.import_module("hashlib")
+            _own_sha256 = own.sha256
         return str(_own_sha256(content).hexdigest())
     from hashlib import sha256
 
     return sha256(content).hexdigest()
 
 
-_OWN = ("_sha2", "_sha256")
-"""The modules of Python's own SHA-256: in 3.12 and later, and before."""
 _own_sha256: Any = None
+"""Python's own SHA-256, once it was needed."""
 
 
 # --- the driver -----------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ it. Pure: it needs no GPU.
 
 import json
 import os
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from .errors import ImageError
 
@@ -32,6 +32,7 @@ __all__ = [
     "Version",
     "dotted",
     "image_to_json",
+    "kernel_names",
     "knows",
     "no_image_message",
     "parse_version",
@@ -47,6 +48,7 @@ MANIFEST_SUFFIX = ".fatbin.json"
 
 Version = tuple[int, int]
 
+T = TypeVar("T")
 
 # The records below are named tuples and not dataclasses, and annotations are not postponed: either would cost
 # milliseconds at import, and this file is on the way from the start of a process to its first kernel.
@@ -239,20 +241,44 @@ class Manifest(NamedTuple):
 
         Raises ImageError where the text is not a manifest of a format that this version reads.
         """
-        try:
-            document = json.loads(text)
-            form = document["format"]
-            if type(form) is int and form > FORMAT:
-                raise ImageError(
-                    f"{where} was made by a newer cuda-wheel (format {form}); this one reads up to {FORMAT}. "
-                    "Upgrade cuda-wheel to load it."
-                )
-            if type(form) is not int or form < 1:
-                raise ValueError(f"format {form!r}")
-            manifest = _manifest_of(document)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise ImageError(f"{where} is not a cuda-wheel manifest: {type(error).__name__}: {error}") from error
-        return manifest
+        return _read(text, where, _manifest_of)
+
+
+def kernel_names(text: str | bytes, where: str) -> list[str]:
+    """Return the names of the kernels in a manifest, whose text and place are as for `Manifest.from_json`.
+
+    Of a package with many modules that is all that is needed when it is imported. Raises ImageError likewise, as far as
+    it looks.
+    """
+
+    def names(document: dict[str, Any]) -> list[str]:
+        return [_text(kernel["name"]) for kernel in document["kernels"]]
+
+    return _read(text, where, names)
+
+
+def _read(text: str | bytes, where: str, make: Callable[[dict[str, Any]], T]) -> T:
+    """Return what is made of a manifest's JSON object."""
+    try:
+        document = json.loads(text)
+        form = document["format"]
+        if type(form) is int and form > FORMAT:
+            raise ImageError(
+                f"{where} was made by a newer cuda-wheel (format {form}); this one reads up to {FORMAT}. "
+                "Upgrade cuda-wheel to load it."
+            )
+        if type(form) is not int or form < 1:
+            raise ValueError(f"format {form!r}")
+        return make(document)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ImageError(f"{where} is not a cuda-wheel manifest: {type(error).__name__}: {error}") from error
+
+
+def _text(value: object) -> str:
+    # Names reach terminals and the driver: no control characters, no lone surrogates.
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise ValueError(f"{value!r} is not a text")
+    return value
 
 
 def image_to_json(image: Image) -> dict[str, Any]:
@@ -272,16 +298,10 @@ def image_to_json(image: Image) -> dict[str, Any]:
 
 
 def _manifest_of(document: dict[str, Any]) -> Manifest:
-    def text(value: object) -> str:
-        # Names reach terminals and the driver: no control characters, no lone surrogates.
-        if not isinstance(value, str) or not value or not value.isprintable():
-            raise ValueError(f"{value!r} is not a text")
-        return value
-
     def texts(value: object) -> tuple[str, ...]:
         if not isinstance(value, list):
             raise ValueError(f"{value!r} is not a list")
-        return tuple(map(text, value))
+        return tuple(map(_text, value))
 
     def count(value: object) -> int:
         if type(value) is not int or not 0 <= value < 1 << 48:
@@ -289,11 +309,11 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         return value
 
     def version(value: object) -> Version | None:
-        return None if value is None else parse_version(text(value))
+        return None if value is None else parse_version(_text(value))
 
     def image(item: dict[str, Any]) -> Image:
         kind: Kind = item["kind"]
-        target = Target.parse(text(item["target"]))
+        target = Target.parse(_text(item["target"]))
         if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
             raise ValueError(f"a {kind!r} image for {target}")
         offset = None if item["offset"] is None else count(item["offset"])
@@ -302,15 +322,15 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
             target=target,
             ptx_version=version(item["ptx_version"]),
             ptx_version_compiled=version(item["ptx_version_compiled"]),
-            driver=parse_version(text(item["driver"])),
+            driver=parse_version(_text(item["driver"])),
             offset=offset,
             size=count(item["size"]),
-            sha256=text(item["sha256"]),
+            sha256=_text(item["sha256"]),
             resources={
-                text(symbol): {text(key): count(value) for key, value in figures.items()}
+                _text(symbol): {_text(key): count(value) for key, value in figures.items()}
                 for symbol, figures in item["resources"].items()
             },
-            source=None if item["source"] is None else text(item["source"]),
+            source=None if item["source"] is None else _text(item["source"]),
         )
         if (found.ptx_version is None) != (kind != "ptx"):
             raise ValueError(f"{found} with PTX version {found.ptx_version}")
@@ -323,10 +343,10 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
     def parameters(items: list[dict[str, Any]]) -> tuple[Parameter, ...]:
         found = tuple(
             Parameter(
-                type=text(item["type"]),
+                type=_text(item["type"]),
                 offset=count(item["offset"]),
                 size=count(item["size"]),
-                cpp="" if item["cpp"] == "" else text(item["cpp"]),
+                cpp="" if item["cpp"] == "" else _text(item["cpp"]),
             )
             for item in items
         )
@@ -339,8 +359,8 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
 
     def kernel(item: dict[str, Any]) -> KernelInfo:
         return KernelInfo(
-            name=text(item["name"]),
-            symbol=text(item["symbol"]),
+            name=_text(item["name"]),
+            symbol=_text(item["symbol"]),
             parameters=parameters(item["parameters"]),
             absent=texts(item["absent"]),
         )
@@ -349,19 +369,19 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         space: Space = item["space"]
         if space not in ("global", "constant", "managed"):
             raise ValueError(f"a variable in {space!r} memory")
-        return GlobalInfo(text(item["name"]), text(item["symbol"]), space, count(item["size"]))
+        return GlobalInfo(_text(item["name"]), _text(item["symbol"]), space, count(item["size"]))
 
-    fatbin = text(document["fatbin"]["file"])
+    fatbin = _text(document["fatbin"]["file"])
     if fatbin != os.path.basename(fatbin) or "\\" in fatbin or fatbin in (".", ".."):
         raise ValueError(f"fatbin file {fatbin!r} is not a plain file name")
     fatbin_size = count(document["fatbin"]["size"])
-    toolchain = {text(key): text(value) for key, value in document["toolchain"].items()}
+    toolchain = {_text(key): _text(value) for key, value in document["toolchain"].items()}
     parse_version(toolchain["nvrtc"])
     return Manifest(
-        name=text(document["name"]),
+        name=_text(document["name"]),
         fatbin=fatbin,
         fatbin_size=fatbin_size,
-        fatbin_sha256=text(document["fatbin"]["sha256"]),
+        fatbin_sha256=_text(document["fatbin"]["sha256"]),
         toolchain=toolchain,
         sources=texts(document["sources"]),
         options=texts(document["options"]),
@@ -370,7 +390,8 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         kernels=tuple(map(kernel, document["kernels"])),
         globals=tuple(map(variable, document["globals"])),
         extern=tuple(
-            External(text(item["name"]), text(item["symbol"]), text(item["declaration"])) for item in document["extern"]
+            External(_text(item["name"]), _text(item["symbol"]), _text(item["declaration"]))
+            for item in document["extern"]
         ),
     )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import pickle
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +19,8 @@ import pytest
 import cuda_wheel
 from cuda_wheel import loader
 from cuda_wheel.build.outputs import vendored_files, write
-from cuda_wheel.manifest import Target
-from tests.conftest import KERNEL, run
+from cuda_wheel.manifest import Manifest, Target
+from tests.conftest import KERNEL, ROOT, run
 from tests.driver import Driver, Result
 
 SAXPY = "saxpy_demo.kernels.saxpy"
@@ -36,13 +38,98 @@ def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Pa
         del sys.modules[name]
 
 
-def test_importing_brings_in_nothing_heavy() -> None:
-    program = "import sys, cuda_wheel; print(*sorted(sys.modules))"
-    modules = run(sys.executable, "-c", program).stdout.split()
-    assert "cuda_wheel" in modules
-    assert not [
-        name for name in modules if name.startswith("cuda.") or name in ("numpy", "rich", "json", "dataclasses")
-    ]
+def imported(program: str, after: str = "pass", **environ: str) -> set[str]:
+    """Return the modules that a program imports in a process that has run another one before."""
+    told = f"import sys\n{after}\nbefore = set(sys.modules)\n{program}\nprint(*sorted(set(sys.modules) - before))"
+    result = run(sys.executable, "-c", told, **environ)
+    assert result.returncode == 0, result.stdout
+    return set(result.stdout.split())
+
+
+def test_importing_brings_in_nothing_else() -> None:
+    assert imported("import cuda_wheel") == {"cuda_wheel"}
+
+
+def test_loading_imports_next_to_nothing_beside_the_bindings(site: Path) -> None:
+    program = """
+from types import SimpleNamespace
+import cuda_wheel.loader
+answers = dict(cuCtxGetDevice=0, cuDriverGetVersion=13000, cuDeviceGetAttribute=8, cuLibraryLoadData=1)
+calls = {name: (lambda *_, value=value: (0, value)) for name, value in answers.items()}
+attributes = dict.fromkeys(f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{which}" for which in ("MAJOR", "MINOR"))
+cuda_wheel.loader._bindings = SimpleNamespace(
+    CUresult=SimpleNamespace(CUDA_ERROR_INVALID_CONTEXT=201),
+    CUdevice_attribute=SimpleNamespace(**attributes), cuDeviceGet=lambda _: (0, 0), **calls
+)
+assert len(cuda_wheel.load("saxpy_demo.kernels.saxpy")) == 1
+"""
+    modules = imported(program, "from cuda.bindings import driver", PYTHONPATH=f"{ROOT}{os.pathsep}{site}")
+    own = {"cuda_wheel", "cuda_wheel.errors", "cuda_wheel.loader", "cuda_wheel.manifest"}
+    assert own < modules
+    # What finds a package that is not imported yet, and Python's own SHA-256.
+    allowed = {"importlib._abc", "importlib.util", "_sha2", "_sha256"}
+    assert modules - own - allowed == {"saxpy_demo", "saxpy_demo.kernels"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="Linux counts what a process reads")
+def test_of_a_large_fatbin_the_chosen_image_alone_is_read(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 0))
+    image = enlarge(site, 500 << 20)
+
+    def read() -> int:
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    before = read()
+    tracemalloc.start()
+    try:
+        module = cuda_wheel.load(SAXPY)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert read() - before < 1 << 20  # other threads read as well
+    assert held < 1 << 20
+    assert module.image.offset > 400 << 20
+    assert driver.loaded == [image]
+
+
+def test_of_a_large_fatbin_in_a_zip_little_is_held(
+    site: Path, tmp_path: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has to be unpacked up to the image, piece by piece."""
+    driver = use((8, 0))
+    image = enlarge(site, 100 << 20)
+    with zipfile.ZipFile(tmp_path / "large.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for path in site.rglob("saxpy_demo/**/*"):
+            archive.write(path, path.relative_to(site).as_posix())
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "large.zip"), *(each for each in sys.path if each != str(site))])
+    importlib.invalidate_caches()
+    tracemalloc.start()
+    try:
+        cuda_wheel.load(SAXPY)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "large.zip" in sys.modules["saxpy_demo"].__file__
+    assert driver.loaded == [image]
+    assert held < 64 << 20
+
+
+def enlarge(site: Path, size: int) -> bytes:
+    """Have the images of saxpy lie near the end of a fatbin of so many bytes, and return that for compute capability
+    8.0. The rest of the file is a hole."""
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    content, path = fatbin.read_bytes(), fatbin.with_name("saxpy.fatbin.json")
+    manifest = Manifest.from_json(path.read_bytes(), "x")
+    start = size * 9 // 10
+    with fatbin.open("r+b") as file:
+        file.truncate(0)
+        file.truncate(size)
+        file.seek(start)
+        file.write(content)
+    images = tuple(image._replace(offset=image.offset + start) for image in manifest.images)
+    path.write_text(manifest._replace(fatbin_size=size, images=images).to_json())
+    (chosen,) = (image for image in manifest.images if str(image.target) == "sm_80")
+    return content[chosen.offset : chosen.offset + chosen.size]
 
 
 def test_the_loader_stands_alone(unpacked: Callable[[str], Path], tmp_path: Path) -> None:
