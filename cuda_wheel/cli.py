@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -61,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
 
     inspect = commands.add_parser("inspect", help="show the modules, images and kernels that something holds")
     inspect.add_argument("path", help=what)
+    inspect.add_argument(
+        "--size", action="store_true", help="show what each image costs, and what a target less would save and lose"
+    )
     inspect.add_argument("--json", action="store_true", help="print JSON")
     inspect.set_defaults(run=_inspect)
 
@@ -157,6 +161,8 @@ def _print_json(document: Any) -> None:
 
 def _inspect(options: argparse.Namespace) -> int:
     found = find_modules(options.path)
+    if options.size:
+        return _sizes(found, Path(options.path), options.json)
     if options.json:
         _print_json({"modules": [_module_json(module) for module in found]})
         return 0
@@ -212,6 +218,20 @@ def _module_table(found: Found) -> Table:
 def _origin(image: Image) -> str:
     compiled = image.ptx_version_compiled
     return f" (was {dotted(compiled)})" if compiled and compiled != image.ptx_version else ""
+
+
+def _sizes(found: Sequence[Found], path: Path, as_json: bool) -> int:
+    from cuda_wheel.sizes import measure, to_json
+
+    modules = [measure(module) for module in found]
+    archive = path.stat().st_size if zipfile.is_zipfile(path) else None
+    if as_json:
+        _print_json(to_json(modules, archive))
+    else:
+        from cuda_wheel.size_table import terminal
+
+        Console().print(terminal(modules, archive))
+    return 0
 
 
 # --- explain --------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from cuda_wheel.releases import GPUS, RELEASES, Gpu
 
 __all__ = [
     "Coverage",
+    "Loss",
     "Requirement",
     "advice",
     "columns",
@@ -19,9 +20,11 @@ __all__ = [
     "deciding",
     "describe",
     "gaps",
+    "lost",
     "missing",
     "once_linked",
     "parse_requirement",
+    "reaches_later",
     "to_json",
 ]
 
@@ -40,6 +43,9 @@ Key = tuple[Version, Version]
 """A compute capability and a driver's CUDA version."""
 
 
+KEYS: tuple[Key, ...] = tuple((gpu.capability, driver) for gpu in GPUS for driver in DRIVERS)
+
+
 class Coverage(NamedTuple):
     """The cells of modules that share them all; `names` are the modules'."""
 
@@ -50,18 +56,27 @@ class Coverage(NamedTuple):
 
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
     """Return the coverage of modules, those with the same cells together."""
-    known: dict[tuple[Any, ...], tuple[Cell, ...]] = {}
-    found: dict[tuple[Cell, ...], tuple[Manifest, list[str]]] = {}
+    known: _Known = {}
+    found: dict[_Cells, tuple[Manifest, list[str]]] = {}
     for manifest in map(once_linked, manifests):
-        images = tuple((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
-        if images not in known:  # a project's modules, of which there may be thousands, have few sets of targets
-            known[images] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
-        found.setdefault(known[images], (manifest, []))[1].append(manifest.name)
-    keys = [(gpu.capability, driver) for gpu in GPUS for driver in DRIVERS]
+        found.setdefault(_cells(manifest, known), (manifest, []))[1].append(manifest.name)
     return [
-        Coverage(tuple(names), manifest, dict(zip(keys, cells, strict=True)))
+        Coverage(tuple(names), manifest, dict(zip(KEYS, cells, strict=True)))
         for cells, (manifest, names) in found.items()
     ]
+
+
+_Cells = tuple[Cell, ...]
+"""Those of KEYS."""
+_Known = dict[tuple[Any, ...], _Cells]
+"""By what of a module's images decides them: a project may have thousands of modules, with few sets of targets."""
+
+
+def _cells(manifest: Manifest, known: _Known) -> _Cells:
+    images = tuple((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
+    if images not in known:
+        known[images] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
+    return known[images]
 
 
 def deciding(manifest: Manifest) -> Manifest:
@@ -199,6 +214,46 @@ def describe(keys: Sequence[Key]) -> str:
         span = dotted(drivers[0]) if len(drivers) == 1 else f"{dotted(drivers[0])} to {dotted(drivers[-1])}"
         parts.append(f"{listed} with drivers for CUDA {span}")
     return "; ".join(parts)
+
+
+# --- without a target -------------------------------------------------------------------------------
+
+
+class Loss(NamedTuple):
+    """Cells of modules that would be worse than they are: "jit" where there is machine code, "none", ..."""
+
+    names: tuple[str, ...]
+    before: Cell
+    after: Cell
+    keys: tuple[Key, ...]
+
+
+def lost(manifests: Iterable[Manifest], target: Target) -> list[Loss]:
+    """Return what modules would lose without their images for a target."""
+    known: _Known = {}
+    found: dict[tuple[_Cells, _Cells], list[str]] = {}
+    for manifest in manifests:
+        others = tuple(image for image in manifest.images if image.target != target)
+        if len(others) < len(manifest.images):
+            ways = (_cells(once_linked(each), known) for each in (manifest, manifest._replace(images=others)))
+            found.setdefault((next(ways), next(ways)), []).append(manifest.name)
+    losses = []
+    for (before, after), names in found.items():
+        changed: dict[tuple[Cell, Cell], list[Key]] = {}
+        for key, had, has in zip(KEYS, before, after, strict=True):
+            if had != has:
+                changed.setdefault((had, has), []).append(key)
+        losses += [Loss(tuple(names), had, has, tuple(keys)) for (had, has), keys in sorted(changed.items())]
+    return losses
+
+
+def reaches_later(manifest: Manifest) -> bool:
+    """Return whether a module has an image for GPUs that are still to come: PTX, by the rule for that."""
+    return any(unsupported(image.target, _LATER) is None for image in once_linked(manifest).images)
+
+
+_LATER: Version = (999, 0)
+"""Of no family that there is."""
 
 
 # --- as a table -------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ class Found:
     where: str
     read: Callable[[str], bytes]
     """Returns a file's content by its name; raises OSError where there is none."""
+    packed: Callable[[str], int | None] = lambda file: None
+    """Returns the bytes that it takes in the archive that it is in, if it is in one."""
 
 
 def find_modules(path: str) -> list[Found]:
@@ -81,28 +83,44 @@ def _read(path: Path) -> Found:
 
 
 def _in_archive(path: Path) -> list[Found]:
+    archive = _opened(path)
+    members = {info.filename: info for info in archive.infolist()}
+
+    def member(name: str) -> zipfile.ZipInfo:
+        if name not in members:
+            raise FileNotFoundError(f"{name} is not in {path}")
+        return members[name]
+
+    def content(name: str) -> bytes:
+        info = member(name)
+        try:
+            return archive.read(info)
+        except UNREADABLE as error:
+            raise _unreadable(path, error) from error
+
+    def found(name: str) -> Found:
+        folder, where = name[: name.rfind("/") + 1], f"{path}: {name}"
+        manifest = Manifest.from_json(content(name), where)
+        return Found(
+            manifest, where, lambda file: content(folder + file), lambda file: member(folder + file).compress_size
+        )
+
+    return [found(name) for name in members if name.endswith(MANIFEST_SUFFIX)]
+
+
+UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)
+"""What zipfile raises where an archive is damaged, encrypted or of a kind that it does not know."""
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
     try:
-        with zipfile.ZipFile(path) as archive:
-            contents = {
-                name: archive.read(name) for name in archive.namelist() if name.endswith((MANIFEST_SUFFIX, ".fatbin"))
-            }
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise ImageError(f"{path} cannot be read as a wheel: {error}.") from error
+        return zipfile.ZipFile(path)
+    except UNREADABLE as error:
+        raise _unreadable(path, error) from error
 
-    def reader(folder: str) -> Callable[[str], bytes]:
-        def read(file: str) -> bytes:
-            try:
-                return contents[folder + file]
-            except KeyError:
-                raise FileNotFoundError(f"{folder}{file} is not in {path}") from None
 
-        return read
-
-    return [
-        Found(Manifest.from_json(text, f"{path}: {name}"), f"{path}: {name}", reader(name[: name.rfind("/") + 1]))
-        for name, text in contents.items()
-        if name.endswith(MANIFEST_SUFFIX)
-    ]
+def _unreadable(path: Path, error: Exception) -> ImageError:
+    return ImageError(f"{path} cannot be read as a wheel: {error}.")
 
 
 def differences(found: Found) -> list[str]:
