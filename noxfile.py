@@ -98,20 +98,30 @@ def gpu(session: nox.Session, toolchain: str) -> None:
 
 
 @nox.session
-@nox.parametrize("toolchain", TOOLCHAINS)
-def bench(session: nox.Session, toolchain: str) -> None:
-    """Run the benchmarks; the one of start-up where there is a GPU."""
-    install(session, toolchain, "test", "gpu")
-    session.run("python", "benchmarks/wheel_build.py", *session.posargs)
-    output = Path(session.create_tmp()) / "wheel"
-    shutil.rmtree(output, ignore_errors=True)
+def bench(session: nox.Session) -> None:
+    """Run every benchmark that needs no GPU, and write docs/benchmarks.md: on a machine that does nothing else."""
+    wheel = own_wheel(session)
+    session.install("hatchling>=1.27", *nox.project.dependency_groups(PYPROJECT, "bench"))
+    # An environment of its own for what is measured: hatchling imports every hook that is installed beside it.
+    own = Path(session.create_tmp()).resolve() / "own"
+    session.run("python", "-m", "venv", "--clear", str(own))
+    python = str(own / "bin" / "python")
+    toolchain = nox.project.dependency_groups(PYPROJECT, "bench-toolchain")
     session.run(
-        "python", "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(output), "fixtures/saxpy"
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        f"{wheel}[cu13]",
+        "hatchling>=1.27",
+        *toolchain,
+        external=True,
+        silent=True,
     )
-    made = next(output.glob("*.whl"))
-    if session.run("cuda-wheel", "explain", str(made), success_codes=[0, 1], silent=True, log=False).startswith(
-        "GPU of"
-    ):
-        session.run("python", "benchmarks/startup.py", str(made), *session.posargs)
-    else:
-        session.log("no NVIDIA GPU here: benchmarks/startup.py cannot run")
+    result = "docs/benchmarks.json"
+    command = [python, "benchmarks/cpu.py", "--peers", str(Path(session.bin) / "python"), "--output", result]
+    # As after an installation, and not as in a clone: cuda-wheel comes from its wheel, and bytecode is kept.
+    environ = {"PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": ""}
+    session.run(*command, *session.posargs, env=environ, external=True)
+    session.run("python", "benchmarks/report.py", result)

@@ -1,44 +1,51 @@
-"""Time contenders in turn, round after round, so that a machine's drift hits all alike; report medians and ratios."""
+"""Time contenders in turn, round after round, so that a machine's drift hits all alike."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from rich.console import Console
-from rich.table import Table
+from _results import Goal, Result, rows, short, table
 
-__all__ = ["compare"]
+__all__ = ["compare", "show"]
 
 
 def compare(
     title: str,
+    about: str,
     contenders: Mapping[str, Callable[[], float]],
     rounds: int,
     unit: str = "ms",
     warm_up: int = 1,
     digits: int = 1,
-) -> dict[str, list[float]]:
-    """Call every contender once a round, after `warm_up` rounds that do not count, and print a table.
+    goals: Sequence[Goal] = (),
+    notes: Sequence[str] = (),
+) -> Result:
+    """Call every contender once a round, after `warm_up` rounds that do not count; print the result and return it.
 
-    A contender returns its own time in `unit`, which is printed with so many `digits` behind the point. The first one
-    is the base of the ratios, each the ratio of medians.
-    Returns every time of every contender.
+    A contender returns its own time in `unit`, which is shown with so many `digits` behind the point. The first one is
+    the base of the ratios. Another that fails the first time is left out, such as one that is not installed, and a note
+    says why; whatever else fails, fails.
     """
-    times: dict[str, list[float]] = {name: [] for name in contenders}
+    values: dict[str, list[float]] = {name: [] for name in contenders}
+    base, notes = next(iter(values)), list(notes)
     for round_ in range(warm_up + rounds):
-        for name, contender in contenders.items():
-            elapsed = contender()
+        for name in list(values):
+            try:
+                elapsed = contenders[name]()
+            except Exception as error:
+                if round_ or name == base:
+                    raise
+                notes.append(f"Left out: {name}. {short(error)}")
+                del values[name]
+                continue
             if round_ >= warm_up:
-                times[name].append(elapsed)
-    base = statistics.median(next(iter(times.values())))
-    table = Table(title=f"{title}: {rounds} rounds, {unit}", title_justify="left")
-    for heading in ("contender", "median", "lowest", "highest", "ratio"):
-        table.add_column(heading, justify="left" if heading == "contender" else "right")
-    for name, values in times.items():
-        median = statistics.median(values)
-        table.add_row(
-            name, *(f"{value:.{digits}f}" for value in (median, min(values), max(values))), f"{median / base:.3f}"
-        )
-    Console(width=100).print(table)
-    return times
+                values[name].append(elapsed)
+    goals = [goal for goal in goals if {goal.contender, goal.base} <= values.keys()]
+    result = Result(title, about, unit, values, base, digits, goals, notes=notes)
+    show(result)
+    return result
+
+
+def show(result: Result) -> None:
+    """Print a result, as far as it was measured."""
+    print(f"\n{result.title}\n{table(rows(result))}", *result.notes, sep="\n", flush=True)

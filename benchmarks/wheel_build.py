@@ -1,52 +1,134 @@
-"""Time to build a fixture's wheel against the same with the hook off: `python benchmarks/wheel_build.py [ROUNDS]`.
+"""Time to build a wheel again against the same with the hook off: `python benchmarks/wheel_build.py [ROUNDS]`.
 
-Both are whole processes that call hatchling's `build_wheel` in this environment, which needs cuda-wheel with a
-toolchain and no GPU.
+All are whole processes that call hatchling's `build_wheel` in this environment, which needs cuda-wheel with a
+toolchain and no GPU, and should have nothing else: hatchling imports every hook that is installed.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
+import sysconfig
 import tempfile
-import time
-from functools import partial
+import venv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from _interleave import compare
+from _kernels import FIXTURES, PYPROJECT
+from _process import build_wheel
+from _results import Goal, Result
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
-BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+__all__ = ["measure"]
+
+OFF = "hook off"
+KEPT = "all of it kept from before"
+FRESH = "likewise, in a new environment"
+KERNEL = """\
+// {edit}
+extern "C" __global__ void axpy{number}(float a, const float* x, float* y, int n)
+{{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + {number} * y[i];
+}}
+"""
+MODULES = 100
+IMPORTS = "imports, and reading and hashing what the images were made from."
 
 
-def main(rounds: int) -> None:
-    print(f"{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory() as kept:
-        for fixture in ("saxpy", "reduce_cub"):
-            contenders = {
-                "hook off": partial(built, fixture, HATCH_BUILD_NO_HOOKS="1"),
-                "all of it compiled": partial(built, fixture),
-                "all of it, one job at a time": partial(built, fixture, CUDA_WHEEL_JOBS="1"),
-                "all of it kept from before": partial(built, fixture, CUDA_WHEEL_CACHE_DIR=kept),
-            }
-            compare(f"wheel of {fixture}", contenders, rounds)
+def measure(rounds: int | None = None) -> Iterator[Result]:
+    yield _fixture("saxpy", rounds or 10)
+    yield _fixture("reduce_cub", rounds or 7)
+    yield _hundred(rounds or 10)
 
 
-def built(fixture: str, **environ: str) -> float:
-    """Return the milliseconds of one build, with nothing kept from before unless `environ` says where."""
-    with tempfile.TemporaryDirectory() as output, tempfile.TemporaryDirectory() as nothing:
-        before = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-c", BUILD, output],
-            cwd=FIXTURES / fixture,
-            env=os.environ | {"CUDA_WHEEL_CACHE_DIR": nothing} | environ,
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            check=True,
+def _fixture(name: str, rounds: int) -> Result:
+    with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as output:
+
+        def built(**environ: str) -> float:
+            return build_wheel(FIXTURES / name, Path(output), **environ).seconds * 1000
+
+        def built_elsewhere() -> float:
+            with _new_environment() as python:
+                return build_wheel(FIXTURES / name, Path(output), python, CUDA_WHEEL_CACHE_DIR=kept).seconds * 1000
+
+        contenders: dict[str, Callable[[], float]] = {
+            OFF: lambda: built(HATCH_BUILD_NO_HOOKS="1"),
+            "all of it compiled": built,
+            "all of it compiled, one job at a time": lambda: built(CUDA_WHEEL_JOBS="1"),
+            KEPT: lambda: built(CUDA_WHEEL_CACHE_DIR=kept),
+            FRESH: built_elsewhere,
+        }
+        return compare(
+            f"A wheel again: {name}",
+            f"The wheel of `fixtures/{name}`, a whole process of hatchling each. A new environment has the same packages "
+            "in another place, as that of every isolated build.",
+            contenders,
+            rounds,
+            goals=[Goal(contender, OFF, more=100, limit=IMPORTS) for contender in (KEPT, FRESH)],
         )
-        return (time.perf_counter() - before) * 1000
+
+
+def _hundred(rounds: int) -> Result:
+    edits = count(1)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        many, one = _project(folder / "many", MODULES), _project(folder / "one", 1)
+        cache = str(folder / "cache")
+        build_wheel(many, folder / "out", CUDA_WHEEL_CACHE_DIR=cache)
+        kept, edited, alone = "nothing changed", "one kernel changed", "the changed kernel alone"
+
+        def milliseconds(project: Path, change: bool = False, **environ: str) -> float:
+            if change:
+                _write(project, 0, next(edits))
+            return build_wheel(project, folder / "out", **environ).seconds * 1000
+
+        return compare(
+            f"A wheel again: {MODULES} kernels",
+            f"A project of {MODULES} small modules, each for 6 GPUs and with PTX. The changed kernel alone is in a project "
+            "of its own, of which nothing is kept.",
+            {
+                OFF: lambda: milliseconds(many, HATCH_BUILD_NO_HOOKS="1"),
+                kept: lambda: milliseconds(many, CUDA_WHEEL_CACHE_DIR=cache),
+                alone: lambda: milliseconds(one, change=True),
+                edited: lambda: milliseconds(many, change=True, CUDA_WHEEL_CACHE_DIR=cache),
+            },
+            rounds,
+            goals=[
+                Goal(
+                    kept, OFF, more=100, limit=f"{IMPORTS} There are {2 * MODULES} files of ours to put into the wheel."
+                ),
+                Goal(edited, alone, more=100, limit=IMPORTS),
+            ],
+        )
+
+
+def _project(root: Path, modules: int) -> Path:
+    (root / "demo").mkdir(parents=True)
+    (root / "demo" / "__init__.py").touch()
+    (root / "pyproject.toml").write_text(PYPROJECT.format(include_dirs="[]", defines="", compress="none"))
+    for number in range(modules):
+        _write(root, number, 0)
+    return root
+
+
+def _write(root: Path, number: int, edit: int) -> None:
+    (root / "demo" / f"axpy{number}.cu").write_text(KERNEL.format(number=number, edit=edit))
+
+
+@contextmanager
+def _new_environment() -> Iterator[Path]:
+    """Make an environment that has what this one has; return its interpreter."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder)
+        packages = Path(sysconfig.get_path("purelib"))
+        for each in packages.iterdir():
+            with suppress(FileExistsError):
+                (Path(folder) / packages.relative_to(sys.prefix) / each.name).symlink_to(each)
+        yield Path(folder, "bin", "python")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    list(measure(int(sys.argv[1]) if len(sys.argv) > 1 else None))

@@ -1,0 +1,139 @@
+"""Time to build the kernels with nothing kept from before: against nvcc by Ninja, CMake by scikit-build-core, and what
+the jobs take by themselves. `cpu.py` runs it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from _interleave import compare, show
+from _kernels import SOURCES, TARGETS, make_project
+from _peers import Peers, cmake_project, ninja_project
+from _process import Cost, build_wheel
+from _results import Goal, Result
+
+from cuda_wheel.build.cores import available_cores
+
+__all__ = ["measure"]
+
+OURS = "cuda-wheel"
+NINJA = "nvcc, Ninja"
+CMAKE = "nvcc, CMake, scikit-build-core"
+JOBS = "the jobs' own times ÷ cores"
+ROUNDS = 4
+
+
+def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
+    rounds, cores = rounds or ROUNDS, available_cores()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        trace, output = folder / "trace.json", folder / "out"
+        ours, with_cmake = make_project(folder / "ours"), cmake_project(folder / "cmake")
+
+        # Every arrangement once: the best of them is what the others are compared with.
+        arrangements: dict[str, tuple[Path, int, float]] = {}
+        for jobs, threads in dict.fromkeys([(cores, 1), (1, cores), (cores, 0)]):
+            project = ninja_project(folder / f"ninja-{jobs}-{threads}", peers.nvcc, threads)
+            seconds = peers.run_ninja(project, jobs).seconds
+            arrangements[f"`-j{jobs}` and `--threads {threads}`"] = project, jobs, seconds
+        best = min(arrangements, key=lambda name: arrangements[name][2])
+        tried = ", ".join(f"{name} {seconds:.1f} s" for name, (_, _, seconds) in arrangements.items())
+        alone = _ninja_seconds(folder / f"ninja-{cores}-1")
+
+        costs: dict[str, list[Cost]] = defaultdict(list)
+        busy: list[float] = []
+
+        def paid(name: str, run: Callable[[], Cost]) -> Callable[[], float]:
+            def contender() -> float:
+                costs[name].append(run())
+                return costs[name][-1].seconds
+
+            return contender
+
+        def build() -> Cost:
+            cost = build_wheel(ours, output, CUDAARCHS=TARGETS, CUDA_WHEEL_TIMINGS=str(trace))
+            busy.append(sum(_job_seconds(trace).values()) / cores)
+            return cost
+
+        whole = compare(
+            "The first build",
+            f"The {len(SOURCES)} kernels of the fixtures that need no linking, for 6 GPUs and with PTX: a whole "
+            "process each, and nothing kept from before. `cuda-wheel` and CMake make a wheel, Ninja the fatbins alone.",
+            {
+                NINJA: paid(NINJA, lambda: peers.run_ninja(*arrangements[best][:2])),
+                OURS: paid(OURS, build),
+                CMAKE: paid(CMAKE, lambda: peers.run_cmake(with_cmake, output)),
+            },
+            rounds,
+            "s",
+            digits=2,
+            goals=[
+                Goal(
+                    OURS,
+                    NINJA,
+                    times=0.95,
+                    limit="each target takes a front end of its own, which is the compiler's time and not ours.",
+                )
+            ],
+            notes=[f"nvcc and Ninja are taken as they are fastest of these, each tried once: {tried}."],
+        )
+        ours_alone = _job_seconds(trace)
+    details = [["file", "nvcc, s", "cuda-wheel, s"]]
+    details += [[name, f"{alone[name]:.2f}", f"{ours_alone[f'demo.{name}']:.2f}"] for name in SOURCES]
+    processors = Result(
+        "The first build: processors' time",
+        "User's and system's time of all processes, in the same runs. Below, each file's own seconds, one target after "
+        "the other: of nvcc with one thread, and of our jobs, while the other cores were at work too.",
+        "s",
+        {name: [cost.cpu for cost in costs[name][-rounds:]] for name in whole.values},
+        NINJA,
+        digits=2,
+        details=details,
+    )
+    schedule = Result(
+        "The first build: the schedule",
+        "The whole process, in the same runs, against what its compiling, linking, lowering and bundling took by "
+        "themselves, shared out to the cores.",
+        "s",
+        {JOBS: busy[-rounds:], OURS: whole.values[OURS]},
+        JOBS,
+        digits=2,
+        goals=[
+            Goal(
+                OURS,
+                JOBS,
+                times=1.05,
+                limit="hatchling, the start of the workers with their compilers, and at the end cores that have nothing "
+                "left to do: a job cannot be divided.",
+            )
+        ],
+    )
+    show(processors)
+    show(schedule)
+    return [whole, processors, schedule]
+
+
+def _job_seconds(trace: Path) -> dict[str, float]:
+    """Return the seconds that workers were at work for each module, without their own start, by a build's trace."""
+    events: list[dict[str, Any]] = json.loads(trace.read_text())["traceEvents"]
+    work = [event for event in events if event["ph"] == "X" and event["tid"] and event["name"] != "starting"]
+    seconds: dict[str, float] = defaultdict(float)
+    ended: dict[int, int] = defaultdict(int)
+    for event in sorted(work, key=lambda event: (event["ts"], -event["dur"])):
+        if event["ts"] + event["dur"] > ended[event["tid"]]:  # else it is a phase in what was counted
+            ended[event["tid"]] = event["ts"] + event["dur"]
+            seconds[event["args"]["module"]] += event["dur"] / 1e6
+    return seconds
+
+
+def _ninja_seconds(folder: Path) -> dict[str, float]:
+    """Return the seconds that each output took in Ninja's last build. Format: start, end (ms), time, output, hash."""
+    seconds = {}
+    for line in (folder / ".ninja_log").read_text().splitlines()[1:]:
+        start, end, _, output, _ = line.split("\t")
+        seconds[Path(output).stem] = (int(end) - int(start)) / 1000
+    return seconds

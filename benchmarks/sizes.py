@@ -1,0 +1,88 @@
+"""Sizes of the kernels' fatbins, installed and in a wheel, against nvcc's. `cpu.py` runs it."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+from _interleave import show
+from _kernels import SOURCES, TARGETS, make_project
+from _peers import Peers, ninja_project
+from _process import build_wheel
+from _results import Goal, Result
+
+from cuda_wheel.build.cores import available_cores
+
+__all__ = ["measure"]
+
+NVCC = "nvcc -fatbin"
+NVCC_SIZE = "nvcc -fatbin -compress-mode=size"
+OURS = "cuda-wheel"
+OURS_SIZE = 'cuda-wheel, compress = "size"'
+
+
+class Size(NamedTuple):
+    """Bytes of a file, and of what a wheel holds of it."""
+
+    installed: int
+    deflated: int
+
+
+def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
+    """Return sizes, which are the same in every round."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        sizes = {NVCC: _nvcc(peers, folder / "nvcc"), OURS: _ours(folder / "ours", "none")}
+        sizes[NVCC_SIZE] = _nvcc(peers, folder / "nvcc-size", "-compress-mode=size")
+        sizes[OURS_SIZE] = _ours(folder / "ours-size", "size")
+    goals = {
+        "installed": Goal(OURS_SIZE, NVCC, times=0.25, limit="small kernels are mostly what no compression shrinks."),
+        "deflated": Goal(OURS, NVCC, limit="deflate, which is all that wheels have, packs less than the fatbin's own."),
+    }
+    abouts = {
+        "installed": "Bytes of the fatbins of the first build's kernels and targets, as they lie on the disk.",
+        "deflated": "The same fatbins, deflated as in a wheel.",
+    }
+    results = []
+    for kind, title in {"installed": "Size, installed", "deflated": "Size, in the wheel"}.items():
+
+        def size(contender: str, name: str, kind: str = kind) -> int:
+            return int(getattr(sizes[contender][name], kind))
+
+        details = [["file", *sizes], *([name, *(f"{size(each, name):,}" for each in sizes)] for name in SOURCES)]
+        manifests = ", ".join(
+            f"{sum(size(each, name) for name in sizes[each] if name.endswith('.json')):,} bytes with {each}"
+            for each in (OURS, OURS_SIZE)
+        )
+        values = {each: [float(sum(size(each, name) for name in SOURCES))] for each in sizes}
+        notes = [f"The manifests, which nvcc's have nothing to set against, are {manifests}."]
+        result = Result(title, abouts[kind], "bytes", values, NVCC, 0, [goals[kind]], details, notes)
+        show(result)
+        results.append(result)
+    return results
+
+
+def _nvcc(peers: Peers, folder: Path, *options: str) -> Mapping[str, Size]:
+    peers.run_ninja(ninja_project(folder, peers.nvcc, 1, *options), available_cores())
+    sizes = {}
+    for name in SOURCES:
+        fatbin = folder / f"{name}.fatbin"
+        with zipfile.ZipFile(BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(fatbin, name)
+            sizes[name] = Size(fatbin.stat().st_size, archive.getinfo(name).compress_size)
+    return sizes
+
+
+def _ours(folder: Path, compress: str) -> Mapping[str, Size]:
+    build_wheel(make_project(folder, compress), folder / "out", CUDAARCHS=TARGETS)
+    (wheel,) = (folder / "out").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return {
+            Path(entry.filename).name.removesuffix(".fatbin"): Size(entry.file_size, entry.compress_size)
+            for entry in archive.infolist()
+            if entry.filename.startswith("demo/") and ".fatbin" in entry.filename
+        }
