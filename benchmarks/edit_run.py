@@ -2,24 +2,25 @@
 
 WHEEL is the wheel of `fixtures/saxpy`, for comparison: nothing is compiled there. The others compile the same source,
 edited before each run, for the GPU at hand, and nobody has a cache that knows it. Needs a GPU and a toolchain, and
-cuda.core and CuPy to compare.
+cuda.core, CuPy and PyTorch to compare.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
-import os
 import shutil
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from _interleave import compare
-from startup import CONTEXT, READY, installed, printed, started
+from _kernels import FIXTURES
+from _results import Result
+from startup import CONTEXT, READY, installed, printed, started, symbol_of
+
+__all__ = ["measure", "measure_load_inline"]
 
 LOAD = (
     CONTEXT
@@ -56,51 +57,111 @@ with open({source!r}) as file:
     program = Program(file.read(), "c++", ProgramOptions(arch="sm_" + device.arch))
 ready = program.compile("cubin").get_kernel({symbol!r}).attributes.num_regs
 """
-CUPY = """
+CUPY_MODULE = """
 import cupy
 with open({source!r}) as file:
     ready = cupy.RawModule(code=file.read(), options=("-std=c++17",)).get_function({symbol!r}).num_regs
 """
+CUPY_KERNEL = """
+import cupy
+with open({source!r}) as file:
+    ready = cupy.RawKernel('extern "C" ' + file.read(), "saxpy", options=("-std=c++17",)).num_regs
+"""
+PYTORCH = """
+import torch
+torch.empty(1, device="cuda")
+with open({source!r}) as file:
+    ready = torch.cuda._compile_kernel(file.read(), "saxpy") is not None
+"""
+LOAD_INLINE = """
+import tempfile, torch
+from torch.utils.cpp_extension import load_inline
+torch.empty(1, device="cuda")
+with open({source!r}) as file:
+    text = file.read()
+launch = '''
+void run(double a, torch::Tensor x, torch::Tensor y)
+{{
+    saxpy<<<4, 256>>>(a, x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+}}
+'''
+head = "#include <torch/extension.h>\\n"
+with tempfile.TemporaryDirectory() as folder:
+    module = load_inline(
+        "saxpy_inline", ["void run(double, torch::Tensor, torch::Tensor);"], [head + text + launch], ["run"],
+        build_directory=folder,
+    )
+    ready = callable(module.run)
+"""
 ALONE = "\nassert ready\nprint(alone)\n"
+EDITED = "source tree, edited"
 
 
-def main(wheel: Path, rounds: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        site, tree = Path(folder, "site"), Path(folder, "tree")
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(site)
-        (manifest,) = site.rglob("saxpy.fatbin.json")
-        symbol = json.loads(manifest.read_text())["kernels"][0]["symbol"]
-        shutil.copytree(Path(__file__).parent.parent / "fixtures" / "saxpy", tree)
-        os.environ["CUDA_WHEEL_CACHE_DIR"] = str(Path(folder, "cache"))
-        os.environ["CUDA_CACHE_DISABLE"] = "1"  # NVRTC keeps there what an edit of a comment does not change
-        (source,) = tree.rglob("saxpy.cu")
-        text = source.read_text()
+class Edited:
+    """A copy of the fixture, and programs that run after an edit of it."""
 
-        edits = itertools.count()
+    def __init__(self, folder: Path, symbol: str) -> None:
+        self.tree = folder / "tree"
+        shutil.copytree(FIXTURES / "saxpy", self.tree)
+        (self._source,) = self.tree.rglob("saxpy.cu")
+        self._text = self._source.read_text()
+        self._symbol = symbol
+        self._edits = itertools.count()
+        self.environ = {
+            "CUDA_WHEEL_CACHE_DIR": str(folder / "cache"),
+            "CUDA_CACHE_DISABLE": "1",  # NVRTC keeps there what an edit of a comment does not change
+        }
 
-        def edit() -> None:
-            source.write_text(f"{text}// edit {next(edits)}\n")
+    def program(self, text: str) -> str:
+        """Return a program that compiles the source as it is after another edit."""
+        self._source.write_text(f"{self._text}// edit {next(self._edits)}\n")
+        return text.format(source=str(self._source), symbol=self._symbol)
 
-        def edited(program: str) -> float:
-            edit()
-            return started(program.format(source=str(source), symbol=symbol) + READY, str(tree / "src"))
+    def started(self, text: str) -> float:
+        return started(self.program(text) + READY, self.tree / "src", **self.environ)
+
+
+def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
+    with installed(wheel) as site, tempfile.TemporaryDirectory() as folder:
+        edited = Edited(Path(folder), symbol_of(next(site.rglob("saxpy.fatbin"))))
 
         def compile_time() -> float:
-            edit()
-            return printed((CONTEXT + BY_HAND).format(source=str(source), symbol=symbol) + ALONE, str(site)) / 1e6
+            return printed(edited.program(CONTEXT + BY_HAND) + ALONE, site, **edited.environ) / 1e6
 
         contenders: dict[str, Callable[[], float]] = {
-            "wheel": partial(started, LOAD + READY, str(site)),
-            "source tree, edited": partial(edited, LOAD),
-            "source tree, as before": partial(started, LOAD + READY, str(tree / "src")),
+            "wheel, nothing to compile": partial(started, LOAD + READY, site),
+            EDITED: partial(edited.started, LOAD),
+            "source tree, as before": partial(started, LOAD + READY, edited.tree / "src", **edited.environ),
             "its compile time alone": compile_time,
-            "NVRTC by hand, edited": partial(edited, CONTEXT + BY_HAND),
-            "cuda.core Program, edited": partial(edited, CUDA_CORE),
-            "CuPy RawModule(code=), edited": partial(edited, CUPY),
+            "NVRTC by hand, edited": partial(edited.started, CONTEXT + BY_HAND),
+            "cuda.core Program, edited": partial(edited.started, CUDA_CORE),
+            "CuPy RawModule(code=), edited": partial(edited.started, CUPY_MODULE),
+            "CuPy RawKernel, edited": partial(edited.started, CUPY_KERNEL),
+            "PyTorch, its NVRTC kernel, edited": partial(edited.started, PYTORCH),
         }
-        compare("process start to launchable kernel", {n: c for n, c in contenders.items() if installed(n)}, rounds)
+        return [
+            compare(
+                "From an edit to a launchable kernel",
+                "The start of a process again, but the source of `fixtures/saxpy` was edited before, and whoever "
+                "compiles it has no cache that knows it. PyTorch's has a context by its first tensor.",
+                contenders,
+                rounds or 10,
+            )
+        ]
+
+
+def measure_load_inline(wheel: Path, rounds: int | None = None) -> list[Result]:
+    """Compare with PyTorch's other way, which takes nvcc, Ninja and a host compiler, and so long that twice must do."""
+    with installed(wheel) as site, tempfile.TemporaryDirectory() as folder:
+        edited = Edited(Path(folder), symbol_of(next(site.rglob("saxpy.fatbin"))))
+        contenders: dict[str, Callable[[], float]] = {
+            EDITED: partial(edited.started, LOAD),
+            "PyTorch load_inline, edited": partial(edited.started, LOAD_INLINE),
+        }
+        title = "From an edit to a launchable kernel: PyTorch's load_inline"
+        about = "Likewise, with nvcc, which compiles what binds the kernel to Python too."
+        return [compare(title, about, contenders, min(rounds or 2, 2), warm_up=0)]
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+    measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)

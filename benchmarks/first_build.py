@@ -107,7 +107,7 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
                 OURS,
                 JOBS,
                 times=1.05,
-                limit="hatchling, the start of the workers with their compilers, and at the end cores that have nothing "
+                limit="hatchling, the start of the workers with their compilers, and at the end cores with nothing "
                 "left to do: a job cannot be divided.",
             )
         ],

@@ -1,4 +1,4 @@
-"""A plug-in kernel's bandwidth against the same kernel in one file, and the time that linking takes.
+"""A plug-in kernel's time against the same kernel in one file, and the time that linking takes.
 
 `python benchmarks/linking.py WHEEL [ROUNDS]`: a wheel of `fixtures/plugin`, made with a toolchain whose LTO-IR the
 nvJitLink here takes. The function that the kernel calls is CUDA C++. Every link is a process of its own, whose context
@@ -10,13 +10,18 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from _interleave import compare
-from startup import CONTEXT, printed
+from _results import Result
+from startup import CONTEXT, installed, printed
+
+import cuda_wheel
+
+__all__ = ["measure", "measure_kernel"]
 
 ONE_FILE = """
 extern "C" __device__ float user_transform(float x, float parameter) { return x * x + parameter; }
@@ -43,56 +48,15 @@ int(driver.cuKernelGetFunction(module["apply"].handle)[1])
 print(time.perf_counter_ns() - before)
 """
 )
+LAUNCHES = 20
 
 
-def bandwidth(rounds: int) -> None:
-    """Compare launches on 2^26 elements, of which each takes a read and a write of 4 bytes."""
-    import cupy
-    from cuda.core import Device, Program, ProgramOptions
-
-    import cuda_wheel
-    from cuda_wheel import JitOptions
-
-    Device().set_current()
-    x = cupy.random.default_rng(0).random(1 << 26, cupy.float32)
-    y = cupy.empty_like(x)
-    arch = "".join(map(str, Device().compute_capability))
-    whole = Program(ONE_FILE, "c++", ProgramOptions(arch=f"sm_{arch}")).compile("cubin")
-    modules = {
-        "one file": cuda_wheel.load_code(bytes(whole.code)),
-        "linked by LTO": cuda_wheel.load(MODULE, link=[TRANSFORM], jit=JitOptions(lto=True)),
-        "linked as PTX": cuda_wheel.load(MODULE, link=[TRANSFORM], jit=JitOptions(lto=False)),
-    }
-    start, end = cupy.cuda.Event(), cupy.cuda.Event()
-
-    def milliseconds(module: cuda_wheel.Module) -> float:
-        start.record()
-        for _ in range(20):
-            module["apply"].launch(-(-x.size // 256), 256, x, y, 3.25, x.size)
-        end.record()
-        end.synchronize()
-        return cupy.cuda.get_elapsed_time(start, end) / 20
-
-    for name, module in modules.items():
-        milliseconds(module)
-        assert abs(y - (x * x + cupy.float32(3.25))).max() < 1e-5
-        print(f"{name}: {module['apply'].attributes.registers} registers")
-    contenders = {name: partial(milliseconds, module) for name, module in modules.items()}
-    times = compare("the plug-in kernel on 2^26 elements", contenders, rounds, warm_up=2, digits=4)
-    best = min(times["linked by LTO"])
-    print(f"linked by LTO, at best: {x.size * 8 / best / 1e9:.2f} TB/s")
-
-
-def main(wheel: Path, rounds: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        site = str(Path(folder, "site"))
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(site)
-        os.environ["CUDA_CACHE_DISABLE"] = "1"
+def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
+    with installed(wheel) as site, tempfile.TemporaryDirectory() as folder:
 
         def milliseconds(options: str, cache: str) -> float:
-            os.environ["CUDA_WHEEL_CACHE_DIR"] = cache
-            return printed(LOAD.replace("OPTIONS", options), site) / 1e6
+            environ = {"CUDA_CACHE_DISABLE": "1", "CUDA_WHEEL_CACHE_DIR": cache}
+            return printed(LOAD.replace("OPTIONS", options), site, **environ) / 1e6
 
         def cold(options: str) -> float:
             with tempfile.TemporaryDirectory() as nothing:
@@ -106,11 +70,70 @@ def main(wheel: Path, rounds: int) -> None:
         }.items():
             contenders[f"{name}, cold"] = partial(cold, options)
             contenders[f"{name}, cached"] = partial(milliseconds, options, str(Path(folder, name)))
-        compare("compile a function and link a module with it", contenders, rounds, warm_up=2)
-        sys.path.insert(0, site)
-        os.environ["CUDA_WHEEL_CACHE_DIR"] = str(Path(folder, "bandwidth"))
-        bandwidth(rounds)
+        return [
+            compare(
+                "Linking at run time",
+                "`fixtures/plugin`, whose kernel calls a function that is given as CUDA C++: from the call of "
+                "`load(..., link=[...])` to a function of a context that is there already, with nvJitLink and NVRTC "
+                "loaded before. The driver's own cache is off.",
+                contenders,
+                rounds or 15,
+                warm_up=2,
+                notes=["What remains of it where the result is kept is mostly the import of what links."],
+            )
+        ]
+
+
+def measure_kernel(wheel: Path, rounds: int | None = None) -> list[Result]:
+    """Compare launches on 2^26 elements, of which each takes a read and a write of 4 bytes."""
+    import cupy
+    from cuda.core import Device, Program, ProgramOptions
+
+    Device().set_current()
+    x = cupy.random.default_rng(0).random(1 << 26, cupy.float32)
+    y = cupy.empty_like(x)
+    arch = "".join(map(str, Device().compute_capability))
+    whole = Program(ONE_FILE, "c++", ProgramOptions(arch=f"sm_{arch}")).compile("cubin")
+    with installed(wheel) as site, tempfile.TemporaryDirectory() as cache:
+        sys.path.insert(0, str(site))
+        os.environ["CUDA_WHEEL_CACHE_DIR"] = cache
+        try:
+            modules = {
+                "one file": cuda_wheel.load_code(bytes(whole.code)),
+                "linked by LTO": cuda_wheel.load(MODULE, link=[TRANSFORM], jit=cuda_wheel.JitOptions(lto=True)),
+                "linked as PTX": cuda_wheel.load(MODULE, link=[TRANSFORM], jit=cuda_wheel.JitOptions(lto=False)),
+            }
+        finally:
+            sys.path.remove(str(site))
+            del os.environ["CUDA_WHEEL_CACHE_DIR"]
+    start, end = cupy.cuda.Event(), cupy.cuda.Event()
+
+    def milliseconds(module: cuda_wheel.Module) -> float:
+        start.record()
+        for _ in range(LAUNCHES):
+            module["apply"].launch(-(-x.size // 256), 256, x, y, 3.25, x.size)
+        end.record()
+        end.synchronize()
+        return float(cupy.cuda.get_elapsed_time(start, end)) / LAUNCHES
+
+    for module in modules.values():
+        milliseconds(module)
+        assert abs(y - (x * x + cupy.float32(3.25))).max() < 1e-5
+    result = compare(
+        "Linking at run time: the kernel",
+        "The linked kernel on 2^26 elements, against the same kernel and function in one file.",
+        {name: partial(milliseconds, module) for name, module in modules.items()},
+        rounds or 15,
+        warm_up=2,
+        digits=4,
+        notes=[
+            "Registers: " + ", ".join(f"{name} {each['apply'].attributes.registers}" for name, each in modules.items())
+        ],
+    )
+    best = min(result.values["linked by LTO"])
+    return [replace(result, notes=[*result.notes, f"Linked by LTO, at best: {x.size * 8 / best / 1e9:.2f} TB/s."])]
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+    for function in (measure, measure_kernel):
+        function(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)

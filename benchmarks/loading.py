@@ -1,4 +1,4 @@
-"""Time to load a module as machine code, and as PTX by each of its compilers, cold and kept.
+"""Time to load a module as machine code, as PTX by each of its compilers, cold and kept, and compressed.
 
 `python benchmarks/loading.py WHEEL JIT_WHEEL [ROUNDS]`: wheels of `fixtures/matmul_templates`, the second without
 machine code for the GPU at hand. Every contender is a process of its own, whose context is there before time starts.
@@ -6,32 +6,33 @@ machine code for the GPU at hand. Every contender is a process of its own, whose
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from _interleave import compare
-from startup import CONTEXT, printed
+from _results import Result
+from startup import CONTEXT, installed, printed
+
+__all__ = ["measure", "measure_compressed"]
 
 LOAD = (
     CONTEXT
     + """
 import time
 from cuda_wheel import loader
-from cuda.bindings import nvjitlink
-nvjitlink.version()
+{imports}
 before = time.perf_counter_ns()
-module = loader.load("matmul_demo.kernels.matmul")
+module = loader.load({module!r})
 for kernel in module:
     int(driver.cuKernelGetFunction(module[kernel].handle)[1])
 print(time.perf_counter_ns() - before)
 assert module.how == {how!r}, module
 """
 )
+NVJITLINK = "from cuda.bindings import nvjitlink; nvjitlink.version()"
 LINK = """
 from cuda_wheel import loader
 choose = loader.resolve
@@ -41,34 +42,71 @@ def through_nvjitlink(*arguments):
 loader.resolve = through_nvjitlink
 """
 """As if the driver could not read the PTX."""
+MATMUL = "matmul_demo.kernels.matmul"
 
 
-def main(wheels: Mapping[str, Path], rounds: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for name, wheel in wheels.items():
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(Path(folder, name))
-        drivers, ours = Path(folder, "driver"), Path(folder, "ours")
+def measure(wheel: Path, jit_wheel: Path, rounds: int | None = None) -> list[Result]:
+    with (
+        installed(wheel) as native,
+        installed(jit_wheel) as ptx,
+        tempfile.TemporaryDirectory() as drivers,
+        tempfile.TemporaryDirectory() as ours,
+    ):
 
-        def milliseconds(kind: str, how: str, **environ: str) -> float:
-            os.environ.update(environ)
-            program = (LINK if how == "link" else "") + LOAD.format(how=how)
-            return printed(program, str(Path(folder, kind))) / 1e6
+        def milliseconds(site: Path, how: str, **environ: str) -> float:
+            program = LOAD.format(how=how, imports=NVJITLINK, module=MATMUL)
+            return printed((LINK if how == "link" else "") + program, site, **environ) / 1e6
 
         def cold() -> float:
             with tempfile.TemporaryDirectory() as nothing:
-                return milliseconds("ptx", "link", CUDA_CACHE_DISABLE="1", CUDA_WHEEL_CACHE_DIR=nothing)
+                return milliseconds(ptx, "link", CUDA_CACHE_DISABLE="1", CUDA_WHEEL_CACHE_DIR=nothing)
 
-        kept = {"CUDA_CACHE_DISABLE": "0", "CUDA_CACHE_PATH": str(drivers), "CUDA_WHEEL_CACHE_DIR": str(ours)}
+        kept = {"CUDA_CACHE_DISABLE": "0", "CUDA_CACHE_PATH": drivers, "CUDA_WHEEL_CACHE_DIR": ours}
         contenders: dict[str, Callable[[], float]] = {
-            "machine code": partial(milliseconds, "native", "native", CUDA_CACHE_DISABLE="1"),
-            "PTX, the driver, cold": partial(milliseconds, "ptx", "jit", CUDA_CACHE_DISABLE="1"),
-            "PTX, the driver's cache": partial(milliseconds, "ptx", "jit", **kept),
+            "machine code": partial(milliseconds, native, "native", CUDA_CACHE_DISABLE="1"),
+            "PTX, the driver, cold": partial(milliseconds, ptx, "jit", CUDA_CACHE_DISABLE="1"),
+            "PTX, the driver's cache": partial(milliseconds, ptx, "jit", **kept),
             "PTX, nvJitLink, cold": cold,
-            "PTX, nvJitLink, our cache": partial(milliseconds, "ptx", "link", **kept),
+            "PTX, nvJitLink, our cache": partial(milliseconds, ptx, "link", **kept),
         }
-        compare("load of a module of 2 kernels", contenders, rounds, warm_up=2)
+        return [
+            compare(
+                "Loading a module",
+                "The two kernels of `fixtures/matmul_templates`, from the call of `load` to functions of a context "
+                "that is there already.",
+                contenders,
+                rounds or 20,
+                warm_up=2,
+                digits=2,
+            )
+        ]
+
+
+def measure_compressed(module: str, wheel: Path, small_wheel: Path, rounds: int | None = None) -> list[Result]:
+    """Compare two wheels with the same module, the second of which has `compress = "size"`."""
+    with installed(wheel) as plain, installed(small_wheel) as small:
+        program = LOAD.format(how="native", imports="", module=module)
+
+        def milliseconds(site: Path) -> float:
+            return printed(program, site, CUDA_CACHE_DISABLE="1") / 1e6
+
+        sites = {'compress = "none"': plain, 'compress = "size"': small}
+        contenders: dict[str, Callable[[], float]] = {name: partial(milliseconds, site) for name, site in sites.items()}
+        fatbin = Path(*module.split(".")).with_suffix(".fatbin")
+        sizes = ", ".join(f"{(site / fatbin).stat().st_size:,} bytes with {name}" for name, site in sites.items())
+        return [
+            compare(
+                f"Loading a compressed module: {module.rpartition('.')[2]}",
+                f"All kernels of `{module}`, as machine code, from the call of `load` to functions of a context that "
+                "is there already.",
+                contenders,
+                rounds or 20,
+                warm_up=2,
+                digits=2,
+                notes=[f"The fatbin has {sizes}."],
+            )
+        ]
 
 
 if __name__ == "__main__":
-    main({"native": Path(sys.argv[1]), "ptx": Path(sys.argv[2])}, int(sys.argv[3]) if len(sys.argv) > 3 else 20)
+    measure(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else None)

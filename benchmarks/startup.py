@@ -7,7 +7,6 @@ compare.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -15,11 +14,15 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from _interleave import compare
+from _results import Goal, Result
+
+__all__ = ["CONTEXT", "READY", "installed", "measure", "printed", "started", "symbol_of"]
 
 CONTEXT = """
 from cuda.bindings import driver
@@ -33,8 +36,10 @@ import time
 assert ready
 print(time.monotonic_ns())
 """
+BY_HAND = "cuda.bindings by hand"
+OURS = "cuda_wheel.load"
 CONTENDERS = {
-    "cuda.bindings by hand": CONTEXT
+    BY_HAND: CONTEXT
     + """
 with open({fatbin!r}, "rb") as file:
     content = file.read()
@@ -42,13 +47,13 @@ _, library = driver.cuLibraryLoadData(content, [], [], 0, [], [], 0)
 _, kernel = driver.cuLibraryGetKernel(library, {symbol!r}.encode())
 ready = int(driver.cuKernelGetFunction(kernel)[1])
 """,
-    "cuda_wheel": CONTEXT
+    OURS: CONTEXT
     + """
 import cuda_wheel
 kernel = cuda_wheel.load("saxpy_demo.kernels.saxpy")["saxpy"]
 ready = int(driver.cuKernelGetFunction(kernel.handle)[1])
 """,
-    "cuda.core": """
+    "cuda.core ObjectCode.from_fatbin": """
 from cuda.core import Device, ObjectCode
 Device().set_current()
 kernel = ObjectCode.from_fatbin({fatbin!r}).get_kernel({symbol!r})
@@ -62,43 +67,60 @@ ready = kernel.num_regs
 }
 
 
-def main(wheel: Path, rounds: int) -> None:
+def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
+    with installed(wheel) as site:
+        (fatbin,) = site.rglob("saxpy.fatbin")
+        contenders: dict[str, Callable[[], float]] = {
+            name: partial(started, program.format(fatbin=str(fatbin), symbol=symbol_of(fatbin)) + READY, site)
+            for name, program in CONTENDERS.items()
+        }
+        return [
+            compare(
+                "From the start of a process to a launchable kernel",
+                "All load the same fatbin, of `fixtures/saxpy`, whose package attaches its kernels: that is part of "
+                "the time of `cuda_wheel.load`.",
+                contenders,
+                rounds or 20,
+                goals=[Goal(OURS, BY_HAND, times=1.05, limit="the import of the loader and what it reads.")],
+            )
+        ]
+
+
+@contextmanager
+def installed(wheel: Path) -> Iterator[Path]:
+    """Return a folder in which a wheel is unpacked, until the end of the block."""
     with tempfile.TemporaryDirectory() as site:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
-        (fatbin,) = Path(site).rglob("saxpy.fatbin")
-        symbol = json.loads(fatbin.with_name(fatbin.name + ".json").read_text())["kernels"][0]["symbol"]
-        contenders: dict[str, Callable[[], float]] = {
-            name: partial(started, program.format(fatbin=str(fatbin), symbol=symbol) + READY, site)
-            for name, program in CONTENDERS.items()
-            if installed(name)
-        }
-        compare("process start to launchable kernel", contenders, rounds)
+        yield Path(site)
 
 
-def installed(contender: str) -> bool:
-    """Return whether what a contender imports is installed here; say so where it is not."""
-    module = {"cuda.core": "cuda.core", "CuPy": "cupy"}.get(contender.partition(" ")[0], "sys")
-    there = importlib.util.find_spec(module) is not None
-    if not there:
-        print(f"{contender}: not installed")
-    return there
+def symbol_of(fatbin: Path) -> str:
+    """Return the symbol of a module's only kernel."""
+    manifest = json.loads(fatbin.with_name(f"{fatbin.name}.json").read_text())
+    return str(manifest["kernels"][0]["symbol"])
 
 
-def started(program: str, site: str) -> float:
+def started(program: str, site: Path, **environ: str) -> float:
     """Return the milliseconds from just before the process starts to the moment that its kernel is ready."""
     before = time.monotonic_ns()
-    return (printed(program, site) - before) / 1e6
+    return (printed(program, site, **environ) - before) / 1e6
 
 
-def printed(program: str, site: str) -> int:
-    """Return the number that a program prints in a process of its own, with the folder `site` on its path."""
-    path = os.pathsep.join([site, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+def printed(program: str, site: Path, **environ: str) -> int:
+    """Return the number that a program prints in a process of its own, with the folder `site` on its path.
+
+    Raises CalledProcessError where it fails.
+    """
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     result = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.PIPE, check=True
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": path} | environ,
+        capture_output=True,
+        check=True,
     )
-    return int(result.stdout)
+    return int(result.stdout.split()[-1])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+    measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)

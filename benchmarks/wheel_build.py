@@ -63,8 +63,8 @@ def _fixture(name: str, rounds: int) -> Result:
         }
         return compare(
             f"A wheel again: {name}",
-            f"The wheel of `fixtures/{name}`, a whole process of hatchling each. A new environment has the same packages "
-            "in another place, as that of every isolated build.",
+            f"The wheel of `fixtures/{name}`, a whole process of hatchling each. A new environment has the same "
+            "packages in another place, as that of every isolated build.",
             contenders,
             rounds,
             goals=[Goal(contender, OFF, more=100, limit=IMPORTS) for contender in (KEPT, FRESH)],
@@ -87,8 +87,8 @@ def _hundred(rounds: int) -> Result:
 
         return compare(
             f"A wheel again: {MODULES} kernels",
-            f"A project of {MODULES} small modules, each for 6 GPUs and with PTX. The changed kernel alone is in a project "
-            "of its own, of which nothing is kept.",
+            f"A project of {MODULES} small modules, each for 6 GPUs and with PTX. The changed kernel alone is in a "
+            "project of its own, of which nothing is kept.",
             {
                 OFF: lambda: milliseconds(many, HATCH_BUILD_NO_HOOKS="1"),
                 kept: lambda: milliseconds(many, CUDA_WHEEL_CACHE_DIR=cache),

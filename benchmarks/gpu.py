@@ -1,0 +1,146 @@
+"""Run every benchmark that needs a GPU, maybe on a machine that cannot build: first, where there is a toolchain,
+
+    python benchmarks/gpu.py build FOLDER
+
+makes the wheels, and then, where there is a GPU, with FOLDER and this tree carried there and `PYTHONPATH` its root,
+
+    python benchmarks/gpu.py measure FOLDER --output FILE.json [SECTION ...]
+
+needs cuda-bindings; what is not installed of those to compare with is left out. `report.py` shows FILE.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from _kernels import FIXTURES
+from _process import build_wheel
+from _results import Report, Result, collect, machine, versions
+
+COMPRESSED = {"matmul": "matmul_demo.kernels.matmul", "reduce": "reduce_demo.kernels.reduce"}
+"""Modules whose load is measured with both ways to compress, by the names of their wheels."""
+WHEELS = {
+    "saxpy": ("saxpy", "none"),
+    "plugin": ("plugin", "none"),
+    "matmul": ("matmul_templates", "none"),
+    "matmul-size": ("matmul_templates", "size"),
+    "matmul-jit": ("matmul_templates", "none"),
+    "reduce": ("reduce_cub", "none"),
+    "reduce-size": ("reduce_cub", "size"),
+}
+"""Fixture and compression of each."""
+JIT = "120-real;80-virtual"
+"""Targets of which PTX alone suits today's GPUs."""
+PEERS = ("cuda-bindings", "cuda-core", "cupy", "cupy-cuda12x", "cupy-cuda13x", "torch", "numpy")
+
+
+def build(folder: Path) -> None:
+    """Build the wheels with the toolchain of this environment: `folder` gets one in a folder of each name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, (fixture, compress) in WHEELS.items():
+            project, output = Path(scratch, name), folder.resolve() / name
+            shutil.copytree(FIXTURES / fixture, project)
+            if compress != "none":
+                _set_compress(project / "pyproject.toml", compress)
+            shutil.rmtree(output, ignore_errors=True)
+            build_wheel(project, output, **({"CUDAARCHS": JIT} if name.endswith("-jit") else {}))
+            print(next(output.glob("*.whl")))
+
+
+def _set_compress(pyproject: Path, compress: str) -> None:
+    text, table = pyproject.read_text(), "[tool.cuda-wheel]\n"
+    if table not in text:
+        text += f"\n{table}"
+    pyproject.write_text(text.replace(table, f'{table}compress = "{compress}"\n'))
+
+
+def measure(folder: Path, output: Path, rounds: int | None, chosen: Sequence[str]) -> None:
+    """Measure the sections `chosen`, or all, and write `output` after each."""
+    wheels = {name: next((folder / name).glob("*.whl")) for name in WHEELS}
+
+    def section(module: str, function: str, *arguments: object) -> Callable[[], Iterable[Result]]:
+        # Only now is imported what may be missing: without it, the other sections remain.
+        return lambda: getattr(importlib.import_module(module), function)(*arguments, rounds)
+
+    saxpy = wheels["saxpy"]
+    sections = {
+        "start": section("startup", "measure", saxpy),
+        "edit": section("edit_run", "measure", saxpy),
+        "run-time": section("run_time", "measure", saxpy),
+        "loading": section("loading", "measure", wheels["matmul"], wheels["matmul-jit"]),
+        **{
+            f"compressed-{name}": section("loading", "measure_compressed", module, wheels[name], wheels[f"{name}-size"])
+            for name, module in COMPRESSED.items()
+        },
+        "linking": section("linking", "measure", wheels["plugin"]),
+        "linked-kernel": section("linking", "measure_kernel", wheels["plugin"]),
+        "launch-cupy": section("launch", "measure", saxpy, "CuPy's arrays and Python's numbers"),
+        "launch-pytorch": section("launch", "measure", saxpy, "PyTorch's tensors and Python's numbers"),
+        "launch-addresses": section("launch", "measure", saxpy, "addresses and NumPy's numbers"),
+        "load-inline": section("edit_run", "measure_load_inline", saxpy),
+    }
+    unknown = set(chosen) - set(sections)
+    if unknown:
+        raise SystemExit(f"no section {', '.join(sorted(unknown))}; there are {', '.join(sections)}")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as after an installation: the first round writes what is missing
+    collect(_report(), {name: sections[name] for name in chosen or sections}, output)
+
+
+def _report() -> Report:
+    import cuda_wheel
+
+    own = {"cuda-wheel": cuda_wheel.__version__}
+    try:
+        gpu, libraries = _gpu()
+    except Exception as error:
+        gpu, libraries = {"GPU": f"none that can be asked: {error}"}, {}
+    return Report(
+        "Benchmarks with a GPU",
+        "benchmarks/gpu.py",
+        machine() | gpu,
+        own | versions(*PEERS) | libraries,
+    )
+
+
+def _gpu() -> tuple[dict[str, str], dict[str, str]]:
+    """Return what there is to know about the GPU and its driver, and about the libraries that are no distributions."""
+    from cuda.bindings import driver, nvrtc
+
+    (error,) = driver.cuInit(0)
+    if error:
+        raise RuntimeError(str(error))
+    name = driver.cuDeviceGetName(256, driver.cuDeviceGet(0)[1])[1].decode().rstrip("\0")
+    number = driver.cuDriverGetVersion()[1]
+    release = Path("/proc/driver/nvidia/version")
+    found = re.search(r"\d+\.\d+(\.\d+)+", release.read_text()) if release.exists() else None
+    text = f"{found[0] if found else ''} (CUDA {number // 1000}.{number % 1000 // 10})".strip()
+    _, major, minor = nvrtc.nvrtcVersion()
+    return {"GPU": name, "driver": text}, {"NVRTC": f"{major}.{minor}"}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Run every benchmark that needs a GPU.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    wheels = commands.add_parser("build", help="make the wheels to measure")
+    measuring = commands.add_parser("measure", help="measure")
+    for each in (wheels, measuring):
+        each.add_argument("folder", type=Path, help="of the wheels")
+    measuring.add_argument("--rounds", type=int, help="of each comparison, in place of its own number")
+    measuring.add_argument("--output", type=Path, required=True, help="the JSON file to write")
+    measuring.add_argument("sections", nargs="*", help="all, if none is named")
+    options = parser.parse_args(argv)
+    if options.command == "build":
+        build(options.folder)
+    else:
+        measure(options.folder, options.output, options.rounds, options.sections)
+
+
+if __name__ == "__main__":
+    main()
