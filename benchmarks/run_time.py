@@ -31,7 +31,7 @@ assert ready
 print(elapsed)
 """
 OURS = (
-    "import cuda_wheel",
+    "import cuda_wheel; from cuda_wheel import loader",
     """
 kernel = cuda_wheel.load("saxpy_demo.kernels.saxpy")["saxpy"]
 ready = int(driver.cuKernelGetFunction(kernel.handle)[1])
