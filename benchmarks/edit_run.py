@@ -145,7 +145,7 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
                 "The start of a process again, but the source of `fixtures/saxpy` was edited before, and whoever "
                 "compiles it has no cache that knows it. PyTorch's has a context by its first tensor.",
                 contenders,
-                rounds or 10,
+                rounds or 8,
             )
         ]
 

@@ -76,7 +76,7 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
                     OURS,
                     NINJA,
                     times=0.95,
-                    limit="each target takes a front end of its own, which is the compiler's time and not ours.",
+                    limit="a front end for each target, which is the compiler's time.",
                 )
             ],
             notes=[f"nvcc and Ninja are taken as they are fastest of these, each tried once: {tried}."],

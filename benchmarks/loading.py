@@ -75,7 +75,7 @@ def measure(wheel: Path, jit_wheel: Path, rounds: int | None = None) -> list[Res
                 "The two kernels of `fixtures/matmul_templates`, from the call of `load` to functions of a context "
                 "that is there already.",
                 contenders,
-                rounds or 20,
+                rounds or 15,
                 warm_up=2,
                 digits=2,
             )
@@ -100,7 +100,7 @@ def measure_compressed(module: str, wheel: Path, small_wheel: Path, rounds: int 
                 f"All kernels of `{module}`, as machine code, from the call of `load` to functions of a context that "
                 "is there already.",
                 contenders,
-                rounds or 20,
+                rounds or 15,
                 warm_up=2,
                 digits=2,
                 notes=[f"The fatbin has {sizes}."],

@@ -1,4 +1,4 @@
-"""Show what was measured: `python benchmarks/report.py FILE.json ...` writes FILE.md and, beside it, plots.
+"""Show what was measured: `python benchmarks/report.py FILE.json ...` writes FILE.md, and its plots into FILE.
 
 Needs matplotlib, and neither a GPU nor what was measured. The same file gives the same bytes, with one matplotlib.
 """
@@ -36,7 +36,7 @@ def markdown(report: Report, plots: Mapping[str, str]) -> str:
     for result in report.results:
         parts += [f"## {result.title}", result.about, f"![{result.title}]({plots[result.title]})", table(rows(result))]
         missed = [goal for goal in result.goals if goal.limit and not goal.met(result)]
-        parts += [f"Missed, {goal.contender}: what stands in the way is {goal.limit}" for goal in missed]
+        parts += [f"What stands in the way of {goal.contender}: {goal.limit}" for goal in missed]
         parts += result.notes
         if result.details:
             parts.append(table(result.details))
@@ -73,8 +73,10 @@ def plot(result: Result, path: Path) -> None:
 def show(file: Path) -> None:
     """Write the document and the plots of a report, and delete plots that it no longer has."""
     report = Report.read(file)
-    plots = {result.title: f"{file.stem}-{_slug(result.title)}.svg" for result in report.results}
-    for stale in set(file.parent.glob(f"{file.stem}-*.svg")) - {file.parent / name for name in plots.values()}:
+    plots = {result.title: f"{file.stem}/{_slug(result.title)}.svg" for result in report.results}
+    folder = file.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    for stale in set(folder.glob("*.svg")) - {file.parent / name for name in plots.values()}:
         stale.unlink()
     for result in report.results:
         plot(result, file.parent / plots[result.title])

@@ -94,7 +94,7 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
                 "The first kernel of `fixtures/saxpy`, from its wheel or its fatbin, or compiled at run time from its "
                 "source, where imports and the context are there already. The driver's cache is off.",
                 contenders,
-                rounds or 10,
+                rounds or 8,
                 digits=2,
             )
         ]

@@ -47,7 +47,7 @@ def test_a_document_is_made_of_the_file_alone_and_says_which_goals_are_met(bench
     assert "| nvcc | 3.0 | 2.0 | 4.0 | 1.000 |  |" in text
     assert "| cuda-wheel | 1.5 | 1.5 | 9.0 | 0.500 | ≤ 0.95 times nvcc: 0.500 times, met |" in text
     assert "| cuda-wheel | 2.9 | 2.9 | 9.0 | 0.967 | ≤ 0.95 times nvcc: 0.967 times, **missed** |" in text
-    assert text.count("what stands in the way is the front end.") == 1
+    assert text.count("What stands in the way of cuda-wheel: the front end.") == 1
     assert "- CPU: x" in text and "nvcc 13.0" in text and "- scale: no file" in text and text.count("A note.") == 2
     results.Report.read(tmp_path / "a.json").write(tmp_path / "b.json")
     assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
