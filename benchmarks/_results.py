@@ -107,10 +107,18 @@ class Report:
         return cls(**content | {"results": results})
 
 
-def collect(report: Report, sections: Mapping[str, Callable[[], Iterable[Result]]], output: Path) -> None:
-    """Measure every section, and write the report with what there is after each: what fails loses nothing else."""
+def collect(
+    report: Report, sections: Mapping[str, Callable[[], Iterable[Result]]], only: Sequence[str], output: Path
+) -> None:
+    """Measure every section, or `only` some, and write the report with what there is after each: what fails loses
+    nothing else. Raises SystemExit for a section that there is not."""
+    unknown = sorted(set(only) - set(sections))
+    if unknown:
+        raise SystemExit(f"no section {', '.join(unknown)}; there are {', '.join(sections)}")
     results, missing = list(report.results), list(report.missing)
     for name, section in sections.items():
+        if only and name not in only:
+            continue
         print(f"\n== {name}", flush=True)
         try:
             for result in section():  # if it yields them, those before an error are not lost either

@@ -1,4 +1,4 @@
-"""Run every benchmark that needs no GPU: `python benchmarks/cpu.py --peers PYTHON --output FILE.json [SECTION ...]`.
+"""Run every benchmark that needs no GPU: `python benchmarks/cpu.py --peers PYTHON --output FILE.json`.
 
 The environment that this runs in should have hatchling and `cuda-wheel[cu13]` and nothing else; PYTHON is the
 interpreter of one that has what they are compared with: the dependency group `bench`. `report.py` shows FILE.json.
@@ -28,21 +28,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--nvcc", type=Path, help="of the same release as the toolchain here; else the peers' own")
     parser.add_argument("--rounds", type=int, help="of each comparison, in place of its own number")
     parser.add_argument("--output", type=Path, required=True, help="the JSON file to write")
-    parser.add_argument("sections", nargs="*", help="all, if none is named")
+    parser.add_argument("--only", nargs="+", default=[], metavar="SECTION", help="of all")
     options = parser.parse_args(argv)
 
     peers = Peers.of(options.peers, options.nvcc)
     sections: dict[str, Callable[[], Iterable[Result]]] = {
-        "first build": partial(first_build.measure, peers, options.rounds),
-        "next build": partial(wheel_build.measure, options.rounds),
+        "first-build": partial(first_build.measure, peers, options.rounds),
+        "next-build": partial(wheel_build.measure, options.rounds),
         "sizes": partial(sizes.measure, peers, options.rounds),
         "import": partial(imports.measure, options.rounds),
     }
     if Path(__file__).with_name("scale.py").exists():
         sections["scale"] = lambda: importlib.import_module("scale").measure(options.rounds)
-    unknown = set(options.sections) - set(sections)
-    if unknown:
-        parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(sections)}")
     compiler = output_of("gcc", "--version").splitlines()[0].split()[-1]
     report = Report(
         "Benchmarks without a GPU",
@@ -50,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         machine(),
         versions(*TOOLCHAIN) | peers.versions() | {"host compiler of nvcc": f"GCC {compiler}"},
     )
-    collect(report, {name: sections[name] for name in options.sections or sections}, options.output)
+    collect(report, sections, options.only, options.output)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 makes the wheels, and then, where there is a GPU, with FOLDER and this tree carried there and `PYTHONPATH` its root,
 
-    python benchmarks/gpu.py measure FOLDER --output FILE.json [SECTION ...]
+    python benchmarks/gpu.py measure FOLDER --output FILE.json
 
 needs cuda-bindings; what is not installed of those to compare with is left out. `report.py` shows FILE.json.
 """
@@ -61,8 +61,8 @@ def _set_compress(pyproject: Path, compress: str) -> None:
     pyproject.write_text(text.replace(table, f'{table}compress = "{compress}"\n'))
 
 
-def measure(folder: Path, output: Path, rounds: int | None, chosen: Sequence[str]) -> None:
-    """Measure the sections `chosen`, or all, and write `output` after each."""
+def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str]) -> None:
+    """Measure every section, or `only` some, and write `output` after each."""
     wheels = {name: next((folder / name).glob("*.whl")) for name in WHEELS}
 
     def section(module: str, function: str, *arguments: object) -> Callable[[], Iterable[Result]]:
@@ -86,11 +86,8 @@ def measure(folder: Path, output: Path, rounds: int | None, chosen: Sequence[str
         "launch-addresses": section("launch", "measure", saxpy, "addresses and NumPy's numbers"),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),
     }
-    unknown = set(chosen) - set(sections)
-    if unknown:
-        raise SystemExit(f"no section {', '.join(sorted(unknown))}; there are {', '.join(sections)}")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as after an installation: the first round writes what is missing
-    collect(_report(), {name: sections[name] for name in chosen or sections}, output)
+    collect(_report(), sections, only, output)
 
 
 def _report() -> Report:
@@ -134,12 +131,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         each.add_argument("folder", type=Path, help="of the wheels")
     measuring.add_argument("--rounds", type=int, help="of each comparison, in place of its own number")
     measuring.add_argument("--output", type=Path, required=True, help="the JSON file to write")
-    measuring.add_argument("sections", nargs="*", help="all, if none is named")
+    measuring.add_argument("--only", nargs="+", default=[], metavar="SECTION", help="of all")
     options = parser.parse_args(argv)
     if options.command == "build":
         build(options.folder)
     else:
-        measure(options.folder, options.output, options.rounds, options.sections)
+        measure(options.folder, options.output, options.rounds, options.only)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,11 @@ def test_a_section_that_fails_loses_no_other_and_tells_no_folder(benchmarks, tmp
         raise FileNotFoundError(f"no {tmp_path}/nvcc")
 
     sections = {"none": lambda: [], "half": half, "whole": lambda: [result(results, 1.0, "Whole")]}
-    results.collect(results.Report("All", "nox", {}, {}), sections, output)
+    results.collect(results.Report("All", "nox", {}, {}), sections, [], output)
     report = results.Report.read(output)
     assert [each.title for each in report.results] == ["Half", "Whole"]
     assert report.missing == ["half: FileNotFoundError: no nvcc"]
+    results.collect(results.Report("All", "nox", {}, {}), sections, ["whole"], output)
+    assert [each.title for each in results.Report.read(output).results] == ["Whole"]
+    with pytest.raises(SystemExit, match="no section hole; there are none, half, whole"):
+        results.collect(results.Report("All", "nox", {}, {}), sections, ["hole"], output)
