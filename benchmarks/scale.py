@@ -28,7 +28,7 @@ __all__ = ["MODULES", "main", "measure"]
 
 MODULES = (60, 250, 1000)
 KERNELS = (400, 4000)
-TARGETS = ("75-real", "80-real", "86-real", "89-real", "90-real", "100-real", "120-real", "90-virtual")
+TARGETS = ("75-real", "80-real", "86-real", "89-real", "90-real", "100-real", "120-real", "87-virtual")
 PYPROJECT = """\
 [build-system]
 requires = ["hatchling", "cuda-wheel"]
