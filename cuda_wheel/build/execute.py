@@ -90,7 +90,7 @@ def users_of(plan: Plan) -> dict[Job, list[ModulePlan]]:
 
 
 TELLING = 0.1
-"""Seconds between what the reporter is told of the time left, which every job that is not done has a part in."""
+"""Seconds between what the reporter is told of the time left, at least: every job that is not done has a part in it."""
 
 Take = Callable[[Future[Timed[Any]]], None]
 
@@ -155,12 +155,12 @@ class _Work(Generic[T]):
         for module in self._plan.modules:
             if not module.jobs:
                 self._link(module)
-        told = 0.0
+        tell = 0.0
         while self._under_way:
-            if now() >= told + TELLING:
-                told = now()
+            if (began := now()) >= tell:
                 left = [*(seconds for _, seconds in self._under_way.values()), *self._to_link.values()]
                 self._reporter.left(time_needed(left, self._workers.count))
+                tell = now() + max(TELLING, 50 * (now() - began))  # to look at many thousands takes its time
             self._take_next()
 
     def _take_next(self) -> None:

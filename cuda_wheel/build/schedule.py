@@ -27,30 +27,39 @@ class Queue(Generic[T]):
     """Jobs that wait: the longest goes first, unless that means to replace a worker for little."""
 
     def __init__(self) -> None:
-        self._heaps: dict[Flavour, list[tuple[float, int, T]]] = {}
         self._number = count()
+        self._own: dict[Flavour, list[tuple[float, int, T]]] = {}
+        """The jobs that wait, by flavour, each a heap: of their seconds, negative, and their numbers."""
+        self._all: list[tuple[float, int, Flavour]] = []
+        """The same of all flavours, of which there may be as many as jobs. What was taken stays until it is first."""
+        self._taken: set[int] = set()
 
     def __len__(self) -> int:
-        return sum(map(len, self._heaps.values()))
+        return len(self._all) - len(self._taken)
 
     def put(self, job: T, seconds: float, flavour: Flavour) -> None:
         """Have a job wait. `seconds` is how long it takes with what waits for it; of equals, the first goes first."""
-        heapq.heappush(self._heaps.setdefault(flavour, []), (-seconds, next(self._number), job))
+        number = next(self._number)
+        heapq.heappush(self._own.setdefault(flavour, []), (-seconds, number, job))
+        heapq.heappush(self._all, (-seconds, number, flavour))
 
     def take(self, flavour: Flavour) -> T:
         """Return the job for a worker of that flavour, or for one of none yet; IndexError where none waits."""
+        while self._all and self._all[0][1] in self._taken:
+            self._taken.remove(heapq.heappop(self._all)[1])
+        if not self._all:
+            raise IndexError("no job waits")
 
         def worth(other: Flavour) -> tuple[float, int]:
-            seconds, number, _ = self._heaps[other][0]
+            seconds, number, _ = self._own[other][0]
             return -seconds - (0 if None in (flavour, other) or flavour == other else REPLACING), -number
 
-        if not self._heaps:
-            raise IndexError("no job waits")
-        chosen = max(self._heaps, key=worth)
-        heap = self._heaps[chosen]
-        _, _, job = heapq.heappop(heap)
-        if not heap:
-            del self._heaps[chosen]
+        # Of the other flavours, none has a better one than that which is first of all.
+        chosen = max((other for other in (self._all[0][2], flavour, None) if other in self._own), key=worth)
+        _, number, job = heapq.heappop(self._own[chosen])
+        if not self._own[chosen]:
+            del self._own[chosen]
+        self._taken.add(number)
         return job
 
 
