@@ -26,6 +26,7 @@ __all__ = [
     "parse_requirement",
     "reaches_later",
     "to_json",
+    "without",
 ]
 
 Cell = Literal["native", "jit", "link", "none", "unknown"]
@@ -233,10 +234,8 @@ def lost(manifests: Iterable[Manifest], target: Target) -> list[Loss]:
     known: _Known = {}
     found: dict[tuple[_Cells, _Cells], list[str]] = {}
     for manifest in manifests:
-        others = tuple(image for image in manifest.images if image.target != target)
-        if len(others) < len(manifest.images):
-            ways = (_cells(once_linked(each), known) for each in (manifest, manifest._replace(images=others)))
-            found.setdefault((next(ways), next(ways)), []).append(manifest.name)
+        before, after = (_cells(once_linked(each), known) for each in (manifest, without(manifest, target)))
+        found.setdefault((before, after), []).append(manifest.name)
     losses = []
     for (before, after), names in found.items():
         changed: dict[tuple[Cell, Cell], list[Key]] = {}
@@ -245,6 +244,11 @@ def lost(manifests: Iterable[Manifest], target: Target) -> list[Loss]:
                 changed.setdefault((had, has), []).append(key)
         losses += [Loss(tuple(names), had, has, tuple(keys)) for (had, has), keys in sorted(changed.items())]
     return losses
+
+
+def without(manifest: Manifest, target: Target) -> Manifest:
+    """Return a module without its images for a target."""
+    return manifest._replace(images=tuple(image for image in manifest.images if image.target != target))
 
 
 def reaches_later(manifest: Manifest) -> bool:

@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cuda_wheel.coverage import Loss, lost, reaches_later
+from cuda_wheel.coverage import Loss, lost, reaches_later, without
 from cuda_wheel.inspection import Found
-from cuda_wheel.manifest import Image, Manifest, Target, dotted
+from cuda_wheel.manifest import Image, Target, dotted
 
 __all__ = ["Bytes", "ImageSize", "ModuleSize", "TargetSize", "measure", "targets_of", "to_json", "total"]
 
@@ -64,7 +64,7 @@ def measure(found: Found) -> ModuleSize:
     saved = {}
     if all(size is not None for _, size in images):
         for target in dict.fromkeys(image.target for image in manifest.images):
-            rest = _without([image for image in manifest.images if image.target == target], content)
+            rest = _cut([image for image in manifest.images if image.target == target], content)
             saved[target] = Bytes(len(content) - len(rest), whole - _deflated(rest))
     return ModuleSize(found, _file(found, fatbin), _file(found, text), images, saved)
 
@@ -83,14 +83,10 @@ def targets_of(modules: Sequence[ModuleSize]) -> list[TargetSize]:
                 total(size for size in its if size is not None),
                 total(module.saved[target] for module in modules if target in module.saved),
                 tuple(lost(manifests, target)),
-                any(reaches_later(each) and not reaches_later(_left(each, target)) for each in manifests),
+                any(reaches_later(each) and not reaches_later(without(each, target)) for each in manifests),
             )
         )
     return sizes
-
-
-def _left(manifest: Manifest, target: Target) -> Manifest:
-    return manifest._replace(images=tuple(image for image in manifest.images if image.target != target))
 
 
 def total(sizes: Iterable[Bytes]) -> Bytes:
@@ -108,7 +104,7 @@ def _range(image: Image, fatbin: bytes) -> Bytes | None:
     return Bytes(len(content), _deflated(content))
 
 
-def _without(images: Iterable[Image], fatbin: bytes) -> bytes:
+def _cut(images: Iterable[Image], fatbin: bytes) -> bytes:
     kept, at = [], 0
     for start, end in sorted((image.offset or 0, (image.offset or 0) + image.size) for image in images):
         kept.append(fatbin[at:start])
