@@ -7,13 +7,13 @@ interpreter of one that has what they are compared with: the dependency group `b
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 import first_build
 import imports
+import scale
 import sizes
 import wheel_build
 from _peers import Peers
@@ -37,9 +37,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "next-build": partial(wheel_build.measure, options.rounds),
         "sizes": partial(sizes.measure, peers, options.rounds),
         "import": partial(imports.measure, options.rounds),
+        "scale": partial(scale.measure, options.rounds),
     }
-    if Path(__file__).with_name("scale.py").exists():
-        sections["scale"] = lambda: importlib.import_module("scale").measure(options.rounds)
     compiler = output_of("gcc", "--version").splitlines()[0].split()[-1]
     report = Report(
         "Benchmarks without a GPU",

@@ -88,7 +88,10 @@ void run(double a, torch::Tensor x, torch::Tensor y)
 head = "#include <torch/extension.h>\\n"
 with tempfile.TemporaryDirectory() as folder:
     module = load_inline(
-        "saxpy_inline", ["void run(double, torch::Tensor, torch::Tensor);"], [head + text + launch], ["run"],
+        "saxpy_inline",
+        cpp_sources=["void run(double, torch::Tensor, torch::Tensor);"],
+        cuda_sources=[head + text + launch],
+        functions=["run"],
         build_directory=folder,
     )
     ready = callable(module.run)

@@ -1,15 +1,14 @@
-"""Builds of many modules, and of many kernels in one: `python benchmarks/scale.py [--modules 60,250,1000] ...`.
+"""Builds of many modules, and of many kernels in one. `cpu.py` runs it.
 
 Projects are generated: small kernels, no two alike. A build is a whole process that calls hatchling's `build_wheel` in
 this environment, which needs cuda-wheel with a toolchain and no GPU: once with nothing kept from before, and once with
 all of it. Of the wheel, one module's manifest is found and read and an image chosen by it, as `cuda_wheel.load` does
-before it gives that to a driver. CPU time stands beside the time by the clock, which other users of a machine stretch.
-Linux alone tells the most memory that a process had.
+before it gives that to a driver. Times are processors', which other users of a machine do not stretch. Linux alone
+tells the most memory that a process had.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -21,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from _interleave import show
+from _results import Goal, Result
 
-__all__ = ["MODULES", "main", "measure"]
+__all__ = ["measure"]
 
 MODULES = (60, 250, 1000)
 KERNELS = (400, 4000)
@@ -52,18 +51,13 @@ extern "C" __global__ void k{number}(float* x, const float* y, int n)
 }}
 """
 BUILD = """
-import json, resource, sys, time
-before = time.perf_counter()
+import json, resource, sys
 from hatchling.build import build_wheel
 wheel = build_wheel(sys.argv[1])
-seconds = time.perf_counter() - before
 with open("/proc/self/status") as status:
     peak = next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
-cpu = [
-    usage.ru_utime + usage.ru_stime
-    for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-]
-print(json.dumps({"wheel": wheel, "seconds": seconds, "peak": peak, "own": cpu[0], "workers": cpu[1]}))
+usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(json.dumps({"wheel": wheel, "peak": peak, "cpu": sum(usage.ru_utime + usage.ru_stime for usage in usages)}))
 """
 LOAD = """
 import sys, time
@@ -78,70 +72,71 @@ assert image
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(description="Measure builds of many modules, and of many kernels in one.")
-    parser.add_argument("--modules", type=_numbers, default=MODULES, help="how many, such as 60,250,1000")
-    parser.add_argument("--targets", type=int, default=len(TARGETS), help="of these modules, 1 to 8")
-    parser.add_argument(
-        "--kernels", type=_numbers, default=KERNELS, help="of one module for 2 targets, such as 400,4000"
-    )
-    options = parser.parse_args(argv)
-    print(f"{len(os.sched_getaffinity(0))} cores")
-    rows = measure(options.modules, options.targets, options.kernels)
-    for what in dict.fromkeys(row["what"] for row in rows):
-        Console(width=140).print(_table(what, [row for row in rows if row["what"] == what]))
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",") if part]
-
-
-def _table(what: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(title=what, title_justify="left")
-    shown = [key for key in rows[0] if key != "what"]
-    for key in shown:
-        table.add_column(key, justify="right")
-    for row in rows:
-        table.add_row(*(str(row[key]) if isinstance(row[key], int) else f"{row[key]:.2f}" for key in shown))
-    return table
-
-
-def measure(
-    modules: Sequence[int] = MODULES, targets: int = len(TARGETS), kernels: Sequence[int] = KERNELS
-) -> list[dict[str, Any]]:
-    """Return a row for each size: what grows ("what"), how large it is ("size"), and figures by heading, whose units
-    are in them. "again" is the build that has all of it kept; "peak" is the build's own process, without workers."""
-    rows = [(f"modules of one kernel for {targets} targets; each is a job", many, 1, targets) for many in modules]
-    rows += [("kernels in one module for 2 targets; each is one of them for one", 1, many, 2) for many in kernels]
-    return [
-        {"what": what, "size": many * number, **_measured(many, number, TARGETS[-count:])}
-        for what, many, number, count in rows
+def measure(rounds: int | None = None) -> list[Result]:
+    rounds = rounds or 1
+    modules = {f"{many:,} modules": _measured(rounds, many, 1, TARGETS) for many in MODULES}
+    kernels = {f"{many:,} kernels": _measured(rounds, 1, many, TARGETS[-2:]) for many in KERNELS}
+    least, *_, most = modules
+    linear = Goal(most, least, 1.1, limit="what is done for each job once for all of them.")
+    work = "processors' time, of the build and its workers, for each"
+    results = [
+        _result(
+            "Many modules: the first build",
+            f"A small kernel each, no two alike, for {len(TARGETS)} targets: {work} of these jobs.",
+            *("ms", modules, "job", 2, [linear]),
+        ),
+        _result("Many modules: memory", "The most that the build's own process holds.", "MiB", modules, "peak"),
+        _result("Many modules: the next build", f"All of it kept: {work} of the modules.", "ms", modules, "again", 2),
+        _result(
+            "Many modules: one of them",
+            "To find and read one module's manifest and choose an image by it: processors' time.",
+            *("ms", modules, "load", 2),
+        ),
+        _result(
+            "Many kernels in one module",
+            f"For 2 targets: {work} kernel and target. What grows is the compiler's front end.",
+            *("ms", kernels, "job", 2),
+        ),
+        _result("Many kernels in one module: its load", "As for many modules.", "ms", kernels, "load", 2),
     ]
+    for result in results:
+        show(result)
+    return results
 
 
-def _measured(modules: int, kernels: int, targets: Sequence[str]) -> dict[str, Any]:
-    each = 1000 / (modules * kernels * len(targets))
+def _result(
+    title: str,
+    about: str,
+    unit: str,
+    measured: Mapping[str, Sequence[Mapping[str, float]]],
+    figure: str,
+    digits: int = 1,
+    goals: Sequence[Goal] = (),
+) -> Result:
+    values = {name: [each[figure] for each in its] for name, its in measured.items()}
+    return Result(title, about, unit, values, next(iter(values)), digits, goals)
+
+
+def _measured(rounds: int, modules: int, kernels: int, targets: Sequence[str]) -> list[dict[str, float]]:
+    """Return what is measured of a project in each round: by the names that `measure` asks for, in ms and MiB."""
+    figures = []
     with tempfile.TemporaryDirectory() as folder:
         project, site = Path(folder, "project"), Path(folder, "site")
         make(project, modules, kernels, targets)
-        first, again = (_built(project, Path(folder, "cache")) for _ in range(2))
-        wheel = project / "dist" / first["wheel"]
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(site)
-        size = wheel.stat().st_size / 2**20
-        loads = [float(_printed(LOAD, str(site), f"scale.m{modules // 2}")) for _ in range(9)]
-    return {
-        "s": first["seconds"],
-        "ms each": first["seconds"] * each,
-        "CPU ms each": first["own"] * each,
-        "and in workers": first["workers"] * each,
-        "peak MiB": first["peak"],
-        "again s": again["seconds"],
-        "again CPU s": again["own"],
-        "again peak MiB": again["peak"],
-        "to read a manifest, CPU ms": statistics.median(loads),
-        "wheel MiB": size,
-    }
+        for round_ in range(rounds):
+            first, again = (_built(project, Path(folder, f"cache{round_}")) for _ in range(2))
+            with zipfile.ZipFile(project / "dist" / first["wheel"]) as archive:
+                archive.extractall(site)
+            loads = [float(_printed(LOAD, str(site), f"scale.m{modules // 2}")) for _ in range(9)]
+            figures.append(
+                {
+                    "job": first["cpu"] * 1000 / (modules * kernels * len(targets)),
+                    "peak": first["peak"],
+                    "again": again["cpu"] * 1000 / modules,
+                    "load": statistics.median(loads),
+                }
+            )
+    return figures
 
 
 def make(root: Path, modules: int, kernels: int, architectures: Sequence[str]) -> None:
@@ -172,7 +167,3 @@ def _printed(program: str, *arguments: str, folder: Path | None = None, **enviro
         check=True,
     )
     return result.stdout
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
