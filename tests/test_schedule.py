@@ -6,6 +6,7 @@ import heapq
 import json
 import math
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.build.compiler import Job
-from cuda_wheel.build.schedule import REPLACING, Queue, time_needed
+from cuda_wheel.build.schedule import KEEPING, REPLACING, Queue, time_needed
 from cuda_wheel.build.seconds import Seconds
 from cuda_wheel.build.workers import Workers
 from cuda_wheel.loader import Cache
@@ -165,3 +166,60 @@ def test_jobs_that_wait_are_given_up_with_the_build() -> None:
         waiting = workers.submit(len, ())
         raise KeyError
     assert waiting.cancelled()
+
+
+# --- what is precompiled ----------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(SECONDS, FLAVOURS, st.sampled_from([None, "g", "h"])), min_size=1, max_size=40),
+    st.sampled_from([None, "g", "h"]),
+    st.integers(0, 3),
+)
+def test_a_worker_goes_on_with_its_group_unless_another_job_is_much_longer(
+    jobs: list[tuple[float, tuple[str, ...] | None, str | None]], own: str | None, others: int
+) -> None:
+    queue: Queue[int] = Queue()
+    for number, each in enumerate(jobs):
+        queue.put(number, *each)
+    seconds, _, group = jobs[queue.take(("a",), own, {"h": others})]
+    longest = max(each for each, _, _ in jobs)
+    assert seconds >= longest - KEEPING - KEEPING - REPLACING
+    of_its_own = [each for each, its, of in jobs if its in (("a",), None) and own is not None and of == own]
+    if of_its_own and max(of_its_own) >= longest:
+        assert group == own
+    rest = [queue.take(None) for _ in range(len(jobs) - 1)]
+    assert len({*rest}) == len(jobs) - 1 and not queue
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cores", "begun"),
+    [([10, 10, 10], 1, 3), ([10, 10, 10], 2, 4), ([10, 10, 10], 3, 3), ([20, 15], 2, 3), ([12], 4, 4), ([5] * 6, 2, 6)],
+)
+def test_few_workers_begin_each_group(sizes: list[int], cores: int, begun: int) -> None:
+    """Each has to precompile it."""
+    queue: Queue[str] = Queue()
+    for turn in range(max(sizes)):
+        for number, size in enumerate(sizes):
+            if turn < size:
+                queue.put(str(number), 0.2, ("a",), str(number))
+    free = [(0.0, number) for number in range(cores)]
+    doing: dict[int, str] = {}
+    pairs = set()
+    while queue:
+        at, worker = heapq.heappop(free)
+        others = Counter(group for its, group in doing.items() if its != worker)
+        doing[worker] = queue.take(("a",), doing.get(worker), others)
+        new = (worker, doing[worker]) not in pairs
+        pairs.add((worker, doing[worker]))
+        heapq.heappush(free, (at + (1.5 if new else 0.2), worker))
+    assert len(pairs) == begun
+
+
+def test_one_long_job_of_another_group_does_not_wait_for_all_short_ones() -> None:
+    queue: Queue[str] = Queue()
+    for number in range(9):
+        queue.put(f"short {number}", 0.2, ("a",), "g")
+    queue.put("long", 30.0, ("a",), "h")
+    assert queue.take(("a",), "g") == "long"
+    assert queue.take(("a",), "g") == "short 0"

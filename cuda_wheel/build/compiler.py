@@ -18,7 +18,8 @@ from cuda_wheel import loader
 from cuda_wheel.build import dead_code, lowering, ptx
 from cuda_wheel.build.diagnostics import Log, Written, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
-from cuda_wheel.build.nvrtc import INVALID_OPTION, compile_text
+from cuda_wheel.build.nvrtc import INVALID_OPTION
+from cuda_wheel.build.precompiled import compile_text
 from cuda_wheel.build.timing import phase
 from cuda_wheel.build.variables import is_librarys, variables, without_unused
 from cuda_wheel.elf import read_cubin

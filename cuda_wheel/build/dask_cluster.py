@@ -21,6 +21,7 @@ from distributed.versions import VersionMismatchWarning
 from cuda_wheel.build.errors import CompileError, ToolchainError
 from cuda_wheel.build.executor import EXECUTOR, FALLBACK, Executor
 from cuda_wheel.build.portable import Call, NotPortable, Versions, answer, files_of, linker_release, versions_of
+from cuda_wheel.build.preamble import Group
 from cuda_wheel.build.toolchain import Nvvm, Toolchain
 from cuda_wheel.build.worker import Died
 from cuda_wheel.errors import CudaWheelError
@@ -100,19 +101,20 @@ class DaskCluster:
         argument: Any,
         flavour: tuple[str, ...] | None = None,
         seconds: float = 0.0,
+        group: Group | None = None,
     ) -> Future[T]:
         """Return the future of `function(argument)`, which raises as that of `Workers.submit` does."""
         try:
             call = Call(function, argument)
         except ValueError:
-            return self._local.submit(function, argument, flavour, seconds)
+            return self._local.submit(function, argument, flavour, seconds, group)
         if self._threads is None and not self._given_up:
             try:
                 self._connect()
             except _Lost as lost:
                 self._give_up(str(lost))
         if self._threads is None:
-            return self._local.submit(function, argument, flavour, seconds)
+            return self._local.submit(function, argument, flavour, seconds, group)
         return self._threads.submit(self._call, call, function, argument, flavour)
 
     def _connect(self) -> None:

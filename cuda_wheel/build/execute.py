@@ -19,6 +19,7 @@ from cuda_wheel.build.executor import Executor
 from cuda_wheel.build.kernel_table import unseen
 from cuda_wheel.build.link_errors import link_failure
 from cuda_wheel.build.plan import Link, ModulePlan, Plan
+from cuda_wheel.build.preamble import Group, groups, may_precompile
 from cuda_wheel.build.results import Results
 from cuda_wheel.build.schedule import time_needed
 from cuda_wheel.build.seconds import BUNDLING, Seconds
@@ -135,6 +136,7 @@ class _Work(Generic[T]):
         self._done: SimpleQueue[Future[Timed[Any]]] = SimpleQueue()
         """What is not under way any more. To wait for all futures anew, for each that is done, takes long with many."""
         self._compiling: dict[Job, Future[Timed[Any]]] = {}
+        self._groups: dict[Job, Group] = {}
         self._to_link: dict[str, float] = {}
         """The seconds that all links of a module may take which are not done, by its name."""
 
@@ -146,6 +148,7 @@ class _Work(Generic[T]):
                 self._to_link[name] = sum(self.seconds.of(name, link)[0] for link in module.links)
         # Idle workers begin with the first that they get to see.
         expected = {job: self._expected(job) for job in self._users if job not in found}
+        self._groups = groups(expected) if may_precompile() else {}
         for job, (seconds, following) in sorted(expected.items(), key=lambda item: -sum(item[1])):
             self._compile(job, seconds, following)
         for job, key in found.items():
@@ -191,9 +194,10 @@ class _Work(Generic[T]):
         seconds: float,
         following: float,
         flavour: tuple[str, ...] | None = None,
+        group: Group | None = None,
     ) -> Future[Timed[Any]]:
         """Have a worker call a function. It may take `seconds`, and what waits for it so many as `following`."""
-        future = self._workers.submit(timed, (function, argument), flavour, seconds + following)
+        future = self._workers.submit(timed, (function, argument), flavour, seconds + following, group)
         self._under_way[future] = take, seconds
         future.add_done_callback(self._done.put)
         return future
@@ -209,7 +213,13 @@ class _Work(Generic[T]):
     def _compile(self, job: Job, seconds: float, following: float) -> None:
         flavour = _flavour(self._users[job][0])
         self._compiling[job] = self._submit(
-            compile_job, job, lambda future: self._take_compiled(job, future), seconds, following, flavour
+            compile_job,
+            job,
+            lambda future: self._take_compiled(job, future),
+            seconds,
+            following,
+            flavour,
+            self._groups.get(job),
         )
 
     def _take_compiled(self, job: Job, future: Future[Timed[Compiled]]) -> None:

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.toolchain import Nvvm, Toolchain
+
+if TYPE_CHECKING:
+    from cuda_wheel.build.preamble import Group
 
 __all__ = ["EXECUTOR", "FALLBACK", "Executor", "executor"]
 
@@ -37,6 +40,7 @@ class Executor(Protocol):
         argument: Any,
         flavour: tuple[str, ...] | None = None,
         seconds: float = 0.0,
+        group: Group | None = None,
     ) -> Future[T]:
         """Return the future of `function(argument)`, as `Workers.submit` does; `seconds` is what it may take."""
 

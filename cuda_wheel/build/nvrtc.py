@@ -43,7 +43,15 @@ if TYPE_CHECKING:
         symbols: list[str]
 
 
-__all__ = ["INVALID_OPTION", "compile_text", "load", "scratch_file", "supported", "version"]
+__all__ = [
+    "INVALID_OPTION",
+    "compile_text",
+    "load",
+    "scratch_file",
+    "set_precompiled_heap",
+    "supported",
+    "version",
+]
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
 """An option of NVRTC's front end that no manual names: it prints the tree of includes on standard error."""
@@ -93,6 +101,12 @@ def supported(path: str) -> list[int]:
     archs = (ctypes.c_int * count.value)()
     _check(library, library.nvrtcGetSupportedArchs(archs))
     return list(archs)
+
+
+def set_precompiled_heap(path: str, size: int) -> bool:
+    """Have the library keep so many bytes of address space for precompiled headers; return whether it does."""
+    library = _library(path)
+    return hasattr(library, "nvrtcSetPCHHeapSize") and library.nvrtcSetPCHHeapSize(ctypes.c_size_t(size)) == 0
 
 
 def compile_text(request: Request) -> Answer:

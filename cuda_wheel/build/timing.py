@@ -16,12 +16,15 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from cuda_wheel.build import worker_process
 
-__all__ = ["How", "Span", "Step", "Timed", "now", "phase", "timed", "times_of", "worker_name"]
+__all__ = ["PRECOMPILING", "How", "Span", "Step", "Timed", "now", "phase", "timed", "times_of", "worker_name"]
 
 T = TypeVar("T")
 
 How = Literal["from the cache", "compiled", "linked", "bundled", "failed"]
 """How a job, a link or a bundle came to be done, or not."""
+
+PRECOMPILING = "precompiling"
+"""The phase of a job that is for others as well."""
 
 _EPOCH = time.time() - time.monotonic()
 
@@ -54,7 +57,8 @@ class Timed(Generic[T]):
 
     @property
     def seconds(self) -> float:
-        return self.ended - self.began
+        """What the call took for itself."""
+        return self.ended - self.began - sum(its.ended - its.began for its in self.phases if its.name == PRECOMPILING)
 
 
 @dataclass(frozen=True)
@@ -74,33 +78,52 @@ class Step:
     start: Span | None = None
 
 
-_phases: ContextVar[list[Span] | None] = ContextVar("phases", default=None)
+class _Clock:
+    """The phases of a call so far, and what there is of those that are under way since one was entered or left."""
+
+    def __init__(self) -> None:
+        self.phases: list[Span] = []
+        self.under_way: list[str] = []
+        self.since = 0.0
+
+    def turn(self) -> None:
+        at = now()
+        if self.under_way:
+            self.phases.append(Span(self.under_way[-1], self.since, at))
+        self.since = at
+
+
+_clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Measure a part of a call, which is in no other part. Nothing is measured where nobody asked for it."""
-    phases = _phases.get()
-    began = now()
+    """Measure a part of a call. What is inside another one is no part of that. Without `timed`, nothing is measured."""
+    clock = _clock.get()
+    if clock is None:
+        yield
+        return
+    clock.turn()
+    clock.under_way.append(name)
     try:
         yield
     finally:
-        if phases is not None:
-            phases.append(Span(name, began, now()))
+        clock.turn()
+        clock.under_way.pop()
 
 
 def timed(call: tuple[Callable[[Any], T], Any]) -> Timed[T]:
     """Return what a function returns for an argument, and how long it took: for workers. What it raises carries that
     too, for `times_of`."""
     function, argument = call
-    phases: list[Span] = []
-    token = _phases.set(phases)
+    clock = _Clock()
+    token = _clock.set(clock)
     began = now()
 
     def done(value: Any) -> Timed[Any]:
         start, worker_process.started = worker_process.started, None
         span = start and Span("starting", *start)
-        return Timed(value, worker_name(os.getpid()), began, now(), tuple(phases), span)
+        return Timed(value, worker_name(os.getpid()), began, now(), tuple(clock.phases), span)
 
     try:
         return done(function(argument))
@@ -108,7 +131,7 @@ def timed(call: tuple[Callable[[Any], T], Any]) -> Timed[T]:
         error.__dict__["times"] = done(None)
         raise
     finally:
-        _phases.reset(token)
+        _clock.reset(token)
 
 
 def worker_name(process: int) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -54,6 +56,7 @@ class Worker:
         self.flavour: tuple[str, ...] | None = None
         self._greeted = False
         self._unread = 0
+        self._folder: str | None = None
         self._stderr = os.fdopen(scratch_file(), "w+b")
         # The child gets this process's sys.path, which a build front end may have changed since start, but for entries
         # that depend on the current folder: it works in the project's, whose files are not for import.
@@ -130,6 +133,13 @@ class Worker:
         last_words = self._stderr.read().decode(errors="replace").strip()[-2000:]
         return f"the compiler process died ({how})" + (f":\n{last_words}" if last_words else "")
 
+    def folder(self) -> str | None:
+        """Return a folder of the worker's own, which goes with it; None where there can be none."""
+        if self._folder is None:
+            with suppress(OSError):
+                self._folder = tempfile.mkdtemp(prefix="cuda-wheel-headers-")
+        return self._folder
+
     def kill(self) -> None:
         self._process.kill()
 
@@ -149,3 +159,5 @@ class Worker:
             self._process.wait()
         self._process.stdout.close()
         self._stderr.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)

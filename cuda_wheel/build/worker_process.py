@@ -65,6 +65,8 @@ def _listen(stream: IO[bytes], calls: queue.SimpleQueue[tuple[Callable[[Any], An
         try:
             calls.put(pickle.load(stream))
         except EOFError:
+            if "cuda_wheel.build.precompiled" in sys.modules:
+                sys.modules["cuda_wheel.build.precompiled"].discard()
             os._exit(0)
         except Exception as error:
             calls.put((_raise, _picklable(error)))

@@ -9,14 +9,19 @@ serves one set of compiler options only: NVRTC 13.1 to 13.4 let one program's op
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cuda_wheel.build.cores import available_cores
-from cuda_wheel.build.schedule import Queue
+from cuda_wheel.build.precompiled import Wish, with_headers
+from cuda_wheel.build.schedule import LEAST, Queue
 from cuda_wheel.build.worker import Died, Worker
+
+if TYPE_CHECKING:
+    from cuda_wheel.build.preamble import Group
 
 __all__ = ["Workers"]
 
@@ -28,6 +33,7 @@ class _Call(NamedTuple):
     function: Callable[[Any], Any]
     argument: Any
     flavour: tuple[str, ...] | None
+    group: Group | None
 
 
 class Workers:
@@ -48,6 +54,10 @@ class Workers:
         self._idle = 0
         self._all: set[Worker] = set()
         self._closed = False
+        self._groups: dict[int, str] = {}
+        """What each thread's worker does, or did last, of which it may have headers precompiled."""
+        self._begun: Counter[str] = Counter()
+        """How many jobs of each group do not wait any more."""
 
     def __enter__(self) -> Workers:
         return self
@@ -74,16 +84,19 @@ class Workers:
         argument: Any,
         flavour: tuple[str, ...] | None = None,
         seconds: float = 0.0,
+        group: Group | None = None,
     ) -> Future[T]:
         """Return the future of `function(argument)`, called in a worker that has seen no other `flavour`.
 
         None is for calls that any worker may serve. Of those that wait, the call goes first that will take the most
-        `seconds`, with all that waits for it. The future raises what the function raised, and CompileError where the
-        call took too long or killed its worker.
+        `seconds`, with all that waits for it. Calls of one `group` go to few workers, which may precompile what
+        they have in common. The future raises what the function raised, and CompileError where the call took too long
+        or killed its worker.
         """
         future: Future[T] = Future()
+        call = _Call(future, function, argument, flavour, group)
         with self._changed:
-            self._calls.put(_Call(future, function, argument, flavour), seconds, flavour)
+            self._calls.put(call, seconds, flavour, group and group.key)
             if len(self._calls) > self._idle and len(self._threads) < self.count:
                 thread = threading.Thread(target=self._serve, name=f"cuda-wheel {len(self._threads)}", daemon=True)
                 self._threads.append(thread)
@@ -102,24 +115,48 @@ class Workers:
                 self._idle -= 1
                 if self._closed:
                     return
-                call = self._calls.take(None if worker is None else worker.flavour)
+                call, jobs = self._taken(worker)
             if call.future.set_running_or_notify_cancel():
-                worker = self._done(call, worker)
+                worker = self._done(call, worker, jobs)
 
-    def _done(self, call: _Call, worker: Worker | None) -> Worker | None:
+    def _taken(self, worker: Worker | None) -> tuple[_Call, int]:
+        """Return the next call for this thread, and how many of its group this thread is likely to do, it included."""
+        thread = threading.get_ident()
+        others = Counter(group for its, group in self._groups.items() if its != thread)
+        call = self._calls.take(None if worker is None else worker.flavour, self._groups.get(thread), others)
+        if not _suits(worker, call):  # and with it goes what it has precompiled
+            self._groups.pop(thread, None)
+        if call.group is None:
+            return call, 0
+        key = call.group.key
+        self._begun[key] += 1
+        jobs = 1 + (call.group.jobs - self._begun[key]) // (1 + others[key])
+        if jobs >= LEAST:  # it leaves what it may have precompiled for that
+            self._groups[thread] = key
+        return call, jobs
+
+    def _done(self, call: _Call, worker: Worker | None, jobs: int) -> Worker | None:
         """Do a call with that worker or, where it does not suit, another one; return the one to go on with."""
-        if worker is not None and None not in (call.flavour, worker.flavour) and worker.flavour != call.flavour:
+        if worker is not None and not _suits(worker, call):
             self._drop(worker)
             worker = None
         try:
             if worker is None:
                 worker = self._started()
             worker.flavour = worker.flavour if call.flavour is None else call.flavour
-            result = worker.call(call.function, call.argument, self._timeout)
+            if call.group is None:
+                result = worker.call(call.function, call.argument, self._timeout)
+            else:
+                wish = Wish(call.group, jobs, worker.folder() if jobs >= LEAST else None)
+                result = worker.call(with_headers, (wish, call.function, call.argument), self._timeout)
         except BaseException as error:
             if worker is not None and isinstance(error, Died):
                 self._drop(worker)
                 worker = None
+                with self._changed:
+                    self._groups.pop(threading.get_ident(), None)
+                if call.group is not None:  # what is precompiled may have killed it
+                    return self._done(call._replace(group=None), None, 0)
             call.future.set_exception(error)
         else:
             call.future.set_result(result)
@@ -138,3 +175,8 @@ class Workers:
         worker.end()
         with self._changed:
             self._all.discard(worker)
+
+
+def _suits(worker: Worker | None, call: _Call) -> bool:
+    """Return whether a worker has seen no other flavour than a call's."""
+    return worker is None or None in (call.flavour, worker.flavour) or worker.flavour == call.flavour
