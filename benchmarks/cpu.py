@@ -13,6 +13,7 @@ from pathlib import Path
 
 import first_build
 import imports
+import precompiled
 import scale
 import sizes
 import wheel_build
@@ -34,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     peers = Peers.of(options.peers, options.nvcc)
     sections: dict[str, Callable[[], Iterable[Result]]] = {
         "first-build": partial(first_build.measure, peers, options.rounds),
+        "precompiled": partial(precompiled.measure, options.rounds),
         "next-build": partial(wheel_build.measure, options.rounds),
         "sizes": partial(sizes.measure, peers, options.rounds),
         "import": partial(imports.measure, options.rounds),
