@@ -21,7 +21,7 @@ from cuda_wheel.build.nvrtc import scratch_file
 from cuda_wheel.build.timing import Timed, now, worker_name
 from cuda_wheel.build.worker_process import GREETING
 
-__all__ = ["Died", "Worker"]
+__all__ = ["Died", "Late", "Worker"]
 
 T = TypeVar("T")
 
@@ -44,6 +44,10 @@ def _without_driver() -> dict[str, str]:
 
 class Died(CompileError):
     """The worker ended before it answered."""
+
+
+class Late(Died):
+    """The worker was ended, because it took too long."""
 
 
 class Worker:
@@ -84,7 +88,7 @@ class Worker:
     def call(self, function: Callable[[Any], T], argument: Any, timeout: float) -> T:
         """Return what `function(argument)` returns there, or raise what it raises.
 
-        Raises Died where it takes more than `timeout` seconds or kills the worker.
+        Raises Late where it takes more than `timeout` seconds, and Died where it kills the worker.
         """
         process = self._process
         assert process.stdin is not None and process.stdout is not None
@@ -111,7 +115,7 @@ class Worker:
             good, answer = pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             process.kill()
-            died = Died(self._obituary(timeout if expired.is_set() else None))
+            died = Late(self._obituary(timeout)) if expired.is_set() else Died(self._obituary(None))
             died.__dict__["times"] = Timed(None, worker_name(process.pid), began, now(), (), None)
             raise died from error
         finally:

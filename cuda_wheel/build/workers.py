@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from cuda_wheel.build.cores import available_cores
 from cuda_wheel.build.precompiled import Wish, with_headers
 from cuda_wheel.build.schedule import LEAST, Queue
-from cuda_wheel.build.worker import Died, Worker
+from cuda_wheel.build.worker import Died, Late, Worker
 
 if TYPE_CHECKING:
     from cuda_wheel.build.preamble import Group
@@ -155,7 +155,7 @@ class Workers:
                 worker = None
                 with self._changed:
                     self._groups.pop(threading.get_ident(), None)
-                if call.group is not None:  # what is precompiled may have killed it
+                if call.group is not None and not isinstance(error, Late):  # what is precompiled may have killed it
                     return self._done(call._replace(group=None), None, 0)
             call.future.set_exception(error)
         else:
