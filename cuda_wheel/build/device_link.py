@@ -29,7 +29,6 @@ from cuda_wheel.build.timing import phase
 from cuda_wheel.build.variables import without_unused
 from cuda_wheel.elf import read_cubin
 from cuda_wheel.errors import ImageError, LinkError
-from cuda_wheel.link_checks import doubled, refuse_mismatches, symbols_in
 from cuda_wheel.manifest import Parameter, Target, unsupported
 
 __all__ = ["Input", "LinkJob", "link_job"]
@@ -129,6 +128,8 @@ def _text(job: LinkJob) -> str:
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
+    from cuda_wheel.link_checks import refuse_mismatches  # the build's own process has no need of it
+
     _refuse_others_code(job)
     _refuse_doubles(job.inputs)
     texts = {input_.source: input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"}
@@ -162,6 +163,8 @@ def _refuse_others_code(job: LinkJob) -> None:
 
 def _refuse_doubles(inputs: Sequence[Input]) -> None:
     """Raise CompileError, in nvJitLink's words, where two inputs define a symbol: it may crash of that."""
+    from cuda_wheel.link_checks import doubled, symbols_in
+
     twice = doubled({input_.source: symbols_in(input_.kind, input_.content) for input_ in inputs})
     errors = [_told_twice(symbol, other, first) for symbol, (first, *others) in twice.items() for other in others]
     if errors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cuda_wheel.build import known_toolchain
 from cuda_wheel.build.compile_cache import CompileCache
@@ -26,7 +26,6 @@ from cuda_wheel.build.outputs import (
     write,
 )
 from cuda_wheel.build.plan import Plan, make_plan
-from cuda_wheel.build.preview import Preview, preview
 from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_nvvm, find_toolchain
 from cuda_wheel.build.workers import Workers
@@ -34,6 +33,9 @@ from cuda_wheel.coverage import deciding, gaps
 from cuda_wheel.errors import DriverError
 from cuda_wheel.loader import Cache, device_and_driver, device_count
 from cuda_wheel.manifest import Manifest, Version
+
+if TYPE_CHECKING:
+    from cuda_wheel.build.preview import Preview
 
 __all__ = ["build_files", "build_module", "planned_files", "preview_files"]
 
@@ -117,6 +119,8 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
 def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
     """Return what `build_files` would do. Nothing is compiled, and nothing written; what the cache has of it counts as
     used. Raises ConfigError or ToolchainError."""
+    from cuda_wheel.build.preview import preview  # no build needs it
+
     modules = select(config, root, files)
     with Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
