@@ -11,17 +11,18 @@ from hashlib import sha256
 from pathlib import Path
 
 from cuda_wheel import __version__
-from cuda_wheel.build.bundling import Bundle, Bundled
 from cuda_wheel.build.compiler import Compiled, Job
+from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.file_hashes import FileHashes
 from cuda_wheel.build.includes import includes, searched
+from cuda_wheel.build.plan import ModulePlan, Plan
 from cuda_wheel.build.seconds import Seconds
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.errors import CudaWheelError
 from cuda_wheel.loader import Cache, cache_limit
-from cuda_wheel.manifest import GlobalInfo, Parameter
+from cuda_wheel.manifest import GlobalInfo, Manifest, Parameter
 
 __all__ = [
     "CLOCK",
@@ -35,7 +36,7 @@ __all__ = [
     "unpacked",
 ]
 
-FORMAT = "jobs 5"
+FORMAT = "jobs 6"
 """Part of every key: entries of another layout are other entries."""
 
 CLOCK = re.compile(rb"\b__(DATE|TIME|TIMESTAMP)__\b")
@@ -62,6 +63,10 @@ class CompileCache:
         self._toolchain = (toolchain.nvrtc, toolchain.nvjitlink)
         self._nvfatbin = f"{toolchain.nvrtc} {toolchain.nvfatbin}"  # nvFatbin's own version is less exact
         self._hashes = FileHashes()  # headers are many, and shared by all jobs
+        self._known: dict[Job, tuple[Place, ...]] = {}
+        """The files that decide what each job gives, of those that are kept."""
+        self._lists: dict[tuple[Place, ...], tuple[Place, ...]] = {}
+        """These, each once: many jobs have theirs in common."""
 
     def recall(self, job: Job) -> Compiled | None:
         """Return what the same job gave before, if all the files that it read are as they were."""
@@ -73,9 +78,10 @@ class CompileCache:
         they were."""
         request = self._request(job)
         for listed in self._cache.found(request):  # each folder's latest job may have read other files
-            places: list[Place] = [(number, path) for number, path in json.loads(listed)]
+            places = _places(listed)
             key = self._result(request, job, places)
             if self._cache.has(key):
+                self._take_note(job, places)
                 return key
         return None
 
@@ -96,7 +102,11 @@ class CompileCache:
         request = self._request(job)
         self._cache.put(request, json.dumps(known).encode())
         self._cache.put(self._result(request, job, known), packed(compiled, job))
+        self._take_note(job, known)
         return True
+
+    def _take_note(self, job: Job, places: Sequence[Place]) -> None:
+        self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
 
     def recall_linked(self, job: LinkJob) -> Compiled | None:
         """Return what the same link gave before."""
@@ -107,21 +117,57 @@ class CompileCache:
         """Keep what a link gave: it reads nothing but its inputs."""
         self._cache.put(self._link_key(job), packed(compiled, None))
 
-    def recall_bundled(self, request: Bundle) -> Bundled | None:
-        """Return the fatbin that the same images gave before."""
-        entry = self._cache.get(self._bundle_key(request))
-        if entry is None:
-            return None
-        offsets, _, fatbin = entry.partition(b"\n")
-        return Bundled(fatbin, tuple(json.loads(offsets)))
+    def recall_module(self, plan: Plan, module: ModulePlan) -> tuple[BuiltModule, list[str]] | None:
+        """Return what the same module was built to before, and the warnings about it, if all the files that its jobs
+        read are as they were: of many modules each is one entry to read, and none of their jobs."""
+        request = self._module_request(plan, module)
+        for listed in self._cache.found(request):
+            entry = self._cache.get(self._module_result(request, module, _places(listed)))
+            if entry is not None:
+                head, _, body = entry.partition(b"\n")
+                known = json.loads(head)
+                text, fatbin = body[: known["manifest"]], body[known["manifest"] :]
+                headers, absent = (
+                    tuple(path_of((number, path), module.jobs[0]) for number, path in known[name])
+                    for name in ("headers", "absent")
+                )
+                manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")
+                return BuiltModule(manifest, text, fatbin, headers, absent), known["warnings"]
+        return None
 
-    def keep_bundled(self, request: Bundle, bundled: Bundled) -> None:
-        """Keep the fatbin of some images."""
-        self._cache.put(self._bundle_key(request), json.dumps(bundled.offsets).encode() + b"\n" + bundled.fatbin)
+    def keep_module(self, plan: Plan, module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> None:
+        """Keep what a module was built to, if all that its jobs gave is kept."""
+        if any(job not in self._known for job in module.jobs) or len({job.include_dirs for job in module.jobs}) > 1:
+            return
+        known = {
+            "manifest": len(built.text),
+            "warnings": list(warnings),
+            "headers": [place_of(path, module.jobs[0]) for path in built.headers or ()],
+            "absent": [place_of(path, module.jobs[0]) for path in built.absent],
+        }
+        places = sorted({place for job in module.jobs for place in self._known[job]})
+        request = self._module_request(plan, module)
+        self._cache.put(request, json.dumps(places).encode())
+        entry = json.dumps(known).encode() + b"\n" + built.text + built.fatbin
+        self._cache.put(self._module_result(request, module, places), entry)
 
-    def _bundle_key(self, request: Bundle) -> str:
-        images = [(kind, arch, sha256(content).hexdigest(), name) for (kind, arch, content), name in request.images]
-        return Cache.key(FORMAT, "bundle", self._nvfatbin, request.name, request.compress, json.dumps(images))
+    def _module_request(self, plan: Plan, module: ModulePlan) -> str:
+        # Of a module's jobs, all but these five are alike.
+        alike = {job: replace(job, arch="", cubin=False, ptx=False, form="whole", text=b"") for job in module.jobs}
+        number = {job: index for index, job in enumerate(dict.fromkeys(alike.values()))}
+        jobs = [(number[alike[job]], job.arch, job.cubin, job.ptx, job.form) for job in module.jobs]
+        links = [(str(link.target), link.lto, link.options, len(link.inputs)) for link in module.links]
+        return Cache.key(
+            FORMAT,
+            "module",
+            __version__,
+            repr((self._toolchain, self._nvfatbin, plan.compression(module), plan.ptx_version)),
+            repr((module.module, module.targets, module.options, jobs, links, len(module.relocatable))),
+            *map(self._request, number),
+        )
+
+    def _module_result(self, request: str, module: ModulePlan, places: Sequence[Place]) -> str:
+        return self._result(request, module.jobs[0], places) if module.jobs else Cache.key(request)
 
     def _link_key(self, job: LinkJob) -> str:
         inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]
@@ -138,6 +184,10 @@ class CompileCache:
 
     def _result(self, request: str, job: Job, places: Sequence[Place]) -> str:
         return Cache.key(request, json.dumps([self._hashes.of(path_of(place, job)) for place in places]))
+
+
+def _places(listed: bytes) -> list[Place]:
+    return [(number, path) for number, path in json.loads(listed)]
 
 
 def looked_for(headers: Sequence[str], job: Job) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -70,15 +71,43 @@ def execute(
     that. What `cache` has is not done again.
     """
     reporter.begin(plan)
+    kept = _recalled(plan, reporter, cache, keep) if cache else {}
+    rest = replace(plan, modules=tuple(module for module in plan.modules if module.module.name not in kept))
     with Results() as results:
-        work = _Work(plan, workers, reporter, cache, results, keep)
+        work = _Work(rest, workers, reporter, cache, results, keep)
         try:
             work.do()
         finally:
             work.seconds.keep()
     if work.failures:
         raise CompileError("\n\n".join(work.failures[name] for name in sorted(work.failures)))
-    return tuple(work.kept[module.module.name] for module in plan.modules)
+    kept |= work.kept
+    return tuple(kept[module.module.name] for module in plan.modules)
+
+
+def _recalled(plan: Plan, reporter: Reporter, cache: CompileCache, keep: Callable[[BuiltModule], T]) -> dict[str, T]:
+    """Return what `keep` makes of the modules that the cache has as they are to be built, by name."""
+    kept: dict[str, T] = {}
+    told: dict[Job, Step] = {}
+    for module in plan.modules:
+        name, began = module.module.name, now()
+        found = cache.recall_module(plan, module)
+        if found is None:
+            continue
+        built, texts = found
+        for job in module.jobs:
+            told[job] = Step(name, (job.source,), form_of(job), "from the cache", "", began, now())
+        for link in module.links:
+            reporter.done(Step(name, module.module.paths, str(link.target), "from the cache", "", began, now()))
+        for text in texts:
+            reporter.warning(text)
+        kept[name] = keep(built)
+        reporter.built(built)
+    others = {job for module in plan.modules if module.module.name not in kept for job in module.jobs}
+    for job, step in told.items():
+        if job not in others:  # of those, it is told when they are done
+            reporter.done(step)
+    return kept
 
 
 def users_of(plan: Plan) -> dict[Job, list[ModulePlan]]:
@@ -301,18 +330,13 @@ class _Work(Generic[T]):
         self._end(module)
         if self.failures:
             return
-        # What is for linking has to be cut out of the fatbin.
-        compress = "none" if module.relocatable else self._plan.compress
+        compress = self._plan.compression(module)
         request = Bundle(name, tuple((content, source or name) for _, source, content in contents), compress)
-        kept = self._cache.recall_bundled(request) if self._cache else None
-        if kept is not None:
-            self._describe(module, parts, contents, kept)
-            return
         # First of all: nothing waits for it, but people like to see that a module is done.
         self._submit(
             bundle,
             request,
-            lambda future: self._take_bundled(module, parts, contents, request, future),
+            lambda future: self._take_bundled(module, parts, contents, texts, future),
             BUNDLING[compress],
             math.inf,
         )
@@ -322,27 +346,18 @@ class _Work(Generic[T]):
         module: ModulePlan,
         parts: Mapping[str, Compiled],
         contents: Sequence[ImageContent],
-        request: Bundle,
+        texts: Sequence[str],
         future: Future[Timed[Bundled]],
     ) -> None:
         result = self._result(future, module.module.name, module.module.paths, "")
         self._reporter.done(_step(module.module.name, module.module.paths, "", "bundled", result))
-        if self._cache and self._passing.isdisjoint(module.jobs):
-            self._cache.keep_bundled(request, result.value)
-        self._describe(module, parts, contents, result.value)
-
-    def _describe(
-        self,
-        module: ModulePlan,
-        parts: Mapping[str, Compiled],
-        contents: Sequence[ImageContent],
-        bundled: Bundled,
-    ) -> None:
         try:
-            built = describe(module, parts, contents, bundled, self._plan.toolchain)
+            built = describe(module, parts, contents, result.value, self._plan.toolchain)
         except CompileError as error:
             self._fail(module, str(error))
             return
+        if self._cache:
+            self._cache.keep_module(self._plan, module, built, texts)
         self.kept[module.module.name] = self._keep(built)
         self._reporter.built(built)
 

@@ -62,6 +62,10 @@ class Plan:
     nvvm: Nvvm | None = None
     """The compiler of NVVM IR, where a module has any."""
 
+    def compression(self, module: ModulePlan) -> str:
+        """Return how a module's fatbin is compressed: what is for linking has to be cut out of it."""
+        return "none" if module.relocatable else self.compress
+
 
 def make_plan(
     config: Config,
