@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +297,13 @@ def test_other_options_do_not_get_the_same_headers(lab: Lab) -> None:
     assert all(used and answer == plain for answer, plain, used in lab.compiled(*calls))
 
 
+def test_a_header_that_changes_while_it_is_read_is_not_precompiled(lab: Lab) -> None:
+    written(lab, OWN)
+    os.utime(lab.folder / "own.h", (4e9, 4e9))
+    ((answer, plain, used),) = lab.compiled(lab.call('#include "own.h"', KERNEL))
+    assert not used and answer == plain
+
+
 def test_another_text_than_was_expected_is_compiled_plainly(lab: Lab) -> None:
     """Its group says it begins as another one does, and NVRTC finds that it does not."""
     written(lab, OWN)
@@ -321,6 +328,88 @@ def test_a_limit_of_the_system_on_memory_is_kept(lab: Lab) -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         ((answer, plain, used),) = workers.submit(_limited, [lab.call('#include "own.h"', KERNEL)]).result()
     assert not used and answer == plain
+
+
+class Compiler:
+    """One that stands for NVRTC, and fails as it is told to when it writes precompiled headers, or reads them."""
+
+    def __init__(self, failure: str) -> None:
+        self.failure = failure
+        self.created = 0
+
+    def __call__(self, request: nvrtc.Request) -> nvrtc.Answer:
+        answer: nvrtc.Answer = {
+            "error": "",
+            "log": "",
+            "headers": [],
+            "ptx": request["text"],
+            "cubin": b"",
+            "ltoir": b"",
+            "symbols": [],
+        }
+        option = request["options"][-1]
+        if option.startswith("--create-pch="):
+            self.created += 1
+            if self.failure == "cannot write":
+                raise OSError(28, "No space left on device")
+            if self.failure != "writes nothing":
+                Path(option.partition("=")[2]).touch()
+            name = "" if self.failure == "does not say so" else option.partition("=")[2]
+            return {**answer, "log": f'"k.cu": creating precompiled header file "{name}"\n'}
+        if option.startswith("--use-pch="):
+            if self.failure == "has no memory":
+                raise MemoryError
+            name = "" if self.failure == "refuses" else option.partition("=")[2]
+            error = "NVRTC_ERROR_COMPILATION" if self.failure == "fails" else ""
+            return {**answer, "error": error, "log": f'"k.cu": using precompiled header file "{name}"\n'}
+        return answer
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., bytes]]:
+    """Yield a function that compiles with a stand-in for NVRTC and gives the PTX."""
+    monkeypatch.setattr(precompiled, "_prepared", lambda library: True)
+    monkeypatch.setattr(precompiled, "_given_up", False)
+    monkeypatch.setattr(precompiled, "_headers", None)
+    monkeypatch.setattr(precompiled, "_folder", None)
+    monkeypatch.setattr(nvrtc, "set_precompiled_heap", lambda library, size: True)
+    (tmp_path / "own.h").write_text(OWN)
+
+    def compile(compiler: Compiler, *options: str) -> bytes:
+        monkeypatch.setattr(nvrtc, "compile_text", compiler)
+        wish = Wish(Group("k", b'#include "own.h"', 10**9), 10**9, str(tmp_path))
+        request: nvrtc.Request = {
+            "library": "nvrtc",
+            "folder": str(tmp_path),
+            "text": b'#include "own.h"\nk',
+            "name": "k.cu",
+            "options": [f"--include-path={tmp_path}", *options],
+            "expressions": [],
+        }
+        answer = precompiled.with_headers((wish, precompiled.compile_text, request))
+        assert (answer["error"], answer["log"]) == ("", "")
+        return answer["ptx"]
+
+    yield compile
+    if precompiled._headers is not None:
+        precompiled._headers.file.close()
+
+
+@pytest.mark.parametrize(
+    "failure", ["cannot write", "writes nothing", "does not say so", "has no memory", "refuses", "fails"]
+)
+def test_whatever_fails_it_is_tried_once(failure: str, fake: Callable[..., bytes], tmp_path: Path) -> None:
+    compiler = Compiler(failure)
+    assert [fake(compiler), fake(compiler)] == [b'#include "own.h"\nk'] * 2
+    assert compiler.created == 1 and precompiled._headers is None
+    assert [path.name for path in tmp_path.iterdir()] == ["own.h"]
+
+
+def test_what_is_compiled_in_two_ways_is_precompiled_for_one(fake: Callable[..., bytes]) -> None:
+    compiler = Compiler("")
+    for option in ("-dlto", "-DX", "-dlto", "-DX"):
+        fake(compiler, option)
+    assert compiler.created == 1 and precompiled._headers is not None
 
 
 # --- what becomes of a build --------------------------------------------------------------------------

@@ -29,7 +29,7 @@ __all__ = ["Wish", "compile_text", "discard", "is_worth", "weight", "with_header
 T = TypeVar("T")
 
 HEAP = 1 << 30
-"""Bytes of address space for what is precompiled: all of CCCL that NVRTC takes needs less than half of it."""
+"""Bytes of address space for what is precompiled. Half of it is enough for all of CCCL that NVRTC takes, as it is."""
 
 MOST = 1 << 20
 """Bytes of headers from which on a few jobs pay them back."""
@@ -61,7 +61,7 @@ _PATH = "--include-path="
 
 _wish: Wish | None = None
 _headers: _Headers | None = None
-"""One at a time: each takes up to half a gigabyte of disk."""
+"""One at a time: CUB's take 120 MB of disk, and more where a source has CCCL unroll more (see `nvrtc_request`)."""
 _folder: str | None = None
 _given_up = not os.path.isdir("/proc/self/fd")
 """Whether all is compiled plainly. Elsewhere than on Linux, a process that is killed would leave its files."""
