@@ -179,3 +179,51 @@ def test_links_count_too(make_project, cuda_wheel: Run) -> None:
     lines = [cuda_wheel("build", project, "-o", project / "out").stdout.splitlines()[-1] for _ in range(2)]
     told = [line.partition(" s: ")[2].partition(";")[0] for line in lines]
     assert told == ["2 compiled, 1 linked", "3 from the cache"]
+
+
+def entries(folder: Path) -> set[Path]:
+    """Return the files of a cache."""
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_modules_came_to_is_all_that_the_next_build_reads(
+    make_project, cuda_wheel: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(folder))
+    files = {**FILES, "demo/l.cu": "__global__ void l(int* x) { int unused; *x = 1; }\n"}
+    project = make_project(TABLE, **files)
+    _, first = built(cuda_wheel, project)
+    whole = {path for path in entries(folder) if any(content in path.read_bytes() for content in first.values())}
+    assert len(whole) == 2  # each holds a manifest and a fatbin
+    jobs = [path for path in entries(folder) - whole if b"\x7fELF" in path.read_bytes()]
+    assert len(jobs) == 4
+    for path in jobs:
+        path.unlink()
+    result = cuda_wheel("build", project, "-o", project / "again")
+    assert re.search(r": 4 from the cache$", result.stdout, re.MULTILINE), result.stdout
+    assert result.stdout.count('"unused" was declared but never referenced') == 1
+    assert {path.name: path.read_bytes() for path in (project / "again").rglob("*.fatbin*")} == first
+
+
+def test_a_setting_of_the_module_alone_takes_its_jobs_and_makes_it_anew(project: Path, cuda_wheel: Run) -> None:
+    _, first = built(cuda_wheel, project)
+    table = f'{TABLE}compress = "size"\n'
+    (project / "pyproject.toml").write_text((project / "pyproject.toml").read_text().replace(TABLE, table))
+    again, second = built(cuda_wheel, project)
+    assert again == 4
+    assert second["k.fatbin"] != first["k.fatbin"]
+    assert built(cuda_wheel, project) == (4, second)
+
+
+def test_a_damaged_module_is_made_of_what_its_jobs_gave(
+    project: Path, cuda_wheel: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(folder))
+    _, first = built(cuda_wheel, project)
+    for path in entries(folder):
+        content = path.read_bytes()
+        if any(each in content for each in first.values()):
+            path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert built(cuda_wheel, project) == (4, first)
