@@ -59,6 +59,8 @@ def test_names_are_known_by_their_word() -> None:
         ("#include <cuda_fp16.h>\n#include <mma.h>\n#include <cstdint>\n#include <nv/target>", (), False),
         ("// #include <cub/cub.cuh>", (), False),
         ('#include "deep/plain.h"', (), False),
+        ('#include "../include/deep/plain.h"', (), False),
+        ('#include "../own.h"', (), True),
         ("#include <cub/cub.cuh>", ("--split-compile=2",), False),
         ("#include <cub/cub.cuh>", ("-G",), False),
     ],
@@ -69,8 +71,8 @@ def test_only_what_includes_large_libraries_is_compiled_otherwise(
     (tmp_path / "own.h").write_text("#include <thrust/tuple.h>\n")
     (tmp_path / "include/deep").mkdir(parents=True)
     (tmp_path / "include/deep/plain.h").write_text("#include <cuda_fp16.h>\n")
-    folders = ("include", str(INCLUDE))
-    assert dead_code.is_worth(str(tmp_path), "k.cu", text.encode(), folders, options) is worth
+    folders = (".", "include", str(INCLUDE))
+    assert dead_code.is_worth(str(tmp_path), "demo/k.cu", text.encode(), folders, options) is worth
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from cuda_wheel.manifest import GlobalInfo
 
 __all__ = ["is_whole", "is_worth", "keeping", "others_variables"]
 
-_LARGE = re.compile(r"(?!crt/|nv/).*/|cooperative_groups|curand")
+_LARGE = re.compile(r"(?!\.|crt/|nv/).*/|cooperative_groups|curand")
 """How the names of headers begin that define many variables: CCCL's and those of other libraries. Those of the toolkit,
-which are in no folder, define few."""
+which are in no folder, define few; those that begin with "../" are the project's."""
 
 _FRONT_END = re.compile(
     r"--?(?:std|define-macro|undefine-macro|include-path|pre-include|diag-\w+|disable-warnings|Werror|fmad|ftz|prec-div"
