@@ -60,22 +60,19 @@ def others_variables(
     `include_dirs` are those of libraries where they are absolute. What nobody names, a macro made: that may be the
     project's.
     """
+    unknown = {variable.symbol: identifier(variable.name).encode() for variable in variables}
+    if not unknown:
+        return frozenset()
     libraries = tuple(folder + os.sep for folder in include_dirs if os.path.isabs(folder))
-    texts: dict[bool, list[bytes]] = {}
+    theirs = [path for path in headers if path.startswith(libraries)]
+    own = _words([text, *map(_content, set(headers).difference(theirs))])
+    unknown = {symbol: word for symbol, word in unknown.items() if word not in own}
+    named = _words(map(_content, theirs if unknown else ()))
+    return frozenset(symbol for symbol, word in unknown.items() if word in named)
 
-    def named(word: str, in_library: bool) -> bool:
-        if in_library not in texts:
-            paths = [path for path in headers if path.startswith(libraries) == in_library]
-            texts[in_library] = [*map(_content, paths), *([] if in_library else [text])]
-        pattern = re.compile(rb"\b%s\b" % re.escape(word.encode()))
-        return any(map(pattern.search, texts[in_library]))
 
-    found = set()
-    for variable in variables:
-        word = identifier(variable.name)
-        if not named(word, False) and named(word, True):
-            found.add(variable.symbol)
-    return frozenset(found)
+def _words(texts: Iterable[bytes]) -> set[bytes]:
+    return {word for text in texts for word in re.findall(rb"[\w$]+", text)}
 
 
 def keeping(symbols: Collection[str]) -> list[str]:
