@@ -88,9 +88,8 @@ def test_of_a_compressed_fatbin_the_whole_is_known_and_the_loss(
     assert all(image["size"] for image in module["images"])
     real = next(target for target in sizes["targets"] if target["target"] == "sm_80")
     assert (real["images"], real["unknown"], real["installed"]) == (1, 1, 0)
-    assert [(loss["from"], loss["to"]) for loss in real["loses"]] == [("native", "jit"), ("native", "link")][
-        : len(real["loses"])
-    ]
+    assert real["loses"]
+    assert {(loss["from"], loss["to"]) for loss in real["loses"]} <= {("native", "jit"), ("native", "link")}
     text = cuda_wheel("inspect", "--size", tmp_path / "out", COLUMNS="300").stdout
     assert "Of compressed fatbins" in text
     assert "unknown" in text
