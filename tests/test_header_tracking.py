@@ -138,3 +138,23 @@ def test_a_build_without_a_list_of_headers_uses_the_cache_all_the_same(
     assert built() == (["from the cache"], own)
     (root / "include/shared.h").write_text("#define SHARED 5\n")
     assert built() == (["compiled", "bundled"], own)
+
+
+def _edited(header: Path) -> None:
+    header.write_text("#define TWO 4\n")
+
+
+def _preceded(header: Path) -> None:
+    (header.parents[1] / "src/two.h").write_text("#define TWO 4\n")
+
+
+@pytest.mark.parametrize("change", [_edited, _preceded, Path.unlink])
+def test_what_is_edited_while_it_compiles_is_not_kept(
+    change: Callable[[Path], None], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    """Else the next build would take what came of the old header for what comes of the new one."""
+    cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
+    result = workers.submit(compile_job, job).result()
+    change(Path(job.root, "include/two.h"))
+    assert not cache.keep(job, result)
+    assert cache.recall(job) is None

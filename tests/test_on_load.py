@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cuda_wheel import loader
-from cuda_wheel.build import on_load
+from cuda_wheel.build import on_load, one_gpu
 from cuda_wheel.build.errors import CompileError, ConfigError
+from cuda_wheel.build.one_gpu import compile_for_gpu
 from cuda_wheel.loader import Cache
 from cuda_wheel.manifest import Manifest
 from tests.conftest import run
@@ -82,6 +84,24 @@ def test_an_edit_changes_what_is_loaded(project: Path) -> None:
     assert before != after
     (project / "include/answer.h").write_text("#define ANSWER 41\n")
     assert compiled(project)[1] == before
+
+
+@pytest.mark.parametrize("change", [lambda header: header.write_text("#define ANSWER 42\n"), Path.unlink])
+def test_what_is_edited_while_it_compiles_is_not_kept(
+    change: Callable[[Path], object], project: Path, no_compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would be loaded for what the header says now."""
+
+    def compile_and_edit(*arguments: Any) -> Any:
+        result = compile_for_gpu(*arguments)
+        change(project / "include/answer.h")
+        return result
+
+    monkeypatch.setattr(one_gpu, "compile_for_gpu", compile_and_edit)
+    compiled(project)
+    no_compiler()
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled(project)
 
 
 @pytest.mark.parametrize("file", ["include/other.h", "demo/other.py", "README.md"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from hashlib import sha256
@@ -15,7 +16,7 @@ from cuda_wheel.build.compiler import Compiled, Job
 from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.device_link import LinkJob
 from cuda_wheel.build.errors import ConfigError
-from cuda_wheel.build.file_hashes import FileHashes
+from cuda_wheel.build.file_hashes import FileHashes, unchanged_since
 from cuda_wheel.build.includes import includes, searched
 from cuda_wheel.build.plan import ModulePlan, Plan
 from cuda_wheel.build.seconds import Seconds
@@ -48,7 +49,7 @@ each time. The number counts `Job.include_dirs` from their end, as -1; 0 is the 
 
 
 class CompileCache:
-    """What jobs gave, in the cache of this user. `toolchain` is the one that does the jobs.
+    """What jobs gave, in the cache of this user. `toolchain` is the one that does the jobs, which begin later.
 
     Raises ConfigError where the environment bounds the cache to what is no amount.
     """
@@ -67,6 +68,7 @@ class CompileCache:
         """The files that decide what each job gives, of those that are kept."""
         self._lists: dict[tuple[Place, ...], tuple[Place, ...]] = {}
         """These, each once: many jobs have theirs in common."""
+        self._began = time.time_ns()
 
     def recall(self, job: Job) -> Compiled | None:
         """Return what the same job gave before, if all the files that it read are as they were."""
@@ -92,13 +94,17 @@ class CompileCache:
 
     def keep(self, job: Job, compiled: Compiled) -> bool:
         """Keep what a job gave, unless it may be another next time; return whether it was."""
-        if compiled.headers is None or _is_singular(job, compiled):
+        if compiled.headers is None or not unchanged_since(self._began, compiled.headers):
+            return False
+        if _is_singular(job, compiled):
             return False
         read = [place_of(path, job) for path in compiled.headers]
         if None in read:  # a header from nowhere: another machine may have another one there
             return False
         places = {*read, *(place_of(path, job) for path in (*looked_for(compiled.headers, job), *compiled.absent))}
         known = sorted(place for place in places if place is not None)
+        if not unchanged_since(self._began, filter(os.path.isfile, (path_of(place, job) for place in known))):
+            return False
         request = self._request(job)
         self._cache.put(request, json.dumps(known).encode())
         self._cache.put(self._result(request, job, known), packed(compiled, job))

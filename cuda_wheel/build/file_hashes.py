@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from base64 import urlsafe_b64decode
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 
-__all__ = ["FileHashes", "cuda_folders", "is_cuda_package"]
+__all__ = ["FileHashes", "cuda_folders", "is_cuda_package", "unchanged_since"]
 
 _FILE = re.compile(rb'^([^",\r\n]+),sha256=([\w-]{43}),(\d+)\r?$', re.MULTILINE)
 """A line of RECORD; a path with a comma or a quote in it is left to be read."""
@@ -47,10 +49,30 @@ class FileHashes:
             status = os.stat(path)
         except OSError:
             return None
-        # Every link to a file that is made or removed, as installers do, is a change of the second kind.
-        changed = max(status.st_mtime_ns, status.st_ctime_ns) if status.st_nlink == 1 else status.st_mtime_ns
         # What was changed within the same tick of the clock may be another.
-        return urlsafe_b64decode(digest + b"=").hex() if status.st_size == size and changed < before else None
+        is_same = status.st_size == size and max(_changes(status)) < before
+        return urlsafe_b64decode(digest + b"=").hex() if is_same else None
+
+
+def unchanged_since(began: int, paths: Iterable[str]) -> bool:
+    """Return whether files are there, and are what they were at a time, in nanoseconds since 1970. Else nobody can tell
+    what was read since: that, or what is there now."""
+
+    def is_changed(path: str) -> bool:
+        status = os.stat(path)
+        return any(began <= changed <= now for changed in _changes(status))
+
+    now = time.time_ns()
+    try:
+        return not any(map(is_changed, paths))
+    except FileNotFoundError:
+        return False
+
+
+def _changes(status: os.stat_result) -> tuple[int, ...]:
+    """Return when a file's content was changed and, where that tells, when anything about it was: ns since 1970."""
+    # Every link to a file that is made or removed, as installers do, is a change of the second kind.
+    return (status.st_mtime_ns, status.st_ctime_ns) if status.st_nlink == 1 else (status.st_mtime_ns,)
 
 
 def cuda_folders() -> list[str]:

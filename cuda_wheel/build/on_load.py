@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cuda_wheel.build import known_toolchain
+from cuda_wheel.build.file_hashes import unchanged_since
 from cuda_wheel.build.nvrtc import load
 from cuda_wheel.build.source_tree import find_source
 from cuda_wheel.build.toolchain import find_toolchain
 from cuda_wheel.loader import Cache
 from cuda_wheel.manifest import Manifest, Version
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["compile_on_load"]
 
@@ -37,6 +35,7 @@ def compile_on_load(
     the module.
     Raises ConfigError, ToolchainError or CompileError.
     """
+    began = time.time_ns()
     found = find_source(name, folders)
     if found is None:
         return None
@@ -70,7 +69,7 @@ def compile_on_load(
         raise
     finally:
         worker.leave()
-    if read is not None:
+    if read is not None and unchanged_since(began, (*(built.headers or ()), *filter(os.path.isfile, read))):
         now = _looks(read, root)
         cache.put(request, json.dumps(now).encode())
         entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
