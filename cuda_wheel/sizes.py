@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cuda_wheel.coverage import Loss, lost, reaches_later, without
+from cuda_wheel.errors import ImageError
 from cuda_wheel.inspection import Found
 from cuda_wheel.manifest import Image, Target, dotted
 
@@ -55,10 +56,13 @@ class TargetSize(NamedTuple):
 
 
 def measure(found: Found) -> ModuleSize:
-    """Return what a module takes; raises OSError or ImageError where its files cannot be read."""
+    """Return what a module takes; raises ImageError where its fatbin cannot be read."""
     manifest = found.manifest
     fatbin, text = manifest.fatbin, f"{manifest.fatbin}.json"
-    content = found.read(fatbin)
+    try:
+        content = found.read(fatbin)
+    except OSError as error:
+        raise ImageError(f"{manifest.name}: {fatbin} cannot be read: {error.strerror or error}.") from error
     images = tuple(ImageSize(image, _range(image, content)) for image in manifest.images)
     whole = _deflated(content)
     saved = {}

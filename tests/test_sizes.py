@@ -66,6 +66,14 @@ def test_a_folder_is_measured_as_its_wheel_would_be(fixture_wheel, unpacked, cud
         assert target["in_wheel"] == sum(image["in_wheel"] for image in its)
 
 
+def test_a_fatbin_that_is_gone_is_named(unpacked, cuda_wheel: Command) -> None:
+    folder = unpacked("stencil")
+    (folder / "stencil_demo/kernels/stencil.fatbin").unlink()
+    result = cuda_wheel("inspect", "--size", folder)
+    assert result.returncode == 1
+    assert "stencil_demo.kernels.stencil: stencil.fatbin cannot be read: No such file" in result.stdout
+
+
 def test_a_person_reads_what_is_saved_and_lost(fixture_wheel, cuda_wheel: Command) -> None:
     text = cuda_wheel("inspect", "--size", fixture_wheel("stencil"), COLUMNS="300").stdout
     assert "cubin sm_80" in text

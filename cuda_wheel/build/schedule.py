@@ -86,24 +86,25 @@ class Queue(Generic[T]):
         if not self._all:
             raise IndexError("no job waits")
 
-        def is_own(kind: Kind) -> bool:
-            return kind[1] is not None and kind[1] == group
-
         def worth(kind: Kind) -> tuple[float, int]:
             seconds, number, _ = self._lanes[kind].heap[0]
             suits = None in (flavour, kind[0]) or flavour == kind[0]
-            return -seconds - (0 if suits else REPLACING) + (KEEPING if is_own(kind) else 0), -number
+            return -seconds - (0 if suits else REPLACING), -number
 
         def share(kind: Kind) -> float:
             return self._lanes[kind].seconds / (1 + others.get(kind[1] or "", 0))
 
-        # Of the other flavours, none has a better one than that which is first of all.
-        suitable = (self._all[0][2], (flavour, None), (None, None), *self._groups)
-        worths = {kind: worth(kind) for kind in suitable if kind in self._lanes}
-        best = max(worths, key=lambda kind: worths[kind])
-        least = worths[best][0] - KEEPING
-        near = [kind for kind, (seconds, _) in worths.items() if kind[0] == best[0] and seconds >= least]
-        chosen = max(near, key=lambda kind: (is_own(kind), share(kind), worths[kind]))
+        chosen, own = self._all[0][2], (flavour, group)
+        if group is not None and own in self._lanes and -self._lanes[own].heap[0][0] >= -self._all[0][0] - KEEPING:
+            chosen = own
+        elif len(self._lanes) > 1:
+            # Of the other flavours, none has a better one than that which is first of all.
+            suitable = (chosen, (flavour, None), (None, None), *self._groups)
+            worths = {kind: worth(kind) for kind in suitable if kind in self._lanes}
+            best = max(worths, key=lambda kind: worths[kind])
+            least = worths[best][0] - KEEPING
+            near = [kind for kind, (seconds, _) in worths.items() if kind[0] == best[0] and seconds >= least]
+            chosen = max(near, key=lambda kind: (share(kind), worths[kind]))
         lane = self._lanes[chosen]
         seconds, number, job = heapq.heappop(lane.heap)
         self._taken.add(number)
