@@ -113,7 +113,7 @@ def _gpu() -> tuple[dict[str, str], dict[str, str]]:
     (error,) = driver.cuInit(0)
     if error:
         raise RuntimeError(str(error))
-    name = driver.cuDeviceGetName(256, driver.cuDeviceGet(0)[1])[1].decode().rstrip("\0")
+    name = driver.cuDeviceGetName(256, driver.cuDeviceGet(0)[1])[1].decode().strip("\0 ")
     number = driver.cuDriverGetVersion()[1]
     release = Path("/proc/driver/nvidia/version")
     found = re.search(r"\d+\.\d+(\.\d+)+", release.read_text()) if release.exists() else None
