@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cuda_wheel.build.compile_cache import CompileCache
+from cuda_wheel.build.compiler import EMPTY, Job
+from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.loader import Cache
 from tests.conftest import copy_fixture, pip_wheel
 
@@ -227,3 +232,18 @@ def test_a_damaged_module_is_made_of_what_its_jobs_gave(
         if any(each in content for each in first.values()):
             path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert built(cuda_wheel, project) == (4, first)
+
+
+def test_fewer_folders_of_headers_are_another_case(tmp_path: Path, toolchain: Toolchain) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    (folders[0] / "one.h").write_text("#define ONE 1\n")
+    job = Job("nvrtc", str(tmp_path), "k.cu", b"", "80", True, False, (), tuple(map(str, folders)), (), False, "auto")
+    compiled = replace(EMPTY, cubin=b"code", headers=(str(folders[0] / "one.h"),))
+    time.sleep(0.01)  # what changes while it is compiled is not kept
+    cache = CompileCache(Cache(), toolchain)
+    assert cache.keep(job, compiled)
+    assert cache.recall(job) == compiled
+    for fewer in (folders[1:], folders[:1], []):
+        assert cache.recall(replace(job, include_dirs=tuple(map(str, fewer)))) is None

@@ -189,7 +189,11 @@ class CompileCache:
         )
 
     def _result(self, request: str, job: Job, places: Sequence[Place]) -> str:
-        return Cache.key(request, json.dumps([self._hashes.of(path_of(place, job)) for place in places]))
+        # Where fewer packages of headers are installed than there were, what lay in the first folders is not there.
+        hashes = [
+            self._hashes.of(path_of(place, job)) if -place[0] <= len(job.include_dirs) else None for place in places
+        ]
+        return Cache.key(request, json.dumps(hashes))
 
 
 def _places(listed: bytes) -> list[Place]:
