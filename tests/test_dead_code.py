@@ -176,6 +176,7 @@ def test_a_librarys_own_tables_are_left_out_and_told_of_nobody(compiled, tmp_pat
 def test_what_lto_would_take_for_others_is_one_files_own(compiled) -> None:
     result = compiled(LARGE + "extern __device__ int v; __global__ void k(int* x) { *x = v; }")
     assert [variable.name for variable in result.variables] == ["v"]
+    assert b"_ZN4cuda3std" not in (result.ptx or b"")
     with pytest.raises(CompileError, match="Unresolved extern function '_Z1fv'"):
         compiled(LARGE + "__device__ int f(); __global__ void k(int* x) { *x = f(); }")
 

@@ -152,10 +152,10 @@ def line_roots(include_dirs: Sequence[str]) -> dict[str, str]:
 
 
 def _of_cuda(job: Job) -> Compiled:
-    if not is_direct(job) or not dead_code.is_worth(job.root, job.source, job.text, job.include_dirs, job.options):
-        return _without_unused(_translated(job), job)
-    optimised = _optimised(job)
-    return _translated(job) if optimised is None else optimised
+    optimised = None
+    if is_direct(job) and dead_code.is_worth(job.root, job.source, job.text, job.include_dirs, job.options):
+        optimised = _optimised(job)
+    return _without_unused(_translated(job), job) if optimised is None else optimised
 
 
 def _without_unused(compiled: Compiled, job: Job) -> Compiled:
