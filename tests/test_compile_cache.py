@@ -247,3 +247,18 @@ def test_fewer_folders_of_headers_are_another_case(tmp_path: Path, toolchain: To
     assert cache.recall(job) == compiled
     for fewer in (folders[1:], folders[:1], []):
         assert cache.recall(replace(job, include_dirs=tuple(map(str, fewer)))) is None
+
+
+def test_what_was_found_damaged_and_is_edited_meanwhile_is_kept_no_more(tmp_path: Path, toolchain: Toolchain) -> None:
+    header = tmp_path / "one.h"
+    header.write_text("#define ONE 1\n")
+    job = Job("nvrtc", str(tmp_path), "k.cu", b"", "80", True, False, (), (), (), False, "auto")
+    compiled = replace(EMPTY, cubin=b"code", headers=(str(header),))
+    time.sleep(0.01)  # what changes while it is compiled is not kept
+    assert CompileCache(Cache(), toolchain).keep(job, compiled)
+    cache = CompileCache(Cache(), toolchain)
+    assert not cache.has_all([job])
+    assert cache.find(job) is not None and cache.has_all([job])
+    header.write_text("#define ONE 2\n")
+    assert not cache.keep(job, compiled)
+    assert not cache.has_all([job])

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -94,6 +94,7 @@ class CompileCache:
 
     def keep(self, job: Job, compiled: Compiled) -> bool:
         """Keep what a job gave, unless it may be another next time; return whether it was."""
+        self._known.pop(job, None)  # it may have been found and then be damaged: what it was found by is of that time
         if compiled.headers is None or not unchanged_since(self._began, compiled.headers):
             return False
         if _is_singular(job, compiled):
@@ -110,6 +111,10 @@ class CompileCache:
         self._cache.put(self._result(request, job, known), packed(compiled, job))
         self._take_note(job, known)
         return True
+
+    def has_all(self, jobs: Iterable[Job]) -> bool:
+        """Return whether all that these jobs gave is kept, so that what is made of it may be."""
+        return all(job in self._known for job in jobs)
 
     def _take_note(self, job: Job, places: Sequence[Place]) -> None:
         self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
@@ -143,7 +148,7 @@ class CompileCache:
 
     def keep_module(self, plan: Plan, module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> None:
         """Keep what a module was built to, if all that its jobs gave is kept."""
-        if any(job not in self._known for job in module.jobs) or len({job.include_dirs for job in module.jobs}) > 1:
+        if not self.has_all(module.jobs) or len({job.include_dirs for job in module.jobs}) > 1:
             return
         known = {
             "manifest": len(built.text),
@@ -158,7 +163,7 @@ class CompileCache:
         self._cache.put(self._module_result(request, module, places), entry)
 
     def _module_request(self, plan: Plan, module: ModulePlan) -> str:
-        # Of a module's jobs, all but these five are alike.
+        # The jobs of one source differ in these alone, and their text is among the module's sources.
         alike = {job: replace(job, arch="", cubin=False, ptx=False, form="whole", text=b"") for job in module.jobs}
         number = {job: index for index, job in enumerate(dict.fromkeys(alike.values()))}
         jobs = [(number[alike[job]], job.arch, job.cubin, job.ptx, job.form) for job in module.jobs]

@@ -143,8 +143,6 @@ class _Work(Generic[T]):
         self.failures: dict[str, str] = {}
         """What to tell of each module that cannot be built, by name."""
         self.seconds = cache.seconds if cache else Seconds(None)
-        self._passing: set[Job] = set()
-        """What would come out otherwise next time, so that nothing made of it is kept."""
         self._plan = plan
         self._workers = workers
         self._reporter = reporter
@@ -264,8 +262,8 @@ class _Work(Generic[T]):
                 if other in self._compiling and not self._wanted[other]:
                     self._compiling[other].cancel()
             return
-        if self._cache and not self._cache.keep(job, result.value):
-            self._passing.add(job)
+        if self._cache:
+            self._cache.keep(job, result.value)
         self.seconds.took(name, job, result.seconds)
         self._take(job, result.value, _step(name, (job.source,), form_of(job), "compiled", result))
 
@@ -303,7 +301,7 @@ class _Work(Generic[T]):
             except CompileError as error:
                 self._fail(module, link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error))
                 return
-            if self._cache and self._passing.isdisjoint(module.jobs):
+            if self._cache and self._cache.has_all(module.jobs):
                 self._cache.keep_linked(job, result.value)
             self.seconds.took(name, link, result.seconds)
             self._reporter.done(_step(name, module.module.paths, str(link.target), "linked", result))
