@@ -12,6 +12,7 @@ import textwrap
 import venv
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ import pytest
 from hypothesis import settings
 
 from cuda_wheel import loader
-from cuda_wheel.build.toolchain import Toolchain, find_toolchain
+from cuda_wheel.build.compiler import Compiled, Job, compile_job
+from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
 from tests.driver import Driver, Result
 
@@ -101,6 +103,30 @@ def workers():
 @pytest.fixture(scope="session")
 def toolchain(workers: Workers, extra: str) -> Toolchain:
     return workers.submit(find_toolchain, None).result()
+
+
+@pytest.fixture
+def compiled(workers: Workers, toolchain: Toolchain, tmp_path: Path) -> Callable[..., Compiled]:
+    """Return a function that compiles a text for one architecture; `changes` are to its job."""
+
+    def compile(text: str, arch: str = "80", root: Path = tmp_path, **changes: object) -> Compiled:
+        job = Job(
+            library=toolchain.libraries[0],
+            root=str(root),
+            source="k.cu",
+            text=text.encode(),
+            arch=arch,
+            cubin=True,
+            ptx=True,
+            options=("--std=c++17",),
+            include_dirs=(str(INCLUDE), *toolchain.include_dirs),
+            instantiate=(),
+            lineinfo=False,
+            ptx_version="auto",
+        )
+        return workers.submit(compile_job, replace(job, **changes)).result()
+
+    return compile
 
 
 def copy_fixture(name: str, destination: Path, extra: str, backend: str = "hatchling") -> Path:

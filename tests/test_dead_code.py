@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.build import dead_code
-from cuda_wheel.build.compiler import Compiled, Job, compile_job, nvrtc_request
+from cuda_wheel.build.compiler import Job, nvrtc_request
 from cuda_wheel.build.errors import CompileError
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.build.variables import identifier, without_unused
-from cuda_wheel.build.workers import Workers
 from cuda_wheel.elf import read_cubin
 
 PTX = """
@@ -73,28 +72,6 @@ def test_only_what_includes_large_libraries_is_compiled_otherwise(
     (tmp_path / "include/deep/plain.h").write_text("#include <cuda_fp16.h>\n")
     folders = (".", "include", str(INCLUDE))
     assert dead_code.is_worth(str(tmp_path), "demo/k.cu", text.encode(), folders, options) is worth
-
-
-@pytest.fixture
-def compiled(workers: Workers, toolchain: Toolchain, tmp_path: Path) -> Callable[..., Compiled]:
-    def compile(text: str, arch: str = "80", root: Path = tmp_path, **changes: object) -> Compiled:
-        job = Job(
-            library=toolchain.libraries[0],
-            root=str(root),
-            source="k.cu",
-            text=text.encode(),
-            arch=arch,
-            cubin=True,
-            ptx=True,
-            options=("--std=c++17",),
-            include_dirs=(str(INCLUDE), *toolchain.include_dirs),
-            instantiate=(),
-            lineinfo=False,
-            ptx_version="auto",
-        )
-        return workers.submit(compile_job, replace(job, **changes)).result()
-
-    return compile
 
 
 LARGE = "#include <cuda/std/utility>\n"

@@ -6,10 +6,7 @@ import time
 
 import pytest
 
-from cuda_wheel.build.compiler import Compiled, Job, compile_job
-from cuda_wheel.build.toolchain import INCLUDE, Toolchain
 from cuda_wheel.build.variables import variables
-from cuda_wheel.build.workers import Workers
 from cuda_wheel.manifest import GlobalInfo
 
 PTX = """\
@@ -60,24 +57,6 @@ def test_long_initialisers_cost_little() -> None:
     assert time.perf_counter() - started < 5
 
 
-def compiled(workers: Workers, toolchain: Toolchain, text: str, arch: str = "80") -> Compiled:
-    job = Job(
-        library=toolchain.libraries[0],
-        root=".",
-        source="k.cu",
-        text=text.encode(),
-        arch=arch,
-        cubin=True,
-        ptx=False,
-        options=("--std=c++17",),
-        include_dirs=(str(INCLUDE), *toolchain.include_dirs),
-        instantiate=(),
-        lineinfo=False,
-        ptx_version="auto",
-    )
-    return workers.submit(compile_job, job).result()
-
-
 DECLARATIONS = {
     "__device__ int v;": ("v", "global", 4),
     "static __device__ int v[4] = {1, 2};": ("v", "global", 16),
@@ -92,13 +71,13 @@ DECLARATIONS = {
 }
 
 
-def test_every_kind_of_declaration_is_told(workers: Workers, toolchain: Toolchain) -> None:
+def test_every_kind_of_declaration_is_told(compiled) -> None:
     text = "".join(
         declaration.replace(" v", f" v{index}").replace("P { ", f"P{index} {{ ").replace("__ P ", f"__ P{index} ")
         for index, declaration in enumerate(DECLARATIONS)
     )
     use = ' __global__ void k() { printf("%f", v9<float>); }'
-    found = {each.name: (each.space, each.size) for each in compiled(workers, toolchain, text + use).variables}
+    found = {each.name: (each.space, each.size) for each in compiled(text + use).variables}
     expected = {
         name.replace("v", f"v{index}"): (space, size) for index, (name, space, size) in enumerate(DECLARATIONS.values())
     }
@@ -108,13 +87,13 @@ def test_every_kind_of_declaration_is_told(workers: Workers, toolchain: Toolchai
 @pytest.mark.parametrize(
     "header", ["cooperative_groups.h", "cub/block/block_reduce.cuh", "cmath", "cuda_fp16.h", "cuda/std/tuple"]
 )
-def test_variables_of_libraries_are_not(workers: Workers, toolchain: Toolchain, header: str) -> None:
+def test_variables_of_libraries_are_not(compiled, header: str) -> None:
     text = f"#include <{header}>\n__device__ int own; __global__ void k() {{ own = 1; }}"
-    assert compiled(workers, toolchain, text).variables == (GlobalInfo("own", "own", "global", 4),)
+    assert compiled(text).variables == (GlobalInfo("own", "own", "global", 4),)
 
 
 @pytest.mark.parametrize("arch", ["80", "90", "120"])
-def test_constant_memory_is_known_for_every_target(workers: Workers, toolchain: Toolchain, arch: str) -> None:
+def test_constant_memory_is_known_for_every_target(compiled, arch: str) -> None:
     text = """
         __constant__ float c[256];
         __global__ void k(float* x) {
@@ -123,5 +102,5 @@ def test_constant_memory_is_known_for_every_target(workers: Workers, toolchain: 
             __syncthreads();
             *x = s[7 - threadIdx.x] + c[(int)*x];
         }"""
-    figures = compiled(workers, toolchain, text, arch).resources["_Z1kPf"]
+    figures = compiled(text, arch).resources["_Z1kPf"]
     assert figures.items() >= {"constant": 1024, "shared": 32}.items()
