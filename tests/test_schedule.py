@@ -185,7 +185,7 @@ def test_a_worker_goes_on_with_its_group_unless_another_job_is_much_longer(
     seconds, _, group = jobs[queue.take(("a",), own, {"h": others})]
     longest = max(each for each, _, _ in jobs)
     assert seconds >= longest - KEEPING - KEEPING - REPLACING
-    of_its_own = [each for each, its, of in jobs if its in (("a",), None) and own is not None and of == own]
+    of_its_own = [each for each, its, of in jobs if own is not None and (its, of) == (("a",), own)]
     if of_its_own and max(of_its_own) >= longest:
         assert group == own
     rest = [queue.take(None) for _ in range(len(jobs) - 1)]
