@@ -1,4 +1,4 @@
-"""Sessions: `demo` (the main job), `tests`, `lint`, `gpu`, `bench`. Each installs what it needs."""
+"""Sessions: `demo` (the main job), `tests`, `soak`, `lint`, `gpu`, `bench`. Each installs what it needs."""
 
 from __future__ import annotations
 
@@ -63,6 +63,14 @@ def tests(session: nox.Session, toolchain: str) -> None:
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
     # A file's tests in one process, since they share what they build.
     session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *session.posargs, env=environ)
+
+
+@nox.session
+@nox.parametrize("toolchain", TOOLCHAINS)
+def soak(session: nox.Session, toolchain: str) -> None:
+    """Run in full what `tests` runs bounded of tests/soak: for hours."""
+    install(session, toolchain, f"test-{toolchain}")
+    session.run("pytest", "-rA", "tests/soak", *session.posargs, env={"CUDA_WHEEL_SOAK": "1"})
 
 
 def tools(session: nox.Session) -> Path:

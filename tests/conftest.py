@@ -11,6 +11,7 @@ import sys
 import textwrap
 import venv
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import distributions
@@ -25,14 +26,16 @@ from cuda_wheel.build.compiler import Compiled, Job, compile_job
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_toolchain
 from cuda_wheel.build.workers import Workers
 from tests.driver import Driver, Result
+from tests.soak import SOAK, amount
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-# Machines are shared and slow at times; CI should fail for what changed, and not for the luck of a draw.
-settings.register_profile("tests", deadline=None, derandomize="CI" in os.environ)
+# Machines are shared and slow at times; the tests should fail for what changed, and not for the luck of a draw. Luck is
+# for `nox -s soak`.
+settings.register_profile("tests", deadline=None, derandomize=not SOAK, max_examples=amount(100, 20_000))
 settings.load_profile("tests")
 
 ROOT = Path(__file__).parent.parent
@@ -84,6 +87,20 @@ def installed_extra() -> str | None:
 def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what a test compiles from the next one, which is to compile it itself."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def count(request: pytest.FixtureRequest) -> Callable[[str, int], None]:
+    """Return a function that counts what a test did, such as "kills", for the summary at the end."""
+    return lambda what, number: request.node.user_properties.append((f"count of {what}", number))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        counts.update({what: number for what, number in report.user_properties if what.startswith("count of ")})
+    for what, number in sorted(counts.items()):
+        terminalreporter.write_line(f"{what.removeprefix('count of ')}: {number:,}")
 
 
 @pytest.fixture(scope="session")
