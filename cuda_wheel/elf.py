@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .manifest import Parameter, Space
 
-__all__ = ["Cubin", "Entry", "read_cubin", "section_names"]
+__all__ = ["Cubin", "Entry", "check_cubin", "read_cubin", "section_names"]
 
 CUDA = 190
 """The machine of device code. (EM_CUDA)"""
@@ -21,7 +21,9 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _PROGRAM = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATABLE = 1
-_SYMTAB = 2
+_SYMTAB, _STRTAB, _RELA, _NOTE, _REL = 2, 3, 4, 7, 9
+_INSTRUCTIONS = 4
+"""Of a section's flags: that it holds code. (SHF_EXECINSTR)"""
 _NOT_STORED = frozenset({8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015})
 """Types of sections that take no place in the file: NOBITS, and in relocatable cubins those of global, local and shared
 memory (CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED, CUDA_SHARED_RESERVED)."""
@@ -118,6 +120,52 @@ def read_cubin(content: bytes) -> Cubin:
         private=frozenset(symbol.name for symbol in variables if symbol.bind == _LOCAL),
         constant=sum(section.size for section in sections if section.name == ".nv.constant3"),
     )
+
+
+def check_cubin(content: bytes) -> None:
+    """Raise ValueError, which tells what is wrong, for what is no cubin, is not whole, or points out of its own tables.
+
+    That is what the driver follows without looking: it ends the process, or never returns. That a cubin passes does not
+    mean that it holds what its author meant. Source: what driver 580 did with thousands of damaged cubins.
+    """
+    read_cubin(content)
+    sections = _sections(content)
+    at, names = struct.unpack_from("<40xQ14xH", content)
+    headers = [_SECTION.unpack_from(content, at + index * _SECTION.size) for index in range(len(sections))]
+    symbols = max((section.size // _SYMBOL.size for section in sections if section.kind == _SYMTAB), default=0)
+    if sections[names].kind != _STRTAB:
+        raise ValueError("its section of names is damaged")
+    for section, (_, _, flags, _, _, _, link, info, *_) in zip(sections, headers, strict=True):
+        # The number of a section or a symbol; above that of code's, before Blackwell, how many registers it takes.
+        info &= 0xFFFFFF if flags & _INSTRUCTIONS else 0xFFFFFFFF
+        if link >= len(sections) or info >= max(len(sections), symbols + 1):
+            raise ValueError(f"its section {section.name} belongs to {link} and {info}, which it does not have")
+        if section.kind in (_RELA, _REL):
+            _check_relocations(content, section, symbols, headers[info][5] if info < len(headers) else 0)
+        if section.kind == _NOTE:
+            _check_note(content, section)
+
+
+def _check_relocations(content: bytes, section: _Section, symbols: int, size: int) -> None:
+    width = 24 if section.kind == _RELA else 16
+    for at in range(section.start, section.start + section.size - width + 1, width):
+        offset, what = struct.unpack_from("<QQ", content, at)
+        if offset >= size or what >> 32 >= symbols:
+            raise ValueError(f"its section {section.name} is damaged")
+
+
+def _check_note(content: bytes, section: _Section) -> None:
+    """Raise ValueError where a note does not fit its section, or the texts of the one about tools do not fit it."""
+    if section.size < 12:
+        raise ValueError(f"its section {section.name} is cut short")
+    name, size, _ = struct.unpack_from("<III", content, section.start)
+    start = section.start + 12 + name
+    if 12 + name + size > section.size:
+        raise ValueError(f"its section {section.name} is cut short")
+    if section.name == ".note.nv.tkinfo" and size >= 24 and struct.unpack_from("<I", content, start)[0] == 2:
+        places = struct.unpack_from("<5I", content, start + 4)
+        if max(places) >= size - 24:
+            raise ValueError(f"its section {section.name} is damaged")
 
 
 def section_names(content: bytes) -> list[str]:

@@ -90,7 +90,6 @@ class Launcher:
         self._struct_as_is = struct.Struct(_layout(parameters, self._unchecked))
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
         self._launch_kernel = _entry_point("cuLaunchKernelEx")
-        self._handle = _ctypes_pointer(kernel.handle)
 
     def function(self) -> Callable[..., None]:
         """Return what `Kernel.launch` calls from its second time on."""
@@ -104,7 +103,7 @@ class Launcher:
             "pack_into_as_is": self._struct_as_is.pack_into,
             "explanation": self._explanation,
             "launch_kernel": self._launch_kernel,
-            "handle": self._handle,
+            "handle": _ctypes_pointer(self._kernel.handle),
             "launch_again": self._launch_again,
         }
         source = _LAUNCH.format(
@@ -115,6 +114,7 @@ class Launcher:
             unchecked=_values(names, "_as_is", self._unchecked, namespace),
         )
         exec(source, namespace)
+        self._kernel.module._library.launching.append(namespace)
         function: Callable[..., None] = namespace["launch"]
         function.__doc__ = Kernel.launch.__doc__
         return function
@@ -208,16 +208,16 @@ class Launcher:
 
     def _launch_again(self, code: int, config: Any, extra: Any, shared_memory: int, cluster: Dim | None) -> None:
         """Launch again, with what made the driver answer `code` mended; raise DriverError where it still refuses."""
-        driver = cuda_driver()
+        driver, handle = cuda_driver(), _ctypes_pointer(self._kernel.handle)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
             device_with_context()
-            code = self._launch_kernel(config, self._handle, None, extra)
+            code = self._launch_kernel(config, handle, None, extra)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and shared_memory:  # another GPU than in _prepare
             self._kernel._admit(1, shared_memory)
-            code = self._launch_kernel(config, self._handle, None, extra)
+            code = self._launch_kernel(config, handle, None, extra)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and cluster is not None:  # likewise
             self._admit_cluster(dimensions(cluster, "cluster"))
-            code = self._launch_kernel(config, self._handle, None, extra)
+            code = self._launch_kernel(config, handle, None, extra)
         try:
             result = driver.CUresult(code)
         except ValueError:  # a driver newer than cuda-bindings

@@ -160,15 +160,22 @@ Dim = int | tuple[int, ...]
 class Kernel(Generic[Unpack[Arguments]]):
     """A kernel of a loaded module.
 
-    `handle` is the address of the CUkernel, which `cuda.core.Kernel.from_handle`, ctypes and the driver API
-    take; it is good on every device and lives as long as the process. For type checkers, `Kernel` is generic in the
-    types of the arguments: `Kernel[Array, float, int]`.
+    For type checkers, `Kernel` is generic in the types of the arguments: `Kernel[Array, float, int]`.
     """
 
     def __init__(self, module: "Module", info: KernelInfo, handle: int) -> None:
         self.module = module
         self.info = info
-        self.handle = handle
+        self._handle = handle
+
+    @property
+    def handle(self) -> int:
+        """The address of the CUkernel, which `cuda.core.Kernel.from_handle`, ctypes and the driver API take.
+
+        It is good on every device until the module is unloaded; raises DriverError after that.
+        """
+        self.module._library.check()
+        return self._handle
 
     @property
     def name(self) -> str:
@@ -476,14 +483,35 @@ class _ByName(Mapping[str, T]):
         return f"<{len(self)} {self._what}s of {self._module}: {', '.join(self)}>"
 
 
+class _Library:
+    """What the driver loaded for a module: its address, 0 once it is unloaded."""
+
+    def __init__(self, name: str, address: int) -> None:
+        self.address = address
+        self.launching: list[dict[str, Any]] = []
+        """The namespaces of the functions that launch its kernels."""
+        self._name = name
+
+    def check(self) -> None:
+        """Raise DriverError where it is unloaded."""
+        if not self.address:
+            raise DriverError(f"{self._name} was unloaded: load it again")
+
+    def end(self) -> int:
+        """Have nothing use it any more; return the address that it had."""
+        for namespace in self.launching:
+            namespace["handle"] = None  # the driver refuses that one, where the old one might end the process
+        address, self.address = self.address, 0
+        return address
+
+
 class Module(Mapping[str, Kernel]):
     """A loaded module: a mapping from kernel names to kernels. `load` makes it.
 
     A name is the C++ name, with its scope or without, a name expression in any spacing, or the symbol; a wrong one is
     an UnknownKernelError.
     `image` and `how` say which image was chosen and how it got onto the GPU; `jit` what compiled it here, or None for
-    machine code; `link` how it was linked here, or None; `handle` is the address of the CUlibrary; `globals` maps names
-    to the module's variables.
+    machine code; `link` how it was linked here, or None; `globals` maps names to the module's variables.
     """
 
     def __init__(
@@ -498,9 +526,9 @@ class Module(Mapping[str, Kernel]):
         self.manifest = manifest
         self.image = image
         self.how = how
-        self.handle = handle
         self.jit = jit
         self.link = link
+        self._library = _Library(manifest.name, handle)
         self._by_name: _ByName[Kernel] = _ByName(
             manifest.name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
         )
@@ -517,6 +545,26 @@ class Module(Mapping[str, Kernel]):
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def handle(self) -> int:
+        """The address of the CUlibrary, until the module is unloaded; raises DriverError after that."""
+        self._library.check()
+        return self._library.address
+
+    def unload(self) -> None:
+        """Have the driver give back what the module takes on every GPU; wait for its kernels that still run.
+
+        It is for programs that make modules without end: others keep theirs. For all who loaded it, kernels and
+        variables end with it, and any use of them is a DriverError; addresses of them that others were given are good
+        for nothing. `load` loads it anew. A module that was unloaded stays so.
+        """
+        with _lock:
+            for key in [key for key, module in _modules.items() if module._library is self._library]:
+                del _modules[key]
+            address = self._library.end()
+        if address:
+            check_result(cuda_driver().cuLibraryUnload(address), f"unloading {self.name}")
 
     def __getitem__(self, name: str) -> Kernel:
         """Return the kernel of a C++ name, name expression or symbol.
@@ -568,7 +616,7 @@ what GPU nvJitLink made it for."""
 
 _lock = threading.Lock()
 _locks: dict[tuple[Any, ...], threading.Lock] = {}
-"""One for each entry, so that compiling one module keeps nobody from another."""
+"""One for each entry that is being made, so that compiling one module keeps nobody from another."""
 
 
 def load(
@@ -629,6 +677,7 @@ def once(key: tuple[Any, ...], make: Callable[[], Module]) -> Module:
         module = _modules.get(key)
         if module is None:
             module = _modules[key] = make()
+        _locks.pop(key, None)  # who waits for it finds the module
     return module
 
 
@@ -729,10 +778,10 @@ class _LazyKernel(Kernel):
         self._where = module, name
 
     def __getattr__(self, attribute: str) -> Any:  # for what is not there yet
-        if attribute not in ("module", "info", "handle"):
+        if attribute not in ("module", "info", "_handle"):
             raise AttributeError(f"'Kernel' object has no attribute {attribute!r}")
         kernel = load(self._where[0])[self._where[1]]
-        self.__dict__.update(module=kernel.module, info=kernel.info, handle=kernel.handle)
+        self.__dict__.update(module=kernel.module, info=kernel.info, _handle=kernel._handle)
         return self.__dict__[attribute]
 
     def __repr__(self) -> str:
@@ -748,7 +797,7 @@ class _LazyModule(Module):
         self._where = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute not in ("manifest", "image", "how", "handle", "jit", "globals", "_by_name"):
+        if attribute not in ("manifest", "image", "how", "jit", "link", "globals", "_by_name", "_library"):
             raise AttributeError(f"'Module' object has no attribute {attribute!r}")
         self.__dict__.update(load(self._where).__dict__)
         return self.__dict__[attribute]
@@ -1372,7 +1421,18 @@ def check_result(result: tuple[Any, ...], doing: str, driver: Any = None) -> Any
     driver = driver or _bindings
     text = driver.cuGetErrorString(result[0])[1]
     explanation = text.decode() if isinstance(text, bytes) else "no explanation"
-    raise DriverError(f"{doing}: the driver answered {result[0].name} ({int(result[0])}): {explanation}")
+    message = f"{doing}: the driver answered {result[0].name} ({int(result[0])}): {explanation}"
+    raise DriverError(message + (LOST if int(result[0]) in _LOSING else ""))
+
+
+_LOSING = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
+"""Errors of kernels that run, from CUDA_ERROR_ILLEGAL_ADDRESS on. Source: CUDA Driver API, CUresult: such a one "leaves
+the process in an inconsistent state and any further CUDA work will return the same error"."""
+
+LOST = (
+    ". A kernel that was launched earlier failed so, of whatever library; since then the driver answers so to all that "
+    "needs the GPU, and the process has to be started again. compute-sanitizer tells which kernel it was"
+)
 
 
 def nvjitlink_version() -> Version | None:

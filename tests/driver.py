@@ -23,6 +23,7 @@ class Result(enum.IntEnum):
     CUDA_ERROR_INVALID_PTX = 218
     CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+    CUDA_ERROR_INVALID_HANDLE = 400
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_INVALID_CLUSTER_SIZE = 912
     CUDA_ERROR_OUT_OF_MEMORY = 2
@@ -237,7 +238,6 @@ class Driver:
             "cuDeviceGetCount": (len(capabilities),),
             "cuDriverGetVersion": (version,),
             "cuLibraryGetKernel": (0xBEEF,),
-            "cuLibraryUnload": (),
             "cuGetErrorString": (b"because",),
             "cuStreamSynchronize": (),
             "cuOccupancyMaxActiveBlocksPerMultiprocessor": (3,),
@@ -250,6 +250,7 @@ class Driver:
             (*capabilities[device], 99 << 10, 1536)[which],
         )
         self.loaded: list[bytes] = []
+        self.unloaded: list[int] = []
         self.options: dict[str, Any] = {}
         self.words = b""
         self.context = threading.local()
@@ -291,6 +292,8 @@ class Driver:
         except BaseException as error:  # told by what the caller makes of this code, and by the test's own look at it
             self.failure = error
             return 999
+        if not kernel:
+            return Result.CUDA_ERROR_INVALID_HANDLE
         self.launches.append(before)
         return self.codes.pop(0) if self.codes else 0
 
@@ -367,6 +370,10 @@ class Driver:
             if buffer in self.options:
                 self.options[buffer][: len(self.words)] = self.words
         return self._answers.get("cuLibraryLoadData", (Result.CUDA_SUCCESS, 0xF00D))
+
+    def cuLibraryUnload(self, library: int) -> tuple[Any, ...]:
+        self.unloaded.append(library)
+        return self._answers.get("cuLibraryUnload", (Result.CUDA_SUCCESS,))
 
     def cuDeviceGet(self, device: int) -> tuple[Any, ...]:
         return self._answers.get("cuDeviceGet", (Result.CUDA_SUCCESS, device))

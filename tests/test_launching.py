@@ -903,7 +903,8 @@ def test_clusters_of_more_than_eight_blocks_are_asked_for_on_each_gpu(two: Drive
         ([Result.CUDA_ERROR_INVALID_CLUSTER_SIZE], "CUDA_ERROR_INVALID_CLUSTER_SIZE"),
         (
             [Result.CUDA_ERROR_ILLEGAL_ADDRESS],
-            r"^launching k: the driver answered CUDA_ERROR_ILLEGAL_ADDRESS \(700\): because",
+            r"^launching k: the driver answered CUDA_ERROR_ILLEGAL_ADDRESS \(700\): because\. A kernel that was launched "
+            "earlier failed so, of whatever library",
         ),
         ([Result.CUDA_ERROR_INVALID_VALUE], r"CUDA_ERROR_INVALID_VALUE \(1\)"),
         ([Result.CUDA_ERROR_INVALID_CONTEXT, Result.CUDA_ERROR_OUT_OF_MEMORY], r"CUDA_ERROR_OUT_OF_MEMORY \(2\)"),

@@ -201,14 +201,6 @@ def test_names_may_stand_on_other_lines_and_in_comments() -> None:
     assert ptx.variables(text) == {"grid": ("global", 6), "limit": ("constant", 8)}
 
 
-def test_a_cubin_that_is_cut_short_is_told_wherever_the_cut_is() -> None:
-    cubin = compiled(BOTH, "cubin", "90")
-    elf.read_cubin(cubin)
-    for length in range(0, len(cubin), 7):
-        with pytest.raises(ValueError, match=r"cut short|begins with|damaged"):
-            elf.read_cubin(cubin[:length])
-
-
 # --- the decision -------------------------------------------------------------------------------------
 
 BASE = Unit("lib.cu", {"ltoir": b"", "ptx": b""}, (12, 9), (12, 0))

@@ -3,6 +3,7 @@ that images really load and run is shown in `tests/gpu`."""
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import os
@@ -10,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+import weakref
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -253,6 +255,57 @@ def test_a_damaged_image_never_reaches_the_driver(site: Path, use: Callable[...,
     with pytest.raises(cuda_wheel.ImageError, match=r"saxpy\.fatbin beside .* cannot be read"):
         cuda_wheel.load(SAXPY)
     assert driver.loaded == []
+
+
+def test_a_module_that_is_unloaded_is_so_for_all(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 0))
+    module = cuda_wheel.load(SAXPY)
+    attribute = cuda_wheel.attach("saxpy_demo.kernels")[0]
+    lazy = attribute("saxpy")
+    kernel = module["saxpy"]
+    launch, lazy_launch = kernel.launch, lazy.launch
+    for each in (kernel, lazy):
+        each.launch(1, 1, 1.0, None, None, 0)
+    launch_again = kernel.launch  # what launches from the second time on
+    driver.codes = [Result.CUDA_ERROR_OUT_OF_MEMORY]
+    module.unload()
+    module.unload()
+    assert driver.unloaded == [0xF00D] and len(driver.launches) == 2
+    uses = [launch, lazy_launch, launch_again, kernel.launch, lazy.launch]
+    for refused in (
+        *(lambda launch=launch: launch(1, 1, 1.0, None, None, 0) for launch in uses),
+        lambda: kernel.handle,
+        lambda: int(lazy),
+        lambda: kernel.attributes,
+        lambda: kernel.occupancy(32),
+        lambda: module.handle,
+    ):
+        with pytest.raises(cuda_wheel.DriverError, match=f"^{SAXPY} was unloaded: load it again$"):
+            refused()
+    assert len(driver.launches) == 2
+    again = cuda_wheel.load(SAXPY)
+    assert again is not module and again["saxpy"].handle == 0xBEEF and len(driver.loaded) == 2
+
+
+def test_a_refusal_to_unload_is_told(site: Path, use: Callable[..., Driver]) -> None:
+    use((8, 0), cuLibraryUnload=Result.CUDA_ERROR_ILLEGAL_ADDRESS)
+    module = cuda_wheel.load(SAXPY)
+    with pytest.raises(
+        cuda_wheel.DriverError, match=f"unloading {SAXPY}: .*ILLEGAL_ADDRESS.* A kernel that was launched"
+    ):
+        module.unload()
+    assert cuda_wheel.load(SAXPY) is not module
+
+
+def test_what_is_loaded_leaves_nothing_else_behind(site: Path, use: Callable[..., Driver]) -> None:
+    use((8, 0))
+    module = cuda_wheel.load(SAXPY)
+    module["saxpy"].launch(1, 1, 1.0, None, None, 0)
+    module.unload()
+    gone = weakref.ref(module)
+    del module
+    gc.collect()
+    assert gone() is None and not loader._modules and not loader._locks
 
 
 def test_a_manifest_of_another_module_is_refused(site: Path, use: Callable[..., Driver]) -> None:

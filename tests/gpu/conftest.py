@@ -15,7 +15,7 @@ import pytest
 
 from cuda_wheel.errors import DriverError
 from cuda_wheel.loader import device_and_driver
-from tests.conftest import run
+from tests.conftest import installed_extra, run
 
 
 def why_no_gpu() -> str | None:
@@ -77,3 +77,15 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path],
             continue
         if any(str(place).startswith(site) for place in places):
             del sys.modules[name]
+
+
+@pytest.fixture
+def saxpy(request: pytest.FixtureRequest, install: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install the saxpy wheel, with no module of an earlier test in the way, and return its folder of kernels."""
+    sets = carried_sets()
+    if installed_extra():
+        wheel = request.getfixturevalue("fixture_wheel")("saxpy")
+    else:
+        wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
+    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    return install(wheel) / "saxpy_demo" / "kernels"

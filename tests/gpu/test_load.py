@@ -20,20 +20,6 @@ SAXPY = "saxpy_demo.kernels.saxpy"
 
 
 @pytest.fixture
-def saxpy(request: pytest.FixtureRequest, install: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Install the saxpy wheel, with no module of an earlier test in the way, and return its folder of kernels."""
-    from tests.gpu.conftest import carried_sets
-
-    sets = carried_sets()
-    if installed_extra():
-        wheel = request.getfixturevalue("fixture_wheel")("saxpy")
-    else:
-        wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
-    return install(wheel) / "saxpy_demo" / "kernels"
-
-
-@pytest.fixture
 def driver():
     from cuda.bindings import driver
 

@@ -1,0 +1,127 @@
+"""Damaged images before a real driver, with the check of their hashes turned off, and damaged wheels with it on.
+
+Each is loaded in a process that may end or hang, and is then told by its number.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import cuda_wheel
+from cuda_wheel.loader import device_and_driver
+from cuda_wheel.manifest import Manifest, resolve
+from tests.gpu.conftest import carried_sets
+from tests.soak import amount
+
+SAXPY = "saxpy_demo.kernels.saxpy"
+PROGRAM = """
+import signal, sys
+from cuda.bindings import driver
+from tests.gpu.test_damage import outcomes
+from tests.gpu.test_hard_use import check
+import cuda_wheel
+driver.cuInit(0)
+driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+good = cuda_wheel.load(sys.argv[1])
+check(good)
+for number, outcome in outcomes(*sys.argv[1:3], range(*map(int, sys.argv[3:]))):
+    print(number, outcome, flush=True)
+    signal.alarm(20)  # of one that hangs, the number is the last
+    if number % 16 == 0:
+        check(good)
+check(good)
+print("usable", flush=True)
+"""
+
+
+def damaged(content: bytes, draw: random.Random) -> bytes:
+    """Return what is left of an image: cut short, or with bits flipped."""
+    if draw.random() < 0.2:
+        return content[: draw.randrange(len(content))]
+    changed = bytearray(content)
+    for _ in range(draw.choice([1, 1, 2, 8, 64])):
+        changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
+    return bytes(changed)
+
+
+def outcomes(name: str, folder: str, numbers: range):
+    """Yield number and outcome of loading a module whose image was damaged."""
+    good = Path(folder, "saxpy.fatbin").read_bytes()
+    manifest = Manifest.from_json(Path(folder, "saxpy.fatbin.json").read_bytes(), "x")
+    image = resolve(manifest, *device_and_driver()).image
+    start, end = image.offset, image.offset + image.size
+    for number in numbers:
+        other = f"{name}_{number}"
+        stem = other.rpartition(".")[2]
+        content = good[:start] + damaged(good[start:end], random.Random(number))
+        if len(content) == end:  # else the file ends there
+            content += good[end:]
+        fatbin, description = Path(folder, f"{stem}.fatbin"), Path(folder, f"{stem}.fatbin.json")
+        fatbin.write_bytes(content)
+        description.write_text(manifest._replace(name=other, fatbin=fatbin.name).to_json())
+        try:
+            module = cuda_wheel.load(other)
+            module["saxpy"].attributes  # noqa: B018 - has the driver load it into the context
+            module.unload()
+            yield number, "loaded"
+        except cuda_wheel.CudaWheelError as error:
+            answer = re.search(r"CUDA_ERROR_\w+", str(error))
+            yield number, f"{type(error).__name__} {answer[0] if answer else ''}".rstrip()
+        fatbin.unlink()
+        description.unlink()
+
+
+@pytest.mark.parametrize("kind", ["cubin", "ptx"])
+def test_what_is_damaged_is_an_error_and_the_context_stays_usable(
+    kind: str, request: pytest.FixtureRequest, install: Callable[[Path], Path], count
+) -> None:
+    sets = [name for name in carried_sets() if name.endswith("-jit") == (kind == "ptx")]
+    if sets:
+        site = install(request.getfixturevalue("carried")(sets[0], "saxpy"))
+    elif kind == "cubin":
+        site = install(request.getfixturevalue("fixture_wheel")("saxpy"))
+    else:
+        pytest.skip("no wheel with PTX alone was carried here (CUDA_WHEEL_TEST_WHEELS)")
+    root = Path(__file__).parents[2]
+    folder = site / "saxpy_demo" / "kernels"
+    total = amount(1000, 20_000) if kind == "cubin" else amount(200, 2000)
+    found: dict[int, str] = {}
+
+    def work(numbers: range) -> None:
+        at = numbers.start
+        while at < numbers.stop:
+            environ = os.environ | {"CUDA_WHEEL_VERIFY": "off", "CUDA_CACHE_DISABLE": "1"}
+            environ["PYTHONPATH"] = os.pathsep.join([str(site), str(root), os.environ.get("PYTHONPATH", "")])
+            result = subprocess.run(
+                [sys.executable, "-c", PROGRAM, SAXPY, folder, str(at), str(numbers.stop)],
+                env=environ,
+                text=True,
+                capture_output=True,
+                check=False,
+            )
+            for number, outcome in re.findall(r"^(\d+) (.+)$", result.stdout, re.MULTILINE):
+                found[int(number)] = outcome
+                at = int(number) + 1
+            if not result.stdout.endswith("usable\n"):
+                assert result.returncode < 0, result.stderr  # no error but ours, and the context was usable
+                found[at] = f"signal {-result.returncode}"
+                at += 1
+
+    lanes = 8
+    with ThreadPoolExecutor(lanes) as executor:
+        list(executor.map(work, [range(total * lane // lanes, total * (lane + 1) // lanes) for lane in range(lanes)]))
+    ended = sorted(number for number, outcome in found.items() if outcome.startswith("signal"))
+    print(kind, sorted(Counter(found.values()).items()), ended[:20])
+    assert len(found) == total
+    count(f"damaged images of kind {kind} before the driver", total)
+    assert not ended

@@ -1,0 +1,229 @@
+"""A real driver under hard use: modules by the thousand, many threads, captures, contexts, lost contexts, forks."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuda_wheel
+from cuda_wheel.loader import Module, device_and_driver
+from tests.conftest import run
+from tests.gpu.test_launch import Memory
+from tests.soak import amount
+
+SAXPY = "saxpy_demo.kernels.saxpy"
+N = 1024
+
+
+@pytest.fixture
+def driver():
+    from cuda.bindings import driver
+
+    device_and_driver()  # initialises
+    return driver
+
+
+@pytest.fixture
+def context(driver) -> Iterator[None]:
+    """Make GPU 0's primary context current, and see that it is still usable afterwards."""
+    driver.cuCtxSetCurrent(value(driver.cuDevicePrimaryCtxRetain(0)))
+    yield
+    value(driver.cuCtxSynchronize())
+
+
+def value(result: tuple[Any, ...]) -> Any:
+    assert int(result[0]) == 0, result[0].name
+    return result[1] if len(result) > 1 else None
+
+
+def check(module: Module, stream: int = 0) -> None:
+    """Run saxpy and compare."""
+    from cuda.bindings import driver
+
+    x, y = Memory(np.arange(N, dtype=np.float32)), Memory(np.ones(N, np.float32))
+    module["saxpy"].launch(N // 256, 256, 3.0, x, y, N, stream=stream)
+    value(driver.cuStreamSynchronize(stream))
+    assert (y.numpy() == 3 * np.arange(N) + 1).all()
+
+
+def copies(folder: Path, count: int) -> list[str]:
+    """Write so many modules beside saxpy, of the same images, and return their names."""
+    fatbin, text = (folder / "saxpy.fatbin").read_bytes(), (folder / "saxpy.fatbin.json").read_text()
+    names = []
+    for number in range(count):
+        names.append(f"{SAXPY}{number}")
+        (folder / f"saxpy{number}.fatbin").write_bytes(fatbin)
+        manifest = text.replace(f'"{SAXPY}"', f'"{SAXPY}{number}"').replace('"saxpy.fatbin"', f'"saxpy{number}.fatbin"')
+        (folder / f"saxpy{number}.fatbin.json").write_text(manifest)
+    return names
+
+
+# --- many ------------------------------------------------------------------------------------------
+
+
+def test_modules_that_are_released_leave_nothing(saxpy: Path, context: None, driver, count) -> None:
+    names, held = copies(saxpy, 1000), []
+    for each in range(amount(8, 40)):
+        modules = [cuda_wheel.load(name) for name in names]
+        for module in modules[::50]:
+            check(module)
+        for module in modules:
+            module["saxpy"].attributes  # noqa: B018 - has the driver load it into the context
+            module.unload()
+        del module, modules
+        gc.collect()
+        handles = len(os.listdir("/proc/self/fd"))
+        resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        held.append((value(driver.cuMemGetInfo()), handles, resident))
+        print(each, held[-1])
+    count("modules loaded and released", len(held) * len(names))
+    # At first, Python and the driver get memory that they use again.
+    (memory, handles, resident), (memory_then, handles_then, resident_then) = held[len(held) // 2], held[-1]
+    assert (memory, handles) == (memory_then, handles_then)
+    # What a module takes, its tables in Python and the driver's own, is above 10 KB.
+    assert resident_then - resident < 500 * len(names) * (len(held) // 2 - 1)
+
+
+def test_64_threads_load_the_same_and_different_modules(saxpy: Path, driver, count) -> None:
+    names = copies(saxpy, 128)
+    start, failures, modules = threading.Barrier(64), [], [[] for _ in range(64)]
+
+    def work(number: int) -> None:
+        try:
+            value(driver.cuCtxSetCurrent(value(driver.cuDevicePrimaryCtxRetain(0))))
+            stream = value(driver.cuStreamCreate(1))
+            start.wait()
+            for step in range(amount(4, 40)):
+                for name in (names[step % 64], names[64 + number]):
+                    module = cuda_wheel.load(name)
+                    check(module, int(stream))
+                    modules[number].append(module)
+                modules[number].pop().unload()  # its own
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    count("loads in 64 threads at once", 64 * 2 * amount(4, 40))
+    for same in zip(*modules, strict=True):
+        assert len({id(module) for module in same}) == 1
+
+
+# --- states of contexts -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["GLOBAL", "THREAD_LOCAL", "RELAXED"])
+def test_loading_does_not_end_a_capture(mode: str, saxpy: Path, context: None, driver) -> None:
+    x, y = Memory(np.arange(N, dtype=np.float32)), Memory(np.ones(N, np.float32))
+    stream = value(driver.cuStreamCreate(1))
+    value(driver.cuStreamBeginCapture(stream, driver.CUstreamCaptureMode[f"CU_STREAM_CAPTURE_MODE_{mode}"]))
+    module = cuda_wheel.load(SAXPY)
+    module["saxpy"].launch(N // 256, 256, 3.0, x, y, N, stream=stream)
+    graph = value(driver.cuStreamEndCapture(stream))
+    assert (y.numpy() == 1).all()
+    executable = value(driver.cuGraphInstantiate(graph, 0))
+    for times in (1, 2):
+        value(driver.cuGraphLaunch(executable, stream))
+        value(driver.cuStreamSynchronize(stream))
+        assert (y.numpy() == 3 * times * np.arange(N) + 1).all()
+
+
+def test_a_context_that_is_not_the_primary_one_serves(saxpy: Path, driver) -> None:
+    try:
+        own = value(driver.cuCtxCreate(None, 0, 0))
+    except TypeError:  # cuda-bindings of CUDA 12
+        own = value(driver.cuCtxCreate(0, 0))
+    module = cuda_wheel.load(SAXPY)
+    check(module)
+    assert int(value(driver.cuCtxGetCurrent())) == int(own)
+    value(driver.cuCtxDestroy(own))
+    driver.cuCtxSetCurrent(value(driver.cuDevicePrimaryCtxRetain(0)))
+    check(module)  # it outlives the context that it was loaded under
+
+
+LOST = f"""
+import cuda_wheel
+from cuda.bindings import driver
+driver.cuInit(0)
+driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+ptx = b'''.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry wild() {{ .reg .b64 %a; mov.u64 %a, 16; st.global.u32 [%a], 1; ret; }}
+'''
+module = driver.cuModuleLoadData(ptx)[1]
+driver.cuLaunchKernel(driver.cuModuleGetFunction(module, b"wild")[1], 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
+driver.cuCtxSynchronize()
+try:
+    module = cuda_wheel.load({SAXPY!r})
+    module["saxpy"].launch(1, 32, 3.0, None, None, 0)
+except cuda_wheel.DriverError as error:
+    print(error)
+"""
+
+
+def test_a_context_that_somebody_else_lost_is_reported_as_such(saxpy: Path) -> None:
+    result = run(sys.executable, "-c", LOST)
+    print(result.stdout)
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in result.stdout
+    assert "A kernel that was launched earlier failed so, of whatever library" in result.stdout
+
+
+FORK = f"""
+import os, sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads
+import saxpy_demo.kernels, cuda_wheel, cuda_wheel.loader, cuda_wheel.launching
+from tests.gpu.test_hard_use import check
+def work():
+    module = cuda_wheel.load({SAXPY!r})
+    from cuda.bindings import driver
+    driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+    check(module)
+    print("right", flush=True)
+for child in range(4):
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+for child in range(4):
+    assert os.wait()[1] == 0
+work()
+"""
+
+
+def test_children_load_after_a_fork_of_one_that_had_not(saxpy: Path) -> None:
+    root = str(Path(__file__).parents[2])
+    result = run(sys.executable, "-c", FORK, PYTHONPATH=os.pathsep.join([root, os.environ["PYTHONPATH"]]))
+    assert result.stdout.split() == ["right"] * 5, result.stdout
+
+
+# --- releasing -------------------------------------------------------------------------------------
+
+
+def test_a_module_that_is_unloaded_waits_for_its_kernels_and_is_gone(saxpy: Path, context: None) -> None:
+    n = 1 << 24
+    x, y = Memory(np.arange(n, dtype=np.float32)), Memory(np.ones(n, np.float32))
+    module = cuda_wheel.load(SAXPY)
+    kernel = module["saxpy"]
+    launch: Callable[..., None] = kernel.launch
+    for _ in range(2):
+        launch(n // 256, 256, 1.0, x, y, n)
+    launch = kernel.launch
+    for _ in range(100):
+        launch(n // 256, 256, 1.0, x, y, n)
+    module.unload()
+    assert (y.numpy() == (102 * np.arange(n, dtype=np.float64) + 1).astype(np.float32)).mean() > 0.9  # rounding
+    with pytest.raises(cuda_wheel.DriverError, match="was unloaded: load it again"):
+        launch(n // 256, 256, 1.0, x, y, n)
+    check(cuda_wheel.load(SAXPY))

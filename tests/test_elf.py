@@ -1,0 +1,36 @@
+"""Cubins that are cut short or damaged, before anything follows what they say."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from cuda_wheel import elf
+from tests.linkable import BOTH, compiled
+
+
+def test_a_cubin_that_is_cut_short_is_told_wherever_the_cut_is() -> None:
+    cubin = compiled(BOTH, "cubin", "90")
+    elf.read_cubin(cubin)
+    for length in range(0, len(cubin), 7):
+        with pytest.raises(ValueError, match=r"cut short|begins with|damaged"):
+            elf.read_cubin(cubin[:length])
+
+
+@pytest.mark.parametrize(("at", "size"), [(0, 4), (4, 4), (24, 8), (32, 8), (40, 4), (44, 4)])
+def test_a_cubin_whose_sections_point_elsewhere_is_told(at: int, size: int) -> None:
+    """Each header has name, type, offset, size, link and info. (System V ABI, "Section header")"""
+    cubin = compiled(BOTH, "cubin", "90")
+    elf.check_cubin(cubin)
+    sections, count = struct.unpack_from("<40xQ12xH", cubin)
+    refused = 0
+    for index in range(1, count):
+        damaged = bytearray(cubin)
+        damaged[sections + 64 * index + at + size - 2] ^= 0x40
+        try:
+            elf.check_cubin(bytes(damaged))
+        except ValueError:
+            refused += 1
+    # Whoever knows no type of a section cannot refuse it, but for those that are followed; nor what takes no place.
+    assert refused >= (2 if at == 4 else count - 10)
