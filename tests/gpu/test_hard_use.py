@@ -15,6 +15,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.loader import Module, device_and_driver
+from cuda_wheel.manifest import Manifest
 from tests.conftest import run
 from tests.gpu.test_launch import Memory
 from tests.soak import amount
@@ -56,13 +57,13 @@ def check(module: Module, stream: int = 0) -> None:
 
 def copies(folder: Path, count: int) -> list[str]:
     """Write so many modules beside saxpy, of the same images, and return their names."""
-    fatbin, text = (folder / "saxpy.fatbin").read_bytes(), (folder / "saxpy.fatbin.json").read_text()
-    names = []
-    for number in range(count):
-        names.append(f"{SAXPY}{number}")
-        (folder / f"saxpy{number}.fatbin").write_bytes(fatbin)
-        manifest = text.replace(f'"{SAXPY}"', f'"{SAXPY}{number}"').replace('"saxpy.fatbin"', f'"saxpy{number}.fatbin"')
-        (folder / f"saxpy{number}.fatbin.json").write_text(manifest)
+    manifest = Manifest.from_json((folder / "saxpy.fatbin.json").read_bytes(), "x")
+    names = [f"{SAXPY}{number}" for number in range(count)]
+    for number, name in enumerate(names):
+        fatbin = folder / f"saxpy{number}.fatbin"
+        fatbin.write_bytes((folder / manifest.fatbin).read_bytes())
+        text = manifest._replace(name=name, fatbin=fatbin.name).to_json()
+        fatbin.with_name(f"{fatbin.name}.json").write_text(text)
     return names
 
 
