@@ -972,9 +972,10 @@ def cache_limit() -> int:
 class Cache:
     """What was compiled, kept for this user: entries in one folder, by key.
 
-    Safe under concurrent use and kills: each entry is written under another name, then renamed. Each carries its own
-    SHA-256; one that is damaged, or another user's, counts as absent. A folder that cannot be written to makes every
-    `put` a warning: what was compiled is there all the same.
+    Safe under concurrent use and kills, without locks: each entry is written under another name, then renamed. Each
+    carries the SHA-256 of its key and content. One that is damaged, or that its reader does not understand, is told of
+    once and counts as absent, as another user's does. A folder that cannot be written to makes every `put` a warning:
+    what was compiled is there all the same.
 
     `second` is the cache in the folder that CUDA_WHEEL_CACHE_READONLY names, or None. It is looked into for what the
     first does not have, and never written to. Its entries may be another user's: who names it trusts it. They are not
@@ -1003,19 +1004,29 @@ class Cache:
 
     def get(self, key: str) -> bytes | None:
         """Return the content of the entry `key` (hexadecimal); None where there is none that is whole."""
-        return next(self.found(key), None)
+        return self.read(key, bytes)
+
+    def read(self, key: str, understand: Callable[[bytes], T]) -> T | None:
+        """Return what `understand` makes of the content of the entry `key`; None where there is none that is whole, and
+        that it makes something of."""
+        return next(self.found(key, understand), None)
 
     def has(self, key: str) -> bool:
         """Return whether there is an entry `key`. That it is whole is for `get` to see."""
         return os.path.exists(self._path(key)) or (self.second is not None and self.second.has(key))
 
-    def found(self, key: str) -> Iterator[bytes]:
-        """Yield the content of each entry `key` that is whole: this folder's, then the second one's."""
+    def found(self, key: str, understand: Callable[[bytes], T]) -> Iterator[T]:
+        """Yield what `read` returns, of this folder and then of the second one."""
         content = self._read(key)
         if content is not None:
-            yield content
+            try:
+                understood = understand(content)
+            except Exception:  # another program, or another version of this one, may have written anything
+                self._warn_of_damage()
+            else:
+                yield understood
         if self.second is not None:
-            yield from self.second.found(key)
+            yield from self.second.found(key, understand)
 
     def put(self, key: str, content: bytes) -> None:
         """Keep `content` as the entry `key`."""
@@ -1027,7 +1038,7 @@ class Cache:
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
                 try:
                     with open(temporary, "wb") as file:
-                        file.write(sha256_of(content).encode() + content)
+                        file.write(_digest(key, content) + content)
                     os.replace(temporary, path)
                 finally:
                     if os.path.exists(temporary):
@@ -1086,12 +1097,19 @@ class Cache:
                     f"{error.strerror or error}."
                 )
             return None
-        if sha256_of(content).encode() != digest:
+        if _digest(key, content) != digest:
+            self._warn_of_damage()
             return None
         if not self._read_only:
             with suppress(OSError):  # another process removed it, or nobody may write here
                 os.utime(path)  # it was used now
         return content
+
+    def _warn_of_damage(self) -> None:
+        _warn(
+            f"something that cuda-wheel kept in {self.folder} is damaged, or another program wrote it; it is not used, "
+            "and made again."
+        )
 
     def _counts(self, status: os.stat_result) -> bool:
         return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
@@ -1122,6 +1140,11 @@ class Cache:
                 self._limit = self.LIMIT
                 _warn(f"{error} The cache is bounded to 2 GiB.")
         return self._limit
+
+
+def _digest(key: str, content: bytes) -> bytes:
+    """Return what an entry begins with: it is neither damaged nor another key's."""
+    return sha256_of(key.encode() + content).encode()
 
 
 def _listed(folder: str) -> "list[os.DirEntry[str]]":

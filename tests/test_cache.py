@@ -209,7 +209,7 @@ def test_the_second_folder_is_looked_into_and_never_written_to(second: Cache, mo
     cache.put(key(1), b"own")
     assert cache.get(key(0)) == b"x" * 10
     assert cache.get(key(1)) == b"own"
-    assert list(cache.found(key(1))) == [b"own", b"x" * 20]
+    assert list(cache.found(key(1), bytes)) == [b"own", b"x" * 20]
     assert cache.get(key(2)) is None
     cache.prune(0)
     assert cache.get(key(1)) == b"x" * 20
@@ -222,7 +222,23 @@ def test_the_second_folder_is_looked_into_and_never_written_to(second: Cache, mo
 def test_a_damaged_entry_of_the_second_folder_counts_as_absent(second: Cache) -> None:
     fill(second, 10)
     path_of(second, 0).write_bytes(path_of(second, 0).read_bytes()[:-1])
-    assert Cache().get(key(0)) is None
+    with pytest.warns(RuntimeWarning, match="second is damaged"):
+        assert Cache().get(key(0)) is None
+
+
+def test_an_entry_under_another_key_counts_as_absent(cache: Cache) -> None:
+    fill(cache, 10, 20)
+    path_of(cache, 0).replace(path_of(cache, 1))
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        assert cache.get(key(1)) is None
+
+
+def test_what_its_reader_does_not_understand_counts_as_absent(second: Cache) -> None:
+    cache = Cache()
+    cache.put(key(0), b"{}")
+    second.put(key(0), b'{"a": 1}')
+    with pytest.warns(RuntimeWarning, match="another program wrote it"):
+        assert cache.read(key(0), lambda content: json.loads(content)["a"]) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have owners of another kind there")

@@ -79,8 +79,7 @@ class CompileCache:
         """Return the key by which `fetch` may have what the same job gave before, if all the files that it read are as
         they were."""
         request = self._request(job)
-        for listed in self._cache.found(request):  # each folder's latest job may have read other files
-            places = _places(listed)
+        for places in self._cache.found(request, _places):  # each folder's latest job may have read other files
             key = self._result(request, job, places)
             if self._cache.has(key):
                 self._take_note(job, places)
@@ -89,8 +88,7 @@ class CompileCache:
 
     def fetch(self, key: str, job: Job) -> Compiled | None:
         """Return what is kept by a key that `find` returned for a job; None where that is damaged."""
-        entry = self._cache.get(key)
-        return None if entry is None else unpacked(entry, job)
+        return self._cache.read(key, lambda entry: unpacked(entry, job))
 
     def keep(self, job: Job, compiled: Compiled) -> bool:
         """Keep what a job gave, unless it may be another next time; return whether it was."""
@@ -121,8 +119,7 @@ class CompileCache:
 
     def recall_linked(self, job: LinkJob) -> Compiled | None:
         """Return what the same link gave before."""
-        entry = self._cache.get(self._link_key(job))
-        return None if entry is None else unpacked(entry, None)
+        return self._cache.read(self._link_key(job), lambda entry: unpacked(entry, None))
 
     def keep_linked(self, job: LinkJob, compiled: Compiled) -> None:
         """Keep what a link gave: it reads nothing but its inputs."""
@@ -131,19 +128,23 @@ class CompileCache:
     def recall_module(self, plan: Plan, module: ModulePlan) -> tuple[BuiltModule, list[str]] | None:
         """Return what the same module was built to before, and the warnings about it, if all the files that its jobs
         read are as they were: of many modules each is one entry to read, and none of their jobs."""
+
+        def understand(entry: bytes) -> tuple[BuiltModule, list[str]]:
+            head, _, body = entry.partition(b"\n")
+            known = json.loads(head)
+            text, fatbin = body[: known["manifest"]], body[known["manifest"] :]
+            headers, absent = (
+                tuple(path_of((number, path), module.jobs[0]) for number, path in known[name])
+                for name in ("headers", "absent")
+            )
+            manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")
+            return BuiltModule(manifest, text, fatbin, headers, absent), known["warnings"]
+
         request = self._module_request(plan, module)
-        for listed in self._cache.found(request):
-            entry = self._cache.get(self._module_result(request, module, _places(listed)))
-            if entry is not None:
-                head, _, body = entry.partition(b"\n")
-                known = json.loads(head)
-                text, fatbin = body[: known["manifest"]], body[known["manifest"] :]
-                headers, absent = (
-                    tuple(path_of((number, path), module.jobs[0]) for number, path in known[name])
-                    for name in ("headers", "absent")
-                )
-                manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")
-                return BuiltModule(manifest, text, fatbin, headers, absent), known["warnings"]
+        for places in self._cache.found(request, _places):
+            built = self._cache.read(self._module_result(request, module, places), understand)
+            if built is not None:
+                return built
         return None
 
     def keep_module(self, plan: Plan, module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> None:
@@ -202,7 +203,7 @@ class CompileCache:
 
 
 def _places(listed: bytes) -> list[Place]:
-    return [(number, path) for number, path in json.loads(listed)]
+    return [(min(number, 0), str(path)) for number, path in json.loads(listed)]
 
 
 def looked_for(headers: Sequence[str], job: Job) -> list[str]:

@@ -34,10 +34,11 @@ def environment() -> str:
 
 def recall(cache: Cache, environment: str) -> Toolchain | None:
     """Return the toolchain that was found in the same environment, there or elsewhere, if all of it is here."""
-    kept = cache.get(_key(environment))
-    if kept is None:
-        return None
-    record = json.loads(kept)
+    return cache.read(_key(environment), _understood)
+
+
+def _understood(entry: bytes) -> Toolchain | None:
+    record = json.loads(entry)
     folders = cuda_folders()
     places = {name: tuple(_path(place, folders) for place in record[name]) for name in ("libraries", "include_dirs")}
     looks = [_look(path, place) for path, place in zip(places["libraries"], record["libraries"], strict=True)]

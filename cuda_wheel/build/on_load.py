@@ -46,7 +46,7 @@ def compile_on_load(
     before = _looks_before(cache, request)
     now = _looks(before or (), root)
     if before is not None and before == now:
-        kept = _recall(cache, _result_key(request, ask_capability(), now))
+        kept = cache.read(_result_key(request, ask_capability(), now), _understood)
         if kept is not None:
             return kept
     # Not before it is clear that something has to be compiled: this takes longer than all of the above.
@@ -90,17 +90,11 @@ def _result_key(request: str, capability: Version, looks: dict[str, str | None])
 
 def _looks_before(cache: Cache, request: str) -> dict[str, str | None] | None:
     """Return the files that the latest compilation of the same request read, and how they looked then."""
-    entry = cache.get(request)
-    if entry is None:
-        return None
-    looks: dict[str, str | None] = json.loads(entry)
-    return looks
+    return cache.read(request, lambda entry: dict(json.loads(entry)))
 
 
-def _recall(cache: Cache, key: str) -> tuple[bytes, bytes] | None:
-    entry = cache.get(key)
-    if entry is None:
-        return None
+def _understood(entry: bytes) -> tuple[bytes, bytes]:
+    """Return manifest and fatbin."""
     size = 8 + int.from_bytes(entry[:8], "big")
     manifest, fatbin = entry[8:size], entry[size:]
     Manifest.from_json(manifest, "the cache")

@@ -53,13 +53,17 @@ class Seconds:
 
     def _record(self, module: str) -> dict[str, float]:
         if module not in self._records:  # reading one costs little, and a thousand something
-            entry = self._cache.get(_entry(module)) if self._cache else None
-            self._records[module] = {} if entry is None else json.loads(entry)
+            kept = self._cache.read(_entry(module), _understood) if self._cache else None
+            self._records[module] = kept or {}
         return self._records[module]
 
 
 def _entry(module: str) -> str:
     return Cache.key(FORMAT, module)
+
+
+def _understood(entry: bytes) -> dict[str, float]:
+    return {name: float(seconds) for name, seconds in json.loads(entry).items()}
 
 
 def _keys(work: Job | Link) -> tuple[str, str]:
