@@ -7,7 +7,6 @@ import io
 import json
 import os
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from datetime import datetime
@@ -416,6 +415,7 @@ def _build(options: argparse.Namespace) -> int:
     from cuda_wheel.build.layout import wheel_layout
     from cuda_wheel.build.outputs import move
     from cuda_wheel.build.project import build_files, preview_files
+    from cuda_wheel.build.scratch import scratch
     from cuda_wheel.progress import ProgressReporter
 
     if options.json and not options.dry_run:
@@ -428,10 +428,10 @@ def _build(options: argparse.Namespace) -> int:
     if options.dry_run:
         _show(preview_files(root, config, layout.files), options.json)
         return 0
-    with tempfile.TemporaryDirectory(prefix="cuda-wheel-") as folder:
+    with scratch() as folder:
         with ProgressReporter(print, lambda text: print(text, file=sys.stderr), options.timings) as reporter:
-            outputs = build_files(root, config, layout.files, reporter, Path(folder))
-        move(outputs, Path(folder), options.output)
+            outputs = build_files(root, config, layout.files, reporter, folder)
+        move(outputs, folder, options.output)
     return 0
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "cuda"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._until_finalized = ExitStack()
         steps = {"sdist": self._complete, "wheel": self._build}
         if version == "editable" or self.target_name not in steps:
             return
@@ -39,10 +39,10 @@ class CudaBuildHook(BuildHookInterface[Any]):
         try:
             steps[self.target_name](build_data)
         except CudaWheelError as error:
-            self._clean_up()
+            self._until_finalized.close()
             self.app.abort(f"cuda-wheel: {error}")
         except BaseException:
-            self._clean_up()
+            self._until_finalized.close()
             raise
 
     def _read_config(self) -> Config:
@@ -70,6 +70,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         from cuda_wheel.build.layout import DEVICE_SOURCES
         from cuda_wheel.build.modules import named_sources
         from cuda_wheel.build.project import build_files
+        from cuda_wheel.build.scratch import scratch
         from cuda_wheel.progress import ProgressReporter
         from hatch_cuda.layout import wheel_files
 
@@ -77,8 +78,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         config = self._read_config()
         # Outside the project, so that the source tree stays as it is, and file by file: hatchling takes a folder that
         # merges with a package for a second copy of its files.
-        self._folder = tempfile.TemporaryDirectory(prefix="cuda-wheel-")
-        folder = Path(self._folder.name)
+        folder = self._until_finalized.enter_context(scratch())
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
             for path in build_files(root, config, wheel_files(root), reporter, folder):
                 build_data["force_include"][str(folder / path)] = path
@@ -98,9 +98,4 @@ class CudaBuildHook(BuildHookInterface[Any]):
         builder.recurse_included_files = filtered
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        self._clean_up()
-
-    def _clean_up(self) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        self._until_finalized.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from cuda_wheel.build.layout import DEVICE_SOURCES
 from cuda_wheel.build.modules import named_sources
 from cuda_wheel.build.outputs import move, write
 from cuda_wheel.build.project import build_files, planned_files
+from cuda_wheel.build.scratch import scratch
 from cuda_wheel.build.sdist import sdist_files
 from cuda_wheel.errors import CudaWheelError
 from cuda_wheel.progress import ProgressReporter
@@ -89,9 +89,9 @@ class BuildCuda(Command):
 
     def run(self) -> None:
         if not self.editable_mode:
-            with _errors_in_words(), tempfile.TemporaryDirectory(prefix="cuda-wheel-") as folder:
-                outputs = [] if self._is_left_to_cmake() else self._build(Path.cwd(), Path(folder))
-                self._replace_outputs(outputs, Path(folder))
+            with _errors_in_words(), scratch() as folder:
+                outputs = [] if self._is_left_to_cmake() else self._build(Path.cwd(), folder)
+                self._replace_outputs(outputs, folder)
 
     def _is_left_to_cmake(self) -> bool:
         """Return whether CMake compiles all of the project's kernels, and reads the table for itself.
@@ -127,7 +127,7 @@ class BuildCuda(Command):
                 Path(path).unlink(missing_ok=True)
         paths = [str(Path(str(self.build_lib), name)) for name in outputs]
         write({record.name: "\n".join(paths).encode()}, record.parent)
-        move(outputs, folder, Path(str(self.build_lib)))
+        move(outputs, folder, Path(str(self.build_lib)), aside=record.parent)
 
     def get_source_files(self) -> list[str]:
         """Return the CUDA sources and headers, relative to the project, so that the sdist has them."""

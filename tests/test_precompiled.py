@@ -371,7 +371,6 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     monkeypatch.setattr(precompiled, "_prepared", lambda library: True)
     monkeypatch.setattr(precompiled, "_given_up", False)
     monkeypatch.setattr(precompiled, "_headers", None)
-    monkeypatch.setattr(precompiled, "_folder", None)
     monkeypatch.setattr(nvrtc, "set_precompiled_heap", lambda library, size: True)
     (tmp_path / "own.h").write_text(OWN)
 
@@ -469,8 +468,8 @@ def _die_writing(_: None) -> None:
     """End as a worker that is killed while it writes what it precompiles; without a wish, as another one."""
     if precompiled._wish is None:
         os.abort()
-    assert precompiled._folder is not None
-    Path(precompiled._folder, "headers.pch").write_bytes(bytes(1000))
+    assert precompiled._wish.folder is not None
+    Path(precompiled._wish.folder, "headers.pch").write_bytes(bytes(1000))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -500,7 +499,7 @@ ORPHAN = """
 import time
 from cuda_wheel.build.preamble import Group
 from cuda_wheel.build.workers import Workers
-WRITE = "[open(__import__('cuda_wheel.build.precompiled').build.precompiled._folder + '/headers.pch', 'w').close()]"
+WRITE = "[open(__import__('cuda_wheel.build.precompiled').build.precompiled._wish.folder + '/headers.pch', 'w').close()]"
 with Workers(timeout=600, memory=None, count=1) as workers:
     print(workers.submit(eval, WRITE + "and __import__('os').getpid()", group=Group("k", b"", 100)).result(), flush=True)
     workers.submit(time.sleep, 600, group=Group("k", b"", 100)).result()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from cuda_wheel.build.diagnostics import Log, Written, read_log
 from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import INVALID_OPTION
 from cuda_wheel.build.precompiled import compile_text
+from cuda_wheel.build.scratch import new_folder
 from cuda_wheel.build.timing import phase
 from cuda_wheel.build.variables import is_librarys, variables, without_unused
 from cuda_wheel.elf import read_cubin
@@ -276,7 +276,7 @@ def _assembled(text: str, job: Job) -> tuple[bytes, dict[str, dict[str, int]]]:
 def nowhere() -> Iterator[None]:
     """Work in an empty folder: the assembler looks for the files of line numbers and notes when they were changed."""
     before = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder:
+    with new_folder() as folder:
         os.chdir(folder)
         try:
             yield

@@ -14,6 +14,7 @@ from cuda_wheel.build.config import Config
 from cuda_wheel.build.describe import BuiltModule
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import WheelFile
+from cuda_wheel.build.scratch import advice
 from cuda_wheel.build.stubs import attaches, stub
 from cuda_wheel.manifest import MANIFEST_SUFFIX, Manifest
 
@@ -159,17 +160,21 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
             path.write_bytes(content)
 
 
-def move(names: Iterable[str], source: Path, folder: Path) -> None:
-    """Move files from under `source` to under `folder`, as `write` writes them."""
+def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = None) -> None:
+    """Move files from under `source` to under `folder`, as `write` writes them.
+
+    `aside` is for the files of which `folder` has none yet: of the same file system, for a folder whose every file goes
+    into a wheel. A process that is killed leaves one there.
+    """
     for name in names:
-        with _whole(folder / name) as path:
+        with _whole(folder / name, aside) as path:
             shutil.move(source / name, path)
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Have a file made under another name beside its own, which it then gets."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+def _whole(path: Path, aside: Path | None = None) -> Iterator[Path]:
+    """Have a file made under another name, beside its own or in the folder `aside`, and then moved to its own."""
+    temporary = (aside or path.parent) / f".{path.name}.{os.getpid()}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -178,4 +183,4 @@ def _whole(path: Path) -> Iterator[Path]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise ConfigError(f"{path} cannot be written: {error.strerror or error}.{advice(path)}") from error

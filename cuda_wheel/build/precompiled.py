@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from cuda_wheel.build.nvrtc import Answer, Request
     from cuda_wheel.build.preamble import Group
 
-__all__ = ["Wish", "compile_text", "discard", "is_worth", "weight", "with_headers"]
+__all__ = ["Wish", "compile_text", "is_worth", "weight", "with_headers"]
 
 T = TypeVar("T")
 
@@ -62,26 +61,18 @@ _PATH = "--include-path="
 _wish: Wish | None = None
 _headers: _Headers | None = None
 """One at a time: CUB's take 120 MB of disk, and more where a source has CCCL unroll more (see `nvrtc_request`)."""
-_folder: str | None = None
 _given_up = not os.path.isdir("/proc/self/fd")
 """Whether all is compiled plainly. Elsewhere than on Linux, a process that is killed would leave its files."""
 
 
 def with_headers(call: tuple[Wish, Callable[[Any], T], Any]) -> T:
     """Return what a function returns for an argument. What it compiles may be precompiled, as a wish says."""
-    global _wish, _folder
+    global _wish
     _wish, function, argument = call
-    _folder = _wish.folder or _folder
     try:
         return function(argument)
     finally:
         _wish = None
-
-
-def discard() -> None:
-    """Remove the file that is being written: the process is about to end."""
-    if _folder is not None:
-        shutil.rmtree(_folder, ignore_errors=True)
 
 
 def compile_text(request: Request) -> Answer:

@@ -26,6 +26,7 @@ from cuda_wheel.build.outputs import (
     write,
 )
 from cuda_wheel.build.plan import Plan, make_plan
+from cuda_wheel.build.scratch import ending_in_order
 from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_nvvm, find_toolchain
 from cuda_wheel.build.workers import Workers
@@ -80,7 +81,7 @@ def _build(
     root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter, keep: Callable[[BuiltModule], T]
 ) -> list[T]:
     """Return what `keep` makes of each module, which it gets as soon as it is built."""
-    with Workers(config.timeout, config.memory_limit) as workers:
+    with ending_in_order(), Workers(config.timeout, config.memory_limit) as workers:
         kept = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, kept, keep=True))
         astray = _finder_of_astray(root, (str(INCLUDE), *plan.toolchain.include_dirs))
@@ -122,7 +123,7 @@ def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Pre
     from cuda_wheel.build.preview import preview  # no build needs it
 
     modules = select(config, root, files)
-    with Workers(config.timeout, config.memory_limit) as workers:
+    with ending_in_order(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, cache, keep=False))
         return preview(plan, CompileCache(cache, plan.toolchain), workers.count)

@@ -1,4 +1,5 @@
-"""Hold what jobs gave until their modules are done: in memory as long as it is little, what comes beyond that in files.
+"""Hold what jobs gave until their modules are done: in memory as long as it is little, what comes beyond that in files,
+where there is room for them.
 
 The jobs of a build go by their length, so that those of many modules may be done before all of any is.
 """
@@ -7,10 +8,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from cuda_wheel.build.compiler import Compiled, Job
+from cuda_wheel.build.errors import ConfigError
+from cuda_wheel.build.scratch import scratch
 
 __all__ = ["Results"]
 
@@ -27,30 +30,34 @@ class Results(Mapping[Job, Compiled]):
         self._limit = limit
         self._size = 0
         self._held: dict[Job, Compiled | Path] = {}
-        self._folder: TemporaryDirectory[str] | None = None
+        self._stack = ExitStack()
+        self._folder: Path | None = None
         self._filed = 0
 
     def __enter__(self) -> Results:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._stack.close()
 
     def put(self, job: Job, result: Compiled) -> None:
         """Hold what a job gave."""
         size = _size(result)
-        if self._size + size <= self._limit:
-            self._size += size
-            self._held[job] = result
-            return
-        if self._folder is None:
-            self._folder = TemporaryDirectory(prefix="cuda-wheel-")
-        self._filed += 1
-        path = Path(self._folder.name, str(self._filed))
-        with path.open("wb") as file:
-            pickle.dump(result, file, pickle.HIGHEST_PROTOCOL)
-        self._held[job] = path
+        path = None if self._size + size <= self._limit else self._written(result)
+        self._held[job] = path or result
+        self._size += 0 if path else size
+
+    def _written(self, result: Compiled) -> Path | None:
+        """Return the file that has a result now; None where it cannot be written, as on a full disk."""
+        try:
+            self._folder = self._folder or self._stack.enter_context(scratch())
+            self._filed += 1
+            path = self._folder / str(self._filed)
+            with path.open("wb") as file:
+                pickle.dump(result, file, pickle.HIGHEST_PROTOCOL)
+        except (ConfigError, OSError):
+            return None
+        return path
 
     def drop(self, job: Job) -> None:
         """Hold what a job gave no longer, if it was."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -16,8 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.errors import CompileError, ConfigError
 from cuda_wheel.build.nvrtc import scratch_file
+from cuda_wheel.build.scratch import new_folder
 from cuda_wheel.build.timing import Timed, now, worker_name
 from cuda_wheel.build.worker_process import GREETING
 
@@ -26,7 +25,7 @@ __all__ = ["Died", "Late", "Worker"]
 T = TypeVar("T")
 
 _CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.build.worker_process import serve; "
-_CHILD += "serve({memory!r}, {began!r})"
+_CHILD += "serve({memory!r}, {began!r}, {folder!r})"
 
 
 def _without_driver() -> dict[str, str]:
@@ -60,14 +59,21 @@ class Worker:
         self.flavour: tuple[str, ...] | None = None
         self._greeted = False
         self._unread = 0
-        self._folder: str | None = None
+        self._folder = None
+        with suppress(ConfigError):  # most of what a worker does needs none
+            self._folder = new_folder()
         self._stderr = os.fdopen(scratch_file(), "w+b")
         # The child gets this process's sys.path, which a build front end may have changed since start, but for entries
         # that depend on the current folder: it works in the project's, whose files are not for import.
         path = [*(entry for entry in sys.path if os.path.isabs(entry)), str(Path(__file__).parents[2])]
         self._process = subprocess.Popen(
             # No site: sys.path is known already, and what start-up files there are need not run again.
-            [sys.executable, "-S", "-c", _CHILD.format(path=path, memory=memory, began=time.time())],
+            [
+                sys.executable,
+                "-S",
+                "-c",
+                _CHILD.format(path=path, memory=memory, began=time.time(), folder=self.folder),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -137,12 +143,10 @@ class Worker:
         last_words = self._stderr.read().decode(errors="replace").strip()[-2000:]
         return f"the compiler process died ({how})" + (f":\n{last_words}" if last_words else "")
 
+    @property
     def folder(self) -> str | None:
-        """Return a folder of the worker's own, which goes with it; None where there can be none."""
-        if self._folder is None:
-            with suppress(OSError):
-                self._folder = tempfile.mkdtemp(prefix="cuda-wheel-headers-")
-        return self._folder
+        """The worker's own folder for temporary files, which goes with it; None where there can be none."""
+        return None if self._folder is None else self._folder.name
 
     def kill(self) -> None:
         self._process.kill()
@@ -164,4 +168,4 @@ class Worker:
         self._process.stdout.close()
         self._stderr.close()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.cleanup()

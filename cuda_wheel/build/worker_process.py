@@ -25,15 +25,18 @@ started: tuple[float, float] | None = None
 """From when to when this process started, in seconds since 1970; None where it is no worker, or was asked already."""
 
 
-def serve(memory: int | None, began: float) -> None:
+def serve(memory: int | None, began: float, folder: str | None) -> None:
     """Answer calls from standard input on standard output until the input ends.
 
-    `memory` is in bytes of address space; this process was called for at `began`, in seconds since 1970.
+    `memory` is in bytes of address space; this process was called for at `began`, in seconds since 1970; `folder` is
+    its own, for temporary files.
     """
     global started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     _search_sys_path()
     _hide_folder()
+    if folder is not None:
+        os.environ["TMPDIR"] = folder
     if memory is not None:
         _limit(memory)
     calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]] = queue.SimpleQueue()
@@ -42,7 +45,7 @@ def serve(memory: int | None, began: float) -> None:
     answers.write(GREETING)
     answers.flush()
     started = began, time.time()
-    threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), calls), daemon=True).start()
+    threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), calls, folder), daemon=True).start()
     while True:
         function, argument = calls.get()
         try:
@@ -59,17 +62,26 @@ def serve(memory: int | None, began: float) -> None:
         answers.flush()
 
 
-def _listen(stream: IO[bytes], calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]]) -> None:
+def _listen(stream: IO[bytes], calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]], folder: str | None) -> None:
     """Pass on what the parent asks. When it ends, however it does, this process ends too, in the midst of a compile."""
     while True:
         try:
             calls.put(pickle.load(stream))
         except EOFError:
-            if "cuda_wheel.build.precompiled" in sys.modules:
-                sys.modules["cuda_wheel.build.precompiled"].discard()
+            if folder is not None:
+                _remove(folder)  # the parent may have been killed
             os._exit(0)
         except Exception as error:
             calls.put((_raise, _picklable(error)))
+
+
+def _remove(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:  # it is not empty
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _raise(error: Exception) -> None:

@@ -147,7 +147,7 @@ class Workers:
             if call.group is None:
                 result = worker.call(call.function, call.argument, self._timeout)
             else:
-                wish = Wish(call.group, jobs, worker.folder() if jobs >= LEAST else None)
+                wish = Wish(call.group, jobs, worker.folder if jobs >= LEAST else None)
                 result = worker.call(with_headers, (wish, call.function, call.argument), self._timeout)
         except BaseException as error:
             if worker is not None and isinstance(error, Died):
