@@ -1038,7 +1038,7 @@ class Cache:
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
                 try:
                     with open(temporary, "wb") as file:
-                        file.write(_digest(key, content) + content)
+                        file.write(self._digest(key, content) + content)
                     os.replace(temporary, path)
                 finally:
                     if os.path.exists(temporary):
@@ -1097,13 +1097,16 @@ class Cache:
                     f"{error.strerror or error}."
                 )
             return None
-        if _digest(key, content) != digest:
+        if self._digest(key, content) != digest:
             self._warn_of_damage()
             return None
         if not self._read_only:
             with suppress(OSError):  # another process removed it, or nobody may write here
                 os.utime(path)  # it was used now
         return content
+
+    def _digest(self, key: str, content: bytes) -> bytes:
+        return sha256_of(key.encode() + content).encode()
 
     def _warn_of_damage(self) -> None:
         _warn(
@@ -1140,11 +1143,6 @@ class Cache:
                 self._limit = self.LIMIT
                 _warn(f"{error} The cache is bounded to 2 GiB.")
         return self._limit
-
-
-def _digest(key: str, content: bytes) -> bytes:
-    """Return what an entry begins with: it is neither damaged nor another key's."""
-    return sha256_of(key.encode() + content).encode()
 
 
 def _listed(folder: str) -> "list[os.DirEntry[str]]":
