@@ -21,14 +21,16 @@ __all__ = [
 
 VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_(\d+[af]?)\b", re.MULTILINE)
-ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
+ENTRY = re.compile(
+    r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>[^()]*(?:\([^()]*\)[^()]*)*)\))?(?P<directives>[^{;]*)"
+)
 """A kernel up to its body: name, parameters, directives."""
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>[a-z]+\d*)"
     r"(?P<attributes>(?:\s+\.(?!param)\w+(?:\s*\([^()]*\)|\s+\d+)?)*)"
     r"\s+[\w$.%]+\s*(?:\[(?P<count>\d+)\])?"
 )
-_NOISE = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.DOTALL)
+_NOISE = re.compile(r'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"|/\*.*?\*/|//[^\n]*', re.DOTALL)
 _LINKED = re.compile(
     r"\.(?P<linking>visible|extern|weak|common)\s+"
     r"(?P<what>\.(?:func|entry|global|const|alias)\b)"

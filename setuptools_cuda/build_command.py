@@ -123,8 +123,10 @@ class BuildCuda(Command):
         images of kernels that are gone."""
         record = Path(str(self.build_base), RECORD)
         if record.is_file():
+            own = tuple(os.path.realpath(str(folder)) + os.sep for folder in (self.build_base, self.build_lib))
             for path in record.read_text(encoding="utf-8").splitlines():
-                Path(path).unlink(missing_ok=True)
+                if os.path.realpath(path).startswith(own):  # a record that came with the sources may name anything
+                    Path(path).unlink(missing_ok=True)
         paths = [str(Path(str(self.build_lib), name)) for name in outputs]
         write({record.name: "\n".join(paths).encode()}, record.parent)
         move(outputs, folder, Path(str(self.build_lib)), aside=record.parent)

@@ -231,4 +231,4 @@ def test_a_source_that_is_only_in_the_wheel_is_refused(make_project, tmp_path: P
     project = make_project(f"[tool.hatch.build.targets.wheel.force-include]\n'{outside}' = 'demo/outside.cu'")
     result = pip_wheel(project, tmp_path / "dist")
     assert result.returncode != 0
-    assert "outside.cu goes into the wheel, but lies outside the project: copy it into project." in result.stdout
+    assert "outside.cu is for the wheel, but lies outside the project" in result.stdout

@@ -26,6 +26,7 @@ from cuda_wheel.build.schedule import time_needed
 from cuda_wheel.build.seconds import BUNDLING, Seconds
 from cuda_wheel.build.timing import How, Step, Timed, now, timed, times_of
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain
+from cuda_wheel.errors import CudaWheelError
 
 __all__ = ["Reporter", "Silent", "execute", "failure", "form_of", "linking", "refused", "users_of", "warnings"]
 
@@ -286,7 +287,7 @@ class _Work(Generic[T]):
             kept = self._cache.recall_linked(job) if self._cache else None
             if kept is None:
                 seconds, _ = self.seconds.of(name, link)
-                self._submit(link_job, job, self._taker(module, link, job), seconds, 0.0)
+                self._submit(link_job, job, self._taker(module, link, job), seconds, 0.0, _flavour(module))
             else:
                 linked[link] = kept
                 step = Step(name, module.module.paths, str(link.target), "from the cache", "", began, now())
@@ -347,7 +348,12 @@ class _Work(Generic[T]):
         texts: Sequence[str],
         future: Future[Timed[Bundled]],
     ) -> None:
-        result = self._result(future, module.module.name, module.module.paths, "")
+        try:
+            result = self._result(future, module.module.name, module.module.paths, "")
+        except CompileError as error:
+            nvfatbin = self._plan.toolchain.nvfatbin
+            self._fail(module, f"{module.module.label} cannot be bundled with nvFatbin {nvfatbin}:\n{error}")
+            return
         self._reporter.done(_step(module.module.name, module.module.paths, "", "bundled", result))
         try:
             built = describe(module, parts, contents, result.value, self._plan.toolchain)
@@ -367,7 +373,10 @@ class _Work(Generic[T]):
             times = times_of(error)
             if times is not None:
                 self._reporter.done(_step(name, sources, target, "failed", times))
-            raise
+            if isinstance(error, CudaWheelError):
+                raise
+            own = f"cuda-wheel itself fails of it, which is a case to report: {error!r}"
+            raise CompileError(str(error) if isinstance(error, OSError) else own) from error
 
     def _fail(self, module: ModulePlan, text: str) -> None:
         self.failures.setdefault(module.module.name, text)
@@ -433,7 +442,7 @@ def refused(module: ModulePlan, warnings: Sequence[str]) -> str | None:
 
 
 def _flavour(module: ModulePlan) -> tuple[str, ...]:
-    """Return what the options of the compiler have to be the same in, for one worker to serve several jobs."""
+    """Return what the compilers' options have to be the same in, for one worker to serve several jobs and links."""
     return (*module.options, str(module.module.settings.lineinfo))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -125,6 +127,7 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
     packages = {str(parent) for file in files for parent in PurePosixPath(file.destination).parents}
     for module in settings.values():
         _check_name(module.name, module.sources[0], packages)
+    _check_case(settings, [file.destination for file in files])
     return tuple(_source_module(root, module) for _, module in sorted(settings.items()))
 
 
@@ -261,9 +264,6 @@ def _matches(pattern: str, where: str, root: Path) -> list[str]:
 
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
     """Return the sources that need no table of their own, project-relative, in order."""
-    outside = [source for source in named if source.startswith("../") or os.path.isabs(source)]
-    if outside:
-        raise ConfigError(f"{outside[0]} goes into the wheel, but lies outside the project: copy it into {root.name}.")
     if not config.sources:
         return sorted(named)
     key = f"{TABLE}.sources"
@@ -283,18 +283,30 @@ def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: Abs
 
 def _inside(path: str, where: str, root: Path) -> str:
     """Return a project-relative path in its plainest form; ConfigError where it leads out of the project."""
+    if _UNWRITABLE.search(path):
+        raise ConfigError(f"{where}: {path!r} holds what no file's name should: rename it in letters and digits.")
     plain = PurePosixPath(path.replace("\\", "/"))
-    resolved = Path(os.path.realpath(root / plain))
-    if (
-        plain.is_absolute()
-        or Path(path).is_absolute()
-        or ".." in plain.parts
-        or not resolved.is_relative_to(os.path.realpath(root))
-    ):
+    if plain.is_absolute() or Path(path).is_absolute() or ".." in plain.parts or _leads_out(root / plain, root):
         raise ConfigError(
             f"{where}: {path} lies outside the project. Copy it into the project, so that its sdist has it too."
         )
     return str(plain)
+
+
+_UNWRITABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
+"""Control characters, and what stands for bytes that are no UTF-8."""
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    """Return whether a path, by whatever links, leads out of the project."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+_RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
+"""Source: Microsoft, "Naming Files, Paths, and Namespaces": as names of files with any ending, too."""
+
+LONGEST = 230
+"""Bytes of a module's last name: systems take 255, with ".fatbin.json" and what is added while that is written."""
 
 
 def _check_name(name: str, source: str, packages: set[str]) -> None:
@@ -303,14 +315,41 @@ def _check_name(name: str, source: str, packages: set[str]) -> None:
     if bad or len(parts) < 2:
         reason = f"{bad[0]!r} is not a Python name" if bad else "it lies in no package"
         raise ConfigError(
-            f"{source} would become the module {name!r}, which no import system can find: {reason}. "
+            f"{_shown(source)} would become the module {name!r}, which no import system can find: {reason}. "
             f"Rename the file, or give the module another name in a [[{TABLE}.module]] table."
+        )
+    if _RESERVED.fullmatch(parts[-1]) or len(parts[-1].encode()) > LONGEST:
+        reason = "is too long for a file's name" if len(parts[-1].encode()) > LONGEST else "Windows keeps for itself"
+        raise ConfigError(
+            f"the module {name} would be a file of the name {parts[-1]}, which {reason}: wheels are for every system. "
+            f"Rename {source}, or give the module another name in a [[{TABLE}.module]] table."
         )
     if "/".join(parts[:-1]) not in packages:
         raise ConfigError(
             f"the module {name} would lie in the package {'.'.join(parts[:-1])}, of which nothing goes into the wheel. "
             "Correct the name, or add the package to the wheel."
         )
+
+
+def _shown(path: str) -> str:
+    return repr(path) if _UNWRITABLE.search(path) else path
+
+
+def _check_case(names: Iterable[str], files: Iterable[str]) -> None:
+    """Raise ConfigError where what a module becomes differs from another's, or from a wheel's file, by case alone."""
+    taken = {_folded(path): path for path in files}
+    for name in sorted(names):
+        path = name.replace(".", "/") + ".fatbin"
+        other = taken.setdefault(_folded(path), path)
+        if other != path:
+            raise ConfigError(
+                f"{path}, which the module {name} would become, and {other} are one file where case does not count, as "
+                "on Windows and macOS: rename one of them."
+            )
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFKC", path).casefold()
 
 
 def _check_include_dirs(module: ModuleConfig, root: Path) -> None:
@@ -322,7 +361,14 @@ def _check_include_dirs(module: ModuleConfig, root: Path) -> None:
 
 def _read_source(root: Path, source: str) -> bytes:
     """Return a source's bytes; of CUDA C++ without the byte-order mark that NVRTC refuses. Raises ConfigError where it
-    cannot be read, or should be text and is none."""
+    cannot be read, lies outside the project, or should be text and is none."""
+    if _leads_out(root / source, root):
+        raise ConfigError(
+            f"{source} is for the wheel, but lies outside the project ({os.path.realpath(root / source)}): copy it "
+            f"into {root.name}, so that its sdist has it too."
+        )
+    if (root / source).exists() and not (root / source).is_file():
+        raise ConfigError(f"{source} is no file that can be read: put the source itself there.")
     try:
         content = (root / source).read_bytes()
     except OSError as error:

@@ -32,7 +32,7 @@ SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 """Functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
 _PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: ")
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
-_STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*")|(?:/\*.*?\*/|//[^\n]*|[ \t\r])+', re.DOTALL)
+_STRING_OR_NOISE = re.compile(r'("[^"\\\n]*(?:\\[^\n][^"\\\n]*)*")|(?:/\*.*?\*/|//[^\n]*|[ \t\r])+', re.DOTALL)
 _BOUND = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
 _BOUND_NAMES = {
     "maxntid": "max_threads",

@@ -25,7 +25,8 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
     modules = select(config, root, files)
     found = {path for module in modules for path in module.paths}
     for module in modules:
-        found.update(files_below(root, module.settings.include_dirs))
+        below = files_below(root, module.settings.include_dirs)
+        found.update(path for path in below if is_inside(str(root / path), root))
         cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
         for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):
             if is_inside(header.path, root):

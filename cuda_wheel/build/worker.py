@@ -59,6 +59,7 @@ class Worker:
         self.flavour: tuple[str, ...] | None = None
         self._greeted = False
         self._unread = 0
+        self._memory = memory
         self._folder = None
         with suppress(ConfigError):  # most of what a worker does needs none
             self._folder = new_folder()
@@ -99,6 +100,7 @@ class Worker:
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         began = now()
+        printed = os.fstat(self._stderr.fileno()).st_size
         expired = threading.Event()
 
         def expire() -> None:
@@ -119,34 +121,56 @@ class Worker:
                 pickle.load(process.stdout)
                 self._unread -= 1
             good, answer = pickle.load(process.stdout)
-        except (EOFError, OSError, pickle.UnpicklingError) as error:
-            process.kill()
-            died = Late(self._obituary(timeout)) if expired.is_set() else Died(self._obituary(None))
+        except Exception as error:  # whatever pickle makes of what is no answer
+            died = Late(_late(timeout)) if expired.is_set() else Died(self._obituary(printed))
             died.__dict__["times"] = Timed(None, worker_name(process.pid), began, now(), (), None)
             raise died from error
         finally:
             timer.cancel()
+            timer.join()  # or it could kill the worker while that does the next call
+        if expired.is_set():  # just as it answered
+            raise Late(_late(timeout))
         if good:
             result: T = answer
             return result
         raise answer
 
-    def _obituary(self, timeout: float | None) -> str:
-        if timeout is not None:
-            return f"the compiler was stopped after {timeout:g} s, the timeout of one compile job (key: timeout)"
-        status = self._process.wait()
+    def _obituary(self, printed: int) -> str:
+        """Return how the process ended, and what it printed after so many bytes, which earlier calls did."""
+        try:
+            status = self._process.wait(timeout=1)  # it closes its pipe a moment earlier
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return "the compiler process gave no answer that can be read: it may have written over its own memory"
         try:
             how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         except ValueError:
             how = f"exit status {status}"
-        self._stderr.seek(0)
+        self._stderr.seek(printed)
         last_words = self._stderr.read().decode(errors="replace").strip()[-2000:]
-        return f"the compiler process died ({how})" + (f":\n{last_words}" if last_words else "")
+        lines = [f"the compiler process died ({how})" + ":" * bool(last_words), last_words, self._help(how)]
+        return "\n".join(filter(None, lines))
+
+    def _help(self, how: str) -> str:
+        if how == "killed by SIGKILL":  # not by this build
+            return (
+                "help: the system does so where memory runs out: CUDA_WHEEL_JOBS=1 has one compiler run at a time, and "
+                "a lower memory-limit ends one that takes too much"
+            )
+        limit = f" (memory-limit is {self._memory / (1 << 30):g}GiB)" if self._memory is not None else ""
+        return (
+            f"help: a compiler ends so of what is too much for it, be it of memory{limit} or of nesting, or of a "
+            "damaged file: make the source smaller or simpler"
+        )
 
     @property
     def folder(self) -> str | None:
         """The worker's own folder for temporary files, which goes with it; None where there can be none."""
         return None if self._folder is None else self._folder.name
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
 
     def kill(self) -> None:
         self._process.kill()
@@ -169,3 +193,11 @@ class Worker:
         self._stderr.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def _late(timeout: float) -> str:
+    return (
+        f"the compiler was stopped after {timeout:g} s, the timeout of one compile job (key: timeout)\n"
+        "help: if it only takes its time, a longer timeout lets it end; if not, look for templates, macros and "
+        "constant expressions without end, and for large loops that are unrolled"
+    )

@@ -37,6 +37,7 @@ def serve(memory: int | None, began: float, folder: str | None) -> None:
     _hide_folder()
     if folder is not None:
         os.environ["TMPDIR"] = folder
+    _go_first()
     if memory is not None:
         _limit(memory)
     calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]] = queue.SimpleQueue()
@@ -49,17 +50,24 @@ def serve(memory: int | None, began: float, folder: str | None) -> None:
     while True:
         function, argument = calls.get()
         try:
-            answer = True, function(argument)
+            answer = pickle.dumps((True, function(argument)))
         except MemoryError as error:
-            from cuda_wheel.build.errors import CompileError
-
-            too_much = CompileError(f"the compiler needed more than memory-limit ({memory} bytes)")
-            too_much.__dict__.update(error.__dict__)  # its times
-            answer = False, too_much
+            answer = pickle.dumps((False, _too_much(memory, error)))
         except Exception as error:
-            answer = False, _picklable(error)
-        pickle.dump(answer, answers)
+            answer = pickle.dumps((False, _picklable(error)))
+        answers.write(answer)
         answers.flush()
+
+
+def _too_much(memory: int | None, error: MemoryError) -> Exception:
+    from cuda_wheel.build.errors import CompileError
+
+    limit = "the system has" if memory is None else f"memory-limit ({memory / (1 << 30):g}GiB)"
+    too_much = CompileError(
+        f"the compiler needed more than {limit}\nhelp: make the source smaller, or memory-limit larger"
+    )
+    too_much.__dict__.update(error.__dict__)  # its times
+    return too_much
 
 
 def _listen(stream: IO[bytes], calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]], folder: str | None) -> None:
@@ -86,6 +94,15 @@ def _remove(folder: str) -> None:
 
 def _raise(error: Exception) -> None:
     raise error
+
+
+def _go_first() -> None:
+    """Have the system end this process before the build's own, and others, where memory runs out."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:  # not Linux
+        pass
 
 
 def _limit(memory: int) -> None:

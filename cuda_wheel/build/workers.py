@@ -137,7 +137,7 @@ class Workers:
 
     def _done(self, call: _Call, worker: Worker | None, jobs: int) -> Worker | None:
         """Do a call with that worker or, where it does not suit, another one; return the one to go on with."""
-        if worker is not None and not _suits(worker, call):
+        if worker is not None and (worker.has_ended or not _suits(worker, call)):
             self._drop(worker)
             worker = None
         try:

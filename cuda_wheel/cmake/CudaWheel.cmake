@@ -89,6 +89,7 @@ function(cuda_wheel_add_module)
     return()
   endif()
 
+  set(built "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel")
   set(outputs "${stem}.fatbin" "${stem}.fatbin.json")
   set(pyproject)
   if(EXISTS "${root}/pyproject.toml")
@@ -99,6 +100,8 @@ function(cuda_wheel_add_module)
     COMMAND "${Python_EXECUTABLE}" -m cuda_wheel.cmake.build_module "${recorded}"
     DEPENDS "${recorded}" ${sources} ${pyproject}
     DEPFILE "${stem}.d"
+    # Python looks there first for what it imports: nothing but images is in it, and the build folder may be the project.
+    WORKING_DIRECTORY "${built}"
     COMMENT "Compiling CUDA module ${package}.${arg_TARGET}"
     VERBATIM)
   add_custom_target("${arg_TARGET}" ALL DEPENDS ${outputs})
@@ -110,9 +113,8 @@ function(cuda_wheel_add_module)
     set_property(GLOBAL APPEND PROPERTY "cuda_wheel_${package}" "${package}.${arg_TARGET}")
     get_property(names GLOBAL PROPERTY "cuda_wheel_${package}")
     list(JOIN names "\" \"" names)
-    set(built "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel")
     install(CODE "execute_process(COMMAND \"${Python_EXECUTABLE}\" -m cuda_wheel.cmake.stub \"${root}\" \"${built}\"
-      \"${init}\" \"${names}\" COMMAND_ERROR_IS_FATAL ANY)")
+      \"${init}\" \"${names}\" WORKING_DIRECTORY \"${built}\" COMMAND_ERROR_IS_FATAL ANY)")
     install(FILES "${built}/${destination}/__init__.pyi" DESTINATION "${destination}" OPTIONAL)
   endif()
   # With loader = "vendor" the package carries the loader as well.
