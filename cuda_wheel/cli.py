@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # there may be no standard streams
+            sys.stdout.flush()
     except CudaWheelError as error:
         print(f"cuda-wheel: {error}", file=sys.stderr)
         return 1

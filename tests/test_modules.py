@@ -116,6 +116,106 @@ def test_a_wrong_choice_is_told_with_the_way_out(root: Path, table: dict, messag
     assert message in str(caught.value)
 
 
+BAD_NAMES = [
+    *(
+        "..",
+        "../x",
+        "/x",
+        "pkg/x",
+        "pkg\\x",
+        "C:x",
+        "x y",
+        "x.",
+        "x ",
+        "my-x",
+        "1x",
+        "x\n",
+        "x\r",
+        "x\x7f",
+        "x\u202e",
+        "",
+    ),
+    *("x\udcff", "con", "NUL", "Aux", "com1", "LPT9", "x" * 240, "é" * 120),
+]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_no_module_has_a_name_that_some_system_takes_for_another_place(root: Path, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        names(root, {"module": [{"name": f"pkg.kernels.{name}", "sources": ["csrc/c.cu"]}]})
+    text = str(caught.value)
+    assert "another name" in text or "Correct the name" in text
+    assert text.encode().decode().replace(" ", "").isprintable() or name == "x\u202e"
+
+
+def test_a_file_is_refused_like_a_tables_name(root: Path) -> None:
+    (root / "src/pkg/kernels/aux.cu").write_text("// nothing\n")
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in [*PACKAGE, "src/pkg/kernels/aux.cu"]]
+    with pytest.raises(ConfigError, match=r"would be a file of the name aux, which Windows keeps for itself"):
+        select(Config(), root, files)
+
+
+@pytest.mark.parametrize("other", ["A", "\uff41"])
+def test_two_modules_that_differ_by_case_alone_are_refused(root: Path, other: str) -> None:
+    table = {"module": [{"name": f"pkg.kernels.{other}", "sources": ["csrc/c.cu"]}]}
+    with pytest.raises(ConfigError, match=r"are one file where case does not count.*rename one of them"):
+        names(root, table)
+
+
+def test_a_module_and_another_file_that_differ_by_case_alone_are_refused(root: Path) -> None:
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    files.append(WheelFile(root / "include/x.h", "pkg/kernels/B.FatBin"))
+    with pytest.raises(
+        ConfigError, match=r"pkg/kernels/b\.fatbin, which the module pkg\.kernels\.b would become, and pkg/"
+    ):
+        select(Config(), root, files)
+
+
+@pytest.mark.parametrize("key", ["sources", "extern-default", "include-dirs"])
+@pytest.mark.parametrize(
+    "path", ["../far", "/far", "src/../../far", "src\\..\\..\\far", "link", "link/far.cu", "a\nb.cu"]
+)
+def test_no_key_leads_out_of_the_project(root: Path, tmp_path: Path, key: str, path: str) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/far.cu").write_text("// nothing\n")
+    (root / "link").symlink_to(tmp_path / "far")
+    module = {"name": "pkg.kernels.c", "sources": ["csrc/c.cu"], "extern": ["f"], "link": "lto"}
+    with pytest.raises(ConfigError, match=rf"{key}: .*(lies outside the project|holds what no file's name should)"):
+        names(root, {"module": [{**module, key: [path]}]})
+
+
+def test_globs_follow_no_loops_and_no_links_out_of_the_project(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/far.cu").write_text("// nothing\n")
+    (root / "src/pkg/out").symlink_to(tmp_path / "far")
+    (root / "src/pkg/loop").symlink_to(root / "src")
+    (root / "src/pkg/kernels/self.cu").symlink_to("self.cu")
+    assert list(names(root, {"sources": ["src/**/*.cu"]})) == ["pkg.kernels.a", "pkg.kernels.b"]
+    with pytest.raises(ConfigError, match=r"src/pkg/out/far\.cu lies outside the project"):
+        names(root, {"sources": ["src/pkg/*/far.cu"]})
+
+
+def test_a_source_that_a_link_leads_to_outside_the_project_is_refused(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "far.cu").write_text("// nothing\n")
+    (root / PACKAGE[2]).unlink()
+    (root / PACKAGE[2]).symlink_to(tmp_path / "far.cu")
+    with pytest.raises(
+        ConfigError, match=r"a\.cu is for the wheel, but lies outside the project \(/.*far\.cu\): copy it"
+    ):
+        names(root)
+    (root / PACKAGE[2]).unlink()
+    (root / PACKAGE[2]).symlink_to(root / "csrc/c.cu")
+    assert "pkg.kernels.a" in names(root)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_no_source(root: Path) -> None:
+    (root / PACKAGE[2]).unlink()
+    os.mkfifo(root / PACKAGE[2])
+    with pytest.raises(ConfigError, match=r"a\.cu is no file that can be read"):
+        names(root)
+
+
 def test_a_link_that_leads_out_of_the_project_is_refused(root: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.cu").write_text("")
     (root / "src/pkg/kernels/link.cu").symlink_to(tmp_path / "secret.cu")

@@ -1,0 +1,192 @@
+"""What is compiled in one module does not change what comes of another: alone and in company, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuda_wheel.build.compiler import Job
+from cuda_wheel.build.config import Config
+from cuda_wheel.build.device_link import LinkJob
+from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.execute import Silent, execute
+from cuda_wheel.build.layout import WheelFile
+from cuda_wheel.build.modules import select
+from cuda_wheel.build.plan import Plan, make_plan
+from cuda_wheel.build.preamble import Group
+from cuda_wheel.build.timing import PRECOMPILING, Timed
+from cuda_wheel.build.toolchain import find_toolchain
+from cuda_wheel.build.workers import Workers
+from tests.conftest import run
+from tests.soak import SOAK, amount
+
+RELEASES = ["13.1.115", "13.2.86", "13.3.33", "13.4.92"]
+"""Of NVRTC, those in which one module's options may make a later one of the same process wrong."""
+
+OPTIONS: list[dict[str, Any]] = [
+    {"options": ["-G"]},
+    {"options": ["--ptxas-options=-O0"]},
+    {"options": ["-G", "--ptxas-options=-O0"], "lineinfo": True},
+    {"lineinfo": True},
+    {"options": ["--use_fast_math"]},
+    {"options": ["--maxrregcount=24"]},
+    {"std": "c++20", "defines": {"SCALE": 3}},
+    {},
+]
+FORMS: list[dict[str, Any]] = [{}, {"link": "lto"}, {"link": "ptx"}, {"relocatable": True}]
+ARCHS = ["120-real", "80-real", "86-real", "90"]
+BODIES = [
+    "Large large = {}; large.values[n % 40] = x[0]; x[1] = helper(large, n) / 3.0f;",
+    "for (int i = 0; i < n; ++i) x[i] = x[i] * SCALE + n;",
+    "__shared__ float tile[64]; tile[threadIdx.x % 64] = x[threadIdx.x]; __syncthreads(); x[n] = tile[n % 64];",
+    "x[n] = sinf(x[n]) / SCALE + __powf(x[0], n);",
+]
+HEADER = (
+    """\
+#ifndef SCALE
+#define SCALE 2
+#endif
+struct Large { float values[40]; };
+__device__ __noinline__ float helper(Large large, int n) { return large.values[n % 40] + n; }
+"""
+    + "// So long that it is precompiled as soon as three begin with it.\n" * 20_000
+)
+WITHOUT_END = "#define A0 x x x x x x x x\n" + "".join(
+    f"#define A{n + 1} {' '.join([f'A{n}'] * 8)}\n" for n in range(11)
+)
+LONG = 60.0
+"""Seconds that one job may take here: the longest real one takes one or two."""
+
+
+def plan(root: Path, rng: random.Random, count: int, workers: Workers) -> Plan:
+    """Return the plan of modules of all sorts: among `count` that compile three that share precompiled headers, and one
+    that does not compile; in the full run, one that would take for ever."""
+    sources = {"demo/common.h": HEADER, "demo/__init__.py": ""}
+    tables: list[dict[str, Any]] = []
+
+    def add(name: str, text: str, **settings: Any) -> None:
+        sources[f"demo/{name}.cu"] = f'#include "common.h"\n{text}\n'
+        tables.append({"name": f"demo.{name}", "sources": [f"demo/{name}.cu"], **settings})
+
+    for number in range(count):
+        body = BODIES[number % len(BODIES)] if number < 4 else rng.choice(BODIES)
+        settings: dict[str, Any] = {"architectures": ["120-real"]}
+        if number >= 3:
+            settings = {"architectures": [rng.choice(ARCHS)], **OPTIONS[(number - 3) % len(OPTIONS)]}
+            settings |= rng.choice(FORMS)
+        add(f"m{number}", f"__global__ void k{number}(float* x, int n) {{ {body} }}", **settings)
+    add("wrong", "__global__ void k() { undeclared(); }", architectures=["120-real"], options=["-G"])
+    if SOAK:
+        add("endless", WITHOUT_END + "A11", architectures=["120-real"])
+    for path, text in sources.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    files = [WheelFile(root / path, path) for path in sources]
+    config = Config.from_table({"module": tables})
+    toolchain = workers.submit(find_toolchain, None).result()
+    return make_plan(config, select(config, root, files), root, toolchain, lambda: [])
+
+
+class Company:
+    """An executor that gives a build's calls to workers in a random order, and has some of these crash in between."""
+
+    def __init__(self, workers: Workers, rng: random.Random) -> None:
+        self.futures: dict[Any, Future[Timed[Any]]] = {}
+        self.crashes: list[Future[None]] = []
+        self._workers = workers
+        self._rng = rng
+
+    @property
+    def count(self) -> int:
+        return self._workers.count
+
+    def submit(
+        self,
+        function: Callable[[Any], Any],
+        argument: Any,
+        flavour: tuple[str, ...] | None = None,
+        seconds: float = 0.0,
+        group: Group | None = None,
+    ) -> Future[Any]:
+        if self._rng.random() < 0.1:
+            self.crashes.append(self._workers.submit(_abort, None, flavour, self._rng.random()))
+        future = self._workers.submit(function, argument, flavour, self._rng.random(), group)
+        self.futures[argument] = future
+        return future
+
+
+def _abort(_: None) -> None:
+    os.abort()
+
+
+def alone(calls: list[tuple[Callable[[Any], Any], Any]]) -> list[Any]:
+    """Return what each call gives in a worker of its own."""
+    with Workers(timeout=LONG, memory=8 << 30, count=2) as workers:
+        # No worker serves two flavours.
+        futures = [
+            workers.submit(function, argument, (str(number),)) for number, (function, argument) in enumerate(calls)
+        ]
+        return [future.result() for future in futures]
+
+
+def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None]) -> None:
+    rng = random.Random(8)
+    with Workers(timeout=LONG, memory=8 << 30, count=1) as workers:
+        planned = plan(root, rng, count, workers)
+    expected: dict[Any, Any] = {}
+    for _ in range(orders):
+        with Workers(timeout=LONG, memory=8 << 30, count=rng.choice([1, 2, 2, 3])) as workers:
+            company = Company(workers, rng)
+            with pytest.raises(CompileError) as caught:
+                execute(planned, company, Silent(), None, lambda module: None)
+            assert "demo/wrong.cu does not compile for sm_120" in str(caught.value)
+            assert ("demo/endless.cu does not compile" in str(caught.value)) == SOAK
+            assert str(caught.value).count("not compile") == 1 + SOAK, str(caught.value)
+        together = {
+            call: future.result()
+            for call, future in company.futures.items()
+            if isinstance(call[1], Job | LinkJob) and not future.exception()
+        }
+        assert len(together) >= count
+        assert any(span.name == PRECOMPILING for its in together.values() for span in its.phases)
+        unknown = [call for call in together if call not in expected]
+        expected |= dict(zip(unknown, alone(unknown), strict=True))
+        for call, its in together.items():
+            assert its.value == expected[call], call[1]
+        tell("jobs and links compared, alone and in company", len(together))
+        tell("crashes among them", len(company.crashes))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="precompiled headers are for Linux")
+def test_images_are_the_same_alone_and_in_any_company(tmp_path: Path, count: Callable[[str, int], None]) -> None:
+    compare(tmp_path, amount(5, 24), amount(1, 6), count)
+
+
+@pytest.mark.skipif(not SOAK, reason="fetches releases of NVRTC: for the full run")
+@pytest.mark.parametrize("release", RELEASES)
+def test_so_it_is_with_releases_that_need_it(
+    release: str,
+    tmp_path: Path,
+    extra: str,
+    count: Callable[[str, int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if extra != "cu13":
+        pytest.skip("they belong to cu13")
+    major_minor = release.rpartition(".")[0]
+    others = [f"nvidia-{name}=={major_minor}.*" for name in ("nvjitlink", "nvfatbin")]
+    folder = tmp_path / "release"
+    pip = run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, f"nvidia-cuda-nvrtc=={release}", *others)  # fmt: skip
+    if pip.returncode != 0:
+        pytest.skip(f"NVRTC {release} cannot be had: {pip.stdout[-300:]}")
+    monkeypatch.syspath_prepend(str(folder))  # which workers get, too
+    with Workers(timeout=LONG, memory=None, count=1) as workers:
+        assert workers.submit(find_toolchain, None).result().nvrtc == release
+    compare(tmp_path / "project", amount(6, 24), amount(1, 2), count)
