@@ -1,4 +1,4 @@
-"""Sessions: `demo` (the main job), `tests`, `soak`, `lint`, `gpu`, `bench`. Each installs what it needs."""
+"""Sessions: `demo` (the main job), `tests`, `lowest`, `soak`, `lint`, `gpu`, `bench`. Each installs what it needs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 TOOLCHAINS = ["cu12", "cu13"]
+LOWEST = ["tests/test_sbom.py", "tests/test_verify.py", "tests/soak/test_rebuild.py"]
+"""Tests that go through every back end, and use of each package what the others do."""
 PTXAS = ["12.0", "12.2", "12.4", "12.8"]
 
 
@@ -63,6 +65,25 @@ def tests(session: nox.Session, toolchain: str) -> None:
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
     # A file's tests in one process, since they share what they build.
     session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *session.posargs, env=environ)
+
+
+@nox.session
+@nox.parametrize("toolchain", TOOLCHAINS)
+def lowest(session: nox.Session, toolchain: str) -> None:
+    """Run tests with the lowest version of everything that is declared: by default some, with every back end.
+
+    `tests` runs all with the newest.
+    """
+    wheel = own_wheel(session)
+    session.install("uv")
+    project = PYPROJECT["project"]
+    back_ends = nox.project.dependency_groups(PYPROJECT, "back-ends")
+    declared = [*project["dependencies"], *project["optional-dependencies"][toolchain], *back_ends]
+    install = ["uv", "pip", "install", "--quiet"]
+    session.run(*install, "--upgrade", "--resolution", "lowest-direct", *declared)
+    session.run(*install, *nox.project.dependency_groups(PYPROJECT, f"test-{toolchain}"))
+    session.run(*install, "--no-deps", "--reinstall", str(wheel))
+    session.run("pytest", *(session.posargs or LOWEST))
 
 
 @nox.session

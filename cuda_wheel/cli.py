@@ -26,6 +26,7 @@ from cuda_wheel.manifest import Image, Resolution, Target, Version, dotted, imag
 
 if TYPE_CHECKING:  # most commands build nothing
     from cuda_wheel.build.preview import Preview
+    from cuda_wheel.rebuilding import Comparison
 
 __all__ = ["main"]
 
@@ -106,9 +107,21 @@ def _parser() -> argparse.ArgumentParser:
     cache.add_argument("--json", action="store_true", help="print JSON")
     cache.set_defaults(run=_cache)
 
-    verify = commands.add_parser("verify", help="check every image against its manifest")
+    verify = commands.add_parser("verify", help="check every image against its manifest, and a wheel as a whole")
     verify.add_argument("path", help=what)
-    verify.set_defaults(run=_verify)
+    verify.add_argument(
+        "--rebuild",
+        type=Path,
+        metavar="PROJECT",
+        help="build the wheel again, from a folder or an sdist, and compare: this runs the project's build back end",
+    )
+    verify.add_argument(
+        "--no-build-isolation",
+        action="store_true",
+        help="with --rebuild: use what is installed here, in place of the versions that the wheel tells of",
+    )
+    verify.add_argument("--json", action="store_true", help="print JSON")
+    verify.set_defaults(run=_verify, refuse=verify.error)
 
     build = commands.add_parser("build", help="compile a project's images, without a wheel")
     build.add_argument("project", type=Path, help="the folder of pyproject.toml")
@@ -398,12 +411,52 @@ def _entries(found: dict[str, Any]) -> str:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    status = 0
-    for module in find_modules(options.path):
-        wrong = differences(module)
-        print(f"{module.manifest.name}: {'; '.join(wrong) or 'as the manifest says'}")
-        status |= bool(wrong)
+    from cuda_wheel.wheels import digests, read_sbom, record_differences, sbom_differences
+
+    found = find_modules(options.path)
+    wheel = Path(options.path) if options.path.endswith(".whl") and os.path.isfile(options.path) else None
+    if options.rebuild and wheel is None:
+        options.refuse("--rebuild compares a wheel")
+    if options.no_build_isolation and not options.rebuild:
+        options.refuse("--no-build-isolation goes with --rebuild")
+    modules = [(module.manifest.name, differences(module)) for module in found]
+    parts = {}
+    if wheel is not None:
+        parts["RECORD"] = record_differences(wheel)
+        sbom = read_sbom(wheel)
+        parts |= {} if sbom is None else {"SBOM": sbom_differences(sbom, digests(wheel))}
+    if not options.json:
+        for name, wrong in modules:
+            print(f"{name}: {'; '.join(wrong) or 'as the manifest says'}")
+        for name, wrong in parts.items():
+            print(f"{name}: {'; '.join(wrong) or 'the files are as it says'}")
+        sys.stdout.flush()  # a rebuild takes its time
+    status = int(any(wrong for _, wrong in (*modules, *parts.items())))
+    document: dict[str, Any] = {
+        "modules": [{"name": name, "differences": wrong} for name, wrong in modules],
+        **{name.lower(): {"differences": wrong} for name, wrong in parts.items()},
+    }
+    if wheel is not None and options.rebuild:
+        from cuda_wheel.rebuilding import rebuild
+
+        compared = rebuild(wheel, options.rebuild, not options.no_build_isolation)
+        document["rebuild"] = {"identical": compared.is_identical, **vars(compared)}
+        status |= not compared.is_identical
+        if not options.json:
+            _print_rebuilt(compared)
+    if options.json:
+        _print_json(document)
     return status
+
+
+def _print_rebuilt(compared: Comparison) -> None:
+    for name, lines in compared.modules.items():
+        print(f"{name}: " + ("rebuilt otherwise" if lines else "rebuilt to the same bytes"))
+        print("".join(f"  {line}\n" for line in lines), end="")
+    for name in compared.files:
+        print(f"{name}: rebuilt otherwise")
+    if compared.others:
+        print(f"note: other files, which the build back end makes or copies, differ: {', '.join(compared.others)}")
 
 
 def _cmake_dir(_: argparse.Namespace) -> int:

@@ -83,7 +83,7 @@ def _read(path: Path) -> Found:
 
 
 def _in_archive(path: Path) -> list[Found]:
-    archive = _opened(path)
+    archive = opened(path)
     members = {info.filename: info for info in archive.infolist()}
 
     def member(name: str) -> zipfile.ZipInfo:
@@ -96,7 +96,7 @@ def _in_archive(path: Path) -> list[Found]:
         try:
             return archive.read(info)
         except UNREADABLE as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
 
     def found(name: str) -> Found:
         folder, where = name[: name.rfind("/") + 1], f"{path}: {name}"
@@ -112,14 +112,14 @@ UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, Not
 """What zipfile raises where an archive is damaged, encrypted or of a kind that it does not know."""
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def opened(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except UNREADABLE as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> ImageError:
+def unreadable(path: Path, error: Exception) -> ImageError:
     return ImageError(f"{path} cannot be read as a wheel: {error}.")
 
 

@@ -70,6 +70,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         from cuda_wheel.build.layout import DEVICE_SOURCES
         from cuda_wheel.build.modules import named_sources
         from cuda_wheel.build.project import build_files
+        from cuda_wheel.build.sbom import SBOM
         from cuda_wheel.build.scratch import scratch
         from cuda_wheel.progress import ProgressReporter
         from hatch_cuda.layout import wheel_files
@@ -82,6 +83,11 @@ class CudaBuildHook(BuildHookInterface[Any]):
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
             for path in build_files(root, config, wheel_files(root), reporter, folder):
                 build_data["force_include"][str(folder / path)] = path
+        if config.sbom and "sbom_files" in build_data:
+            build_data["sbom_files"].append(str(folder / SBOM))
+        elif config.sbom:  # hatchling before 1.28, which knows no such thing
+            metadata = f"{self.build_config.builder.artifact_project_id}.dist-info"
+            build_data["force_include"][str(folder / SBOM)] = f"{metadata}/sboms/{SBOM}"
         if config.exclude_sources:
             self._leave_out(DEVICE_SOURCES, named_sources(config, root))
 

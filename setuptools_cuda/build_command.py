@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 from setuptools import Command, Distribution
@@ -19,6 +19,7 @@ from cuda_wheel.build.layout import DEVICE_SOURCES
 from cuda_wheel.build.modules import named_sources
 from cuda_wheel.build.outputs import move, write
 from cuda_wheel.build.project import build_files, planned_files
+from cuda_wheel.build.sbom import SBOM
 from cuda_wheel.build.scratch import scratch
 from cuda_wheel.build.sdist import sdist_files
 from cuda_wheel.errors import CudaWheelError
@@ -92,6 +93,8 @@ class BuildCuda(Command):
             with _errors_in_words(), scratch() as folder:
                 outputs = [] if self._is_left_to_cmake() else self._build(Path.cwd(), folder)
                 self._replace_outputs(outputs, folder)
+                if (folder / SBOM).is_file():
+                    self._add_sbom((folder / SBOM).read_bytes())
 
     def _is_left_to_cmake(self) -> bool:
         """Return whether CMake compiles all of the project's kernels, and reads the table for itself.
@@ -130,6 +133,18 @@ class BuildCuda(Command):
         paths = [str(Path(str(self.build_lib), name)) for name in outputs]
         write({record.name: "\n".join(paths).encode()}, record.parent)
         move(outputs, folder, Path(str(self.build_lib)), aside=record.parent)
+
+    def _add_sbom(self, content: bytes) -> None:
+        """Have the wheel that is made of this build carry an SBOM. setuptools has no word for one; its command writes
+        `WHEEL` last of all into the metadata's folder."""
+        command: Any = self.distribution.get_command_obj("bdist_wheel")
+        write_wheelfile = command.write_wheelfile
+
+        def write_both(folder: str, *arguments: Any) -> None:
+            write({f"sboms/{SBOM}": content}, Path(folder))
+            write_wheelfile(folder, *arguments)
+
+        command.write_wheelfile = write_both
 
     def get_source_files(self) -> list[str]:
         """Return the CUDA sources and headers, relative to the project, so that the sdist has them."""

@@ -63,6 +63,8 @@ def test_every_way_to_a_wheel_gives_the_same_images(
     assert images(wheel) == images(expected)
     assert wheel.name.endswith("-py3-none-any.whl")
     assert not [name for name in contents(wheel) if name.endswith((".cu", ".cuh"))]
+    (sbom,) = (name for name in contents(wheel) if name.endswith(".dist-info/sboms/cuda-wheel.cdx.json"))
+    assert contents(wheel)[sbom] == contents(expected)[sbom]
     if backend == "hatchling":
         assert wheel.read_bytes() == expected.read_bytes()
 

@@ -107,7 +107,8 @@ def test_explain_without_a_gpu_says_so(fixture_wheel, cuda_wheel: Command) -> No
 def test_verify_passes_what_was_built(fixture_wheel, unpacked, cuda_wheel: Command) -> None:
     for path in (fixture_wheel("stencil"), unpacked("stencil")):
         result = cuda_wheel("verify", path)
-        assert (result.returncode, result.stdout) == (0, "stencil_demo.kernels.stencil: as the manifest says\n")
+        assert result.returncode == 0
+        assert result.stdout.startswith("stencil_demo.kernels.stencil: as the manifest says\n")
 
 
 def change(fatbin: Path, at: int) -> None:

@@ -301,6 +301,9 @@ class Config(Settings):
         '"dependency"',
         {"enum": ["dependency", "vendor"]},
     )
+    sbom: bool = _key(
+        _flag, True, "Whether the wheel's metadata tell, in an SBOM, what its images were made of.", "true", FLAG
+    )
     timeout: float = _key(
         _seconds,
         600.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,7 @@ from cuda_wheel.build.outputs import (
     write,
 )
 from cuda_wheel.build.plan import Plan, make_plan
+from cuda_wheel.build.sbom import SBOM, Document, Materials, merged, sbom_path
 from cuda_wheel.build.scratch import ending_in_order
 from cuda_wheel.build.sdist import is_inside, outside_error
 from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_nvvm, find_toolchain
@@ -47,47 +49,69 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
     """Write what a build adds to the wheel of the project in `root`, which has `files`, and return the paths there.
 
     It is written below `folder`, each module's files as soon as it is built: all together may be more than memory
-    holds. Of a build that fails, something may be left there.
+    holds. The SBOM, which goes into the wheel's metadata, is written there too, as `SBOM`, unless the settings turn it
+    off. Of a build that fails, something may be left there.
 
     Raises ConfigError, ToolchainError or CompileError.
     """
     files = list(files)
     modules, packages = select(config, root, files), attaching_packages(files)
-    _build(root, config, modules, reporter, lambda module: write(module_files(module), folder))
+
+    def keep(module: BuiltModule, made_of: Document) -> Document:
+        write(module_files(module), folder)
+        return made_of
+
+    documents = _build(root, config, modules, reporter, keep)
     names = [module.name for module in modules]
     write(stub_files(config, names, packages, folder) | loader_files(config, names), folder)
+    write({SBOM: merged(documents)} if config.sbom else {}, folder)
     return output_paths(config, names, packages)
 
 
 def build_module(
     root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Return the files of one module, by path, and the absolute paths of all that they were made from.
+    """Return the files of one module, by path, with its part of the SBOM, and the absolute paths of all that they were
+    made from.
 
     `table` is a `[[tool.cuda-wheel.module]]` that names its sources; what it does not say, the project's own
     `[tool.cuda-wheel]` does, if there is one. Nothing is written. Raises as `build_files`.
     """
     config, module = one_module(root, table, environ)
-    (built,) = _build(root, config, [module], reporter, lambda built: built)
-    headers = built.headers
-    if headers is None:  # the compiler cannot tell: whatever it might have read
-        folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
-        headers = tuple(str(root / path) for path in files_below(root, folders))
+    ((built, made_of),) = _build(root, config, [module], reporter, lambda *its: its)
+    headers = _perhaps_read(root, module) if built.headers is None else built.headers
     inputs = [*(str(root / path) for path in module.paths), *headers]
-    return module_files(built) | loader_files(config, [module.name]), inputs
+    part = {sbom_path(module.name): json.dumps(made_of).encode()}
+    return module_files(built) | loader_files(config, [module.name]) | part, inputs
+
+
+def _perhaps_read(root: Path, module: SourceModule) -> list[str]:
+    """Return the files of the project that a compiler, which cannot tell, might have read: absolute paths."""
+    folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
+    return [str(root / path) for path in files_below(root, folders)]
 
 
 def _build(
-    root: Path, config: Config, modules: Sequence[SourceModule], reporter: Reporter, keep: Callable[[BuiltModule], T]
+    root: Path,
+    config: Config,
+    modules: Sequence[SourceModule],
+    reporter: Reporter,
+    keep: Callable[[BuiltModule, Document], T],
 ) -> list[T]:
-    """Return what `keep` makes of each module, which it gets as soon as it is built."""
+    """Return what `keep` makes of each module, which it gets as soon as it is built, with what it was made of."""
     with ending_in_order(), Workers(config.timeout, config.memory_limit) as workers:
         kept = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, kept, keep=True))
         astray = _finder_of_astray(root, (str(INCLUDE), *plan.toolchain.include_dirs))
+        selected = {module.name: module for module in modules}
+        materials = Materials(root, config, plan.toolchain, plan.nvvm)
 
         def take(module: BuiltModule) -> tuple[Manifest, str | None, T]:
-            return deciding(module.manifest), astray(module.headers or ()), keep(module)
+            headers = module.headers
+            if headers is None:
+                headers = (*_perhaps_read(root, selected[module.manifest.name]), *materials.installed_headers())
+            made_of = materials.of(module.manifest, headers)
+            return deciding(module.manifest), astray(module.headers or ()), keep(module, made_of)
 
         with executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
             built = execute(plan, chosen, reporter, CompileCache(kept, plan.toolchain), take)

@@ -91,12 +91,13 @@ function(cuda_wheel_add_module)
 
   set(built "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel")
   set(outputs "${stem}.fatbin" "${stem}.fatbin.json")
+  set(part "${stem}.cdx.json")
   set(pyproject)
   if(EXISTS "${root}/pyproject.toml")
     set(pyproject "${root}/pyproject.toml")
   endif()
   add_custom_command(
-    OUTPUT ${outputs}
+    OUTPUT ${outputs} "${part}"
     COMMAND "${Python_EXECUTABLE}" -m cuda_wheel.cmake.build_module "${recorded}"
     DEPENDS "${recorded}" ${sources} ${pyproject}
     DEPFILE "${stem}.d"
@@ -121,6 +122,25 @@ function(cuda_wheel_add_module)
   string(REGEX REPLACE "/.*" "" top "${destination}")
   install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel/${top}/_cuda_wheel" DESTINATION "${top}" OPTIONAL
     FILES_MATCHING PATTERN "*.py")
+  # What scikit-build-core makes a wheel of has a folder for its metadata, and that one SBOM of all modules.
+  if(SKBUILD_METADATA_DIR)
+    get_property(parts GLOBAL PROPERTY cuda_wheel_parts)
+    if(NOT parts)
+      cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _cuda_wheel_install_sbom)
+      set_property(GLOBAL PROPERTY cuda_wheel_sbom "\"${Python_EXECUTABLE}\" -m cuda_wheel.cmake.sbom \"${root}\"")
+    endif()
+    set_property(GLOBAL APPEND PROPERTY cuda_wheel_parts "${part}")
+  endif()
+endfunction()
+
+function(_cuda_wheel_install_sbom)
+  get_property(command GLOBAL PROPERTY cuda_wheel_sbom)
+  get_property(parts GLOBAL PROPERTY cuda_wheel_parts)
+  list(JOIN parts "\n" lines)
+  set(list "${CMAKE_BINARY_DIR}/cuda-wheel-parts.txt")
+  file(CONFIGURE OUTPUT "${list}" CONTENT "${lines}" @ONLY)
+  install(CODE "execute_process(COMMAND ${command} \"${list}\" \"${SKBUILD_METADATA_DIR}/sboms\"
+    COMMAND_ERROR_IS_FATAL ANY)")
 endfunction()
 
 # The folder of the nearest pyproject.toml at or above the current one, else the top of the CMake project.

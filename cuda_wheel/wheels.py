@@ -1,0 +1,164 @@
+"""Read and check a wheel as a whole: every file against RECORD, and the fatbins against the SBOM.
+
+Sources: "Binary distribution format" and "Recording installed projects" of the PyPA specifications; PEP 770.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import zipfile
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.errors import ImageError
+from cuda_wheel.inspection import UNREADABLE, opened, unreadable
+
+__all__ = ["SBOM", "Sbom", "digests", "metadata_file", "read_sbom", "record_differences", "sbom_differences"]
+
+SBOM = "cuda-wheel.cdx.json"
+"""The name of the SBOM, in the folder `sboms` of the wheel's metadata."""
+
+ALGORITHMS = ("sha256", "sha384", "sha512")
+"""The hashes that count: RECORD's are SHA-256 or better."""
+
+UNRECORDED = ("RECORD", "RECORD.jws", "RECORD.p7s")
+"""The files that RECORD gives no hash of."""
+
+
+@dataclass(frozen=True)
+class Sbom:
+    """What a wheel's SBOM says."""
+
+    fatbins: Mapping[str, str]
+    """The SHA-256 of each fatbin, by its path in the wheel."""
+    made_of: Mapping[str, Mapping[str, str]]
+    """What each was made of, by names: the versions of packages, and "sha256:..." of files."""
+    packages: Mapping[str, str]
+    """The versions of the Python packages among that, by name."""
+
+
+def digests(path: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of a wheel, by its path there; raises ImageError for what is no wheel."""
+    with opened(path) as archive:
+        return {info.filename: _digest(path, archive, info, "sha256").hex() for info in _files(path, archive)}
+
+
+def metadata_file(path: Path, name: str) -> bytes | None:
+    """Return a file of the wheel's metadata, such as "RECORD"; None where there is none. Raises ImageError for what is
+    no wheel."""
+    with opened(path) as archive:
+        found = [
+            info
+            for info in _files(path, archive)
+            if re.fullmatch(rf"[^/]+\.dist-info/{re.escape(name)}", info.filename)
+        ]
+        try:
+            return archive.read(found[0]) if found else None
+        except UNREADABLE as error:
+            raise unreadable(path, error) from error
+
+
+def record_differences(path: Path) -> list[str]:
+    """Return what of a wheel is not as its RECORD says, one line each: it lists every file once, with a hash and a size
+    that are right, and no other. Raises ImageError for what is no wheel."""
+    text = metadata_file(path, "RECORD")
+    if text is None:
+        return ["there is no RECORD"]
+    try:
+        rows = list(csv.reader(map(_text, text.decode().splitlines()), strict=True))
+        recorded = {name: (digest, size) for name, digest, size in rows}
+    except (ValueError, csv.Error) as error:
+        return [f"RECORD is not a table of names, hashes and sizes: {error}"]
+    with opened(path) as archive:
+        infos = _files(path, archive)
+        names = Counter(info.filename for info in infos)
+        wrong = [f"{name} is in the wheel {count} times" for name, count in names.items() if count > 1]
+        wrong += [f"RECORD lists {name} twice" for name, count in Counter(row[0] for row in rows).items() if count > 1]
+        wrong += [f"RECORD lists {name}, which is not there" for name in recorded if name not in names]
+        for info in infos:
+            if re.fullmatch(rf"[^/]+\.dist-info/({'|'.join(map(re.escape, UNRECORDED))})", info.filename):
+                continue
+            digest, size = recorded.get(info.filename, ("", ""))
+            algorithm, _, value = digest.partition("=")
+            if info.filename not in recorded:
+                wrong.append(f"{info.filename} is not in RECORD")
+            elif algorithm not in ALGORITHMS:
+                wrong.append(f"RECORD has no SHA-256 of {info.filename}")
+            else:
+                found = urlsafe_b64encode(_digest(path, archive, info, algorithm)).decode().rstrip("=")
+                if (found, str(info.file_size)) != (value, size):
+                    wrong.append(f"{info.filename} is not what RECORD says")
+    return wrong
+
+
+def read_sbom(path: Path) -> Sbom | None:
+    """Return what a wheel's SBOM says; None where it has none. Raises ImageError for what is no wheel, or no SBOM of
+    cuda-wheel's."""
+    text = metadata_file(path, f"sboms/{SBOM}")
+    if text is None:
+        return None
+    try:
+        return _sbom(json.loads(text))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ImageError(f"{path}: {SBOM} is not an SBOM of cuda-wheel: {type(error).__name__}: {error}") from error
+
+
+def sbom_differences(sbom: Sbom, found: Mapping[str, str]) -> list[str]:
+    """Return what of a wheel's fatbins is not as its SBOM says, one line each. `found` are the SHA-256 of files, by
+    their paths in the wheel."""
+    fatbins = {name for name in found if name.endswith(".fatbin")} | set(sbom.fatbins)
+    return [
+        f"{name} is not what the SBOM says" for name in sorted(fatbins) if sbom.fatbins.get(name) != found.get(name)
+    ]
+
+
+def _files(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    strange = next((info.filename for info in archive.infolist() if not info.filename.isprintable()), None)
+    if strange is not None:
+        raise ImageError(f"{path} holds a file of the name {strange!r}, which is no wheel's.")
+    return [info for info in archive.infolist() if not info.is_dir()]
+
+
+def _digest(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, algorithm: str) -> bytes:
+    digest = hashlib.new(algorithm)
+    try:
+        with archive.open(info) as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
+    return digest.digest()
+
+
+def _sbom(document: Any) -> Sbom:
+    names, values, packages = {}, {}, {}
+    for component in document["components"]:
+        reference, name = _text(component["bom-ref"]), _text(component["name"])
+        names[reference] = name
+        if component["type"] == "file":
+            (digest,) = component["hashes"]
+            values[reference] = "sha256:" + _text(digest["content"])
+        else:
+            values[reference] = _text(component["version"])
+        if "purl" in component:
+            packages[name] = values[reference]
+    made_of = {_text(each["ref"]): each["dependsOn"] for each in document["dependencies"]}
+    return Sbom(
+        {names[reference]: values[reference].removeprefix("sha256:") for reference in made_of},
+        {names[reference]: {names[each]: values[each] for each in its} for reference, its in made_of.items()},
+        packages,
+    )
+
+
+def _text(value: object) -> str:
+    # What it says reaches terminals.
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError(f"{value!r} is not a text")
+    return value
