@@ -329,7 +329,7 @@ class _Job(NamedTuple):
         inputs, compiler_log = self._inputs(way)
         refuse_doubles({unit.name: symbols_of(unit, each) for unit, each in zip(self.units, inputs, strict=True)})
         cache, key = Cache(), self._key(way, inputs, want_ptx)
-        output, text = _recalled(cache.get(key))
+        output, text = cache.read(key, _recalled) or (None, None)
         cached = output is not None
         if output is None:
             refuse_mismatches(self._texts(inputs), extern)
@@ -406,10 +406,9 @@ class _Job(NamedTuple):
             *nvrtc_options(lto, self.options),
         )
         cache, key = Cache(), Cache.key("cuda", FORMAT, *parts)
-        kept = cache.get(key)
+        kept = cache.read(key, _code_and_log)
         if kept is not None:
-            words, _, code = kept.partition(b"\0")
-            return code, words.decode()
+            return kept
         code, log = compile_cuda(*arguments)
         cache.put(key, log.encode() + b"\0" + code)
         return code, log
@@ -443,9 +442,14 @@ def _record(output: Output, text: str | None) -> bytes:
     return json.dumps(head).encode() + b"\0" + output.code
 
 
-def _recalled(kept: bytes | None) -> tuple[Output | None, str | None]:
-    if kept is None:
-        return None, None
+def _recalled(kept: bytes) -> tuple[Output, str | None]:
     head, _, code = kept.partition(b"\0")
     said = json.loads(head)
     return Output(code, said["log"], said["errors"], None), said["ptx"]
+
+
+def _code_and_log(kept: bytes) -> tuple[bytes, str]:
+    log, _, code = kept.partition(b"\0")
+    if not code:
+        raise ValueError("there is no code")
+    return code, log.decode()

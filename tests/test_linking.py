@@ -381,6 +381,10 @@ def test_a_damaged_entry_is_linked_again() -> None:
         Path(path).write_bytes(Path(path).read_bytes()[:-9])
     with pytest.warns(RuntimeWarning, match="is damaged"):
         assert not package.link([APPLY, piece(USER, "ltoir", "user")], arch="90").cached
+    for _, _, path in Cache().entries():
+        Cache().put("".join(Path(path).parts[-2:]), b"[]")
+    with pytest.warns(RuntimeWarning, match="another program wrote it"):
+        assert not package.link([APPLY, piece(USER, "ltoir", "user")], arch="90").cached
 
 
 # --- what does not link ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from cuda_wheel.build.compiler import Job, compile_job
 from cuda_wheel.build.device_link import LinkJob, link_job
 from cuda_wheel.build.errors import CompileError
+from cuda_wheel.build.scratch import ending_in_order
 from cuda_wheel.build.toolchain import Toolchain
 from cuda_wheel.build.workers import Workers
 from tests.conftest import KERNEL, run
@@ -259,6 +261,25 @@ def test_an_interrupt_is_the_parents_to_answer() -> None:
         pid = workers.submit(_pid, None).result()
         os.kill(pid, signal.SIGINT)
         assert workers.submit(_pid, None).result() == pid
+
+
+def test_what_ends_a_build_in_order_is_for_the_main_thread_and_leaves_others_handlers() -> None:
+    def handlers() -> list[object]:
+        with ending_in_order():
+            return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        interrupted = signal.getsignal(signal.SIGINT)
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(handlers).result() == [signal.SIG_DFL, interrupted]
+        ours, also = handlers()
+        assert callable(ours) and also == interrupted
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        assert handlers() == [signal.SIG_IGN, interrupted]
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 ORPHAN = """

@@ -38,7 +38,7 @@ def test_no_build_takes_what_another_program_wrote(
     bed.edit(1)
     expected = bed.build("cuda-wheel build", tmp_path / "out")
     changed = 0
-    for number in range(amount(3, 200)):
+    for number in range(amount(2, 100)):
         paths = [Path(path) for _, _, path in cache.entries()]
         share = rng.choice([0.1, 0.3, 1]) if number else 1
         for path in paths:
