@@ -98,7 +98,9 @@ def count(request: pytest.FixtureRequest) -> Callable[[str, int], None]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counts: Counter[str] = Counter()
     for report in terminalreporter.getreports("passed"):
-        counts.update({what: number for what, number in report.user_properties if what.startswith("count of ")})
+        for what, number in report.user_properties:
+            if what.startswith("count of "):
+                counts[what] += number
     for what, number in sorted(counts.items()):
         terminalreporter.write_line(f"{what.removeprefix('count of ')}: {number:,}")
 

@@ -39,12 +39,12 @@ def test_no_build_takes_what_another_program_wrote(
     expected = bed.build("cuda-wheel build", tmp_path / "out")
     changed = 0
     for number in range(amount(2, 100)):
-        paths = [Path(path) for _, _, path in cache.entries()]
+        entries = {Path(path): Path(path).read_bytes() for _, _, path in cache.entries()}
         share = rng.choice([0.1, 0.3, 1]) if number else 1
-        for path in paths:
+        for path in entries:
             if rng.random() < share:
                 changed += 1
-                change(path, rng, paths)
+                change(path, entries, rng)
         process = bed.start("cuda-wheel build", tmp_path / f"out {number}")
         told, _ = process.communicate(timeout=600)
         assert process.returncode == 0, told.decode()
@@ -55,9 +55,9 @@ def test_no_build_takes_what_another_program_wrote(
     count("entries altered", changed)
 
 
-def change(path: Path, rng: random.Random, others: list[Path]) -> None:
+def change(path: Path, entries: dict[Path, bytes], rng: random.Random) -> None:
     """Do something to an entry that no build does."""
-    entry = path.read_bytes()
+    entry = entries[path]
     key = "".join(path.parts[-2:])
     match rng.randrange(6):
         case 0:
@@ -66,7 +66,7 @@ def change(path: Path, rng: random.Random, others: list[Path]) -> None:
             place = rng.randrange(len(entry))
             path.write_bytes(entry[:place] + bytes([entry[place] ^ 1 << rng.randrange(8)]) + entry[place + 1 :])
         case 2:
-            path.write_bytes(rng.choice(others).read_bytes())
+            path.write_bytes(rng.choice([*entries.values()]))
         case 3:
             path.unlink()
         case 4:
