@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cuda_wheel.build.outputs import VENDORED_PACKAGE
+from cuda_wheel.build.sbom import SBOM
 from cuda_wheel.errors import CudaWheelError
 from cuda_wheel.inspection import find_modules
 from cuda_wheel.manifest import MANIFEST_SUFFIX, Manifest, parse_version
-from cuda_wheel.wheels import SBOM, digests, metadata_file, read_sbom
+from cuda_wheel.wheels import digests, metadata_file, read_sbom
 
 __all__ = ["Comparison", "compare", "pins", "rebuild"]
 

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.build.sbom import SBOM
 from cuda_wheel.errors import ImageError
 from cuda_wheel.inspection import UNREADABLE, opened, unreadable
 
-__all__ = ["SBOM", "Sbom", "digests", "metadata_file", "read_sbom", "record_differences", "sbom_differences"]
-
-SBOM = "cuda-wheel.cdx.json"
-"""The name of the SBOM, in the folder `sboms` of the wheel's metadata."""
+__all__ = ["Sbom", "digests", "metadata_file", "read_sbom", "record_differences", "sbom_differences"]
 
 ALGORITHMS = ("sha256", "sha384", "sha512")
 """The hashes that count: RECORD's are SHA-256 or better."""

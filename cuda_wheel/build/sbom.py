@@ -20,9 +20,11 @@ from cuda_wheel.build.config import Config
 from cuda_wheel.build.file_hashes import cuda_folders, is_cuda_package
 from cuda_wheel.build.toolchain import FURTHER_HEADERS, HEADERS, INCLUDE, LIBRARIES, Nvvm, Toolchain
 from cuda_wheel.manifest import Manifest
-from cuda_wheel.wheels import SBOM
 
 __all__ = ["SBOM", "Document", "Materials", "merged", "sbom_path"]
+
+SBOM = "cuda-wheel.cdx.json"
+"""The name of the file, in the folder `sboms` of the wheel's metadata."""
 
 Document = dict[str, Any]
 """What was used, of CycloneDX's objects: "components", and in "dependencies" which of them a fatbin was made of."""
