@@ -57,7 +57,7 @@ def _found(path: str) -> list[Found]:
         raise ImageError(f"{path} is neither a wheel nor a fatbin with its manifest ({manifest.name}) beside it.")
     if os.sep in path or not all(part.isidentifier() for part in path.split(".")):
         raise ImageError(f"there is no file or folder {path}.")
-    return [module for folder in _package_folders(path) for module in _in_folder(folder)]
+    return [module for folder in _package_folders(path) for module in _in_package(folder)]
 
 
 def _package_folders(name: str) -> list[Path]:
@@ -68,6 +68,13 @@ def _package_folders(name: str) -> list[Path]:
     if spec is None or spec.submodule_search_locations is None:
         raise ImageError(f"there is no file or folder {name}, and no package of that name is installed.")
     return [Path(folder) for folder in spec.submodule_search_locations]
+
+
+def _in_package(folder: Path) -> list[Found]:
+    archive = next((parent for parent in folder.parents if parent.is_file()), None)
+    if archive is None:
+        return _in_folder(folder)
+    return _in_archive(archive, f"{folder.relative_to(archive).as_posix()}/")
 
 
 def _in_folder(folder: Path) -> list[Found]:
@@ -82,7 +89,7 @@ def _read(path: Path) -> Found:
     return Found(Manifest.from_json(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
 
 
-def _in_archive(path: Path) -> list[Found]:
+def _in_archive(path: Path, below: str = "") -> list[Found]:
     archive = opened(path)
     members = {info.filename: info for info in archive.infolist()}
 
@@ -105,7 +112,7 @@ def _in_archive(path: Path) -> list[Found]:
             manifest, where, lambda file: content(folder + file), lambda file: member(folder + file).compress_size
         )
 
-    return [found(name) for name in members if name.endswith(MANIFEST_SUFFIX)]
+    return [found(name) for name in members if name.startswith(below) and name.endswith(MANIFEST_SUFFIX)]
 
 
 UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)

@@ -712,10 +712,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     Raises ImageError where the package has no modules.
     """
     folders = _package_folders(package)
-    if all(map(os.path.isdir, folders)):
-        names = [name for folder in folders for name in os.listdir(folder)]
-    else:  # a zip, or an importer without files
-        names = [entry.name for entry in _resource(package, "").iterdir()]
+    names = _names_in(package, folders)
     modules: dict[str, Sequence[str]] = {}
     for file in names:
         if file.endswith(MANIFEST_SUFFIX):
@@ -728,8 +725,13 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             from cuda_wheel.build import source_tree
 
             modules |= source_tree.kernels_beside(package, folders)
+    if not names:
+        raise ImageError(
+            f"{package} cannot attach its kernels: its importer lists no files in it. Of a frozen application, "
+            "collect the package's data, too; otherwise, load its modules by name."
+        )
     if not modules:
-        raise ImageError(f"{package} holds no modules: looked in {', '.join(folders)}")
+        raise ImageError(f"{package} holds no modules: looked in {', '.join(folders) or 'what its importer lists'}")
     attributes = attached(modules, names)
 
     def __getattr__(name: str) -> Any:
@@ -1044,6 +1046,8 @@ class Cache:
                     if os.path.exists(temporary):
                         os.unlink(temporary)
         except OSError as error:
+            if self._read(key) is not None:  # Windows replaces no file that another process is reading
+                return
             _warn(
                 f"cuda-wheel cannot keep what it compiled in {self.folder} ({error.strerror or error}), and will "
                 "compile it again next time. CUDA_WHEEL_CACHE_DIR names another folder."
@@ -1190,11 +1194,12 @@ class _Files:
         """Return so many bytes of a file from `offset` on, or all of them. No more is held in memory, or read but from
         an archive, which has to be unpacked up to there. Raises ImageError."""
         try:
-            with self._open(file) as stream:
+            with self._open(file) as opened:
+                stream = opened if opened.seekable() else io.BytesIO(opened.read())
                 stream.seek(offset)
                 content: bytes = stream.read(-1 if size is None else size)
                 return content
-        except OSError as error:
+        except Exception as error:  # an archive may be damaged in many ways, and an importer is anybody's
             raise ImageError(f"{file} beside {self.where} cannot be read: {error}") from error
 
     def _open(self, file: str) -> Any:
@@ -1202,7 +1207,7 @@ class _Files:
             return open(os.path.join(self.folder, file), "rb")
         if self.contents is not None:
             return io.BytesIO(self.contents[file])
-        return _resource(self.package, file).open("rb")
+        return _open_in(self.package, file)
 
 
 def _find(name: str, device: int | None) -> _Files:
@@ -1216,10 +1221,15 @@ def _find(name: str, device: int | None) -> _Files:
         path = os.path.join(folder, manifest)
         if os.path.isfile(path):
             return _Files(path, folder)
-    if not all(map(os.path.isdir, folders)):  # a zip, or an importer without files
-        resource = _resource(package, manifest)
-        if resource.is_file():
-            return _Files(str(resource), None, package)
+    if not _in_folders(folders):
+        where = f"{manifest} in {package}, by its importer" if not folders else os.path.join(folders[0], manifest)
+        try:
+            _open_in(package, manifest).close()
+            return _Files(where, None, package)
+        except FileNotFoundError:
+            pass
+        except Exception as error:
+            raise ImageError(f"{where} cannot be read: {error}") from error
     compiled = _compile_on_load(name, folders, device)
     if compiled is None:
         raise _not_found(name, stem, folders)
@@ -1228,10 +1238,59 @@ def _find(name: str, device: int | None) -> _Files:
     )
 
 
-def _resource(package: str, file: str) -> Any:
-    from importlib.resources import files
+def _in_folders(folders: list[str]) -> bool:
+    """Return whether a package of this path is in folders alone, and in no zip, nor with an importer without files."""
+    return bool(folders) and all(map(os.path.isdir, folders))
 
-    return files(package).joinpath(file)
+
+def _open_in(package: str, file: str) -> Any:
+    """Return a stream of a file that a package's importer keeps elsewhere than in a folder.
+
+    Asks it for its reader (importlib.resources), and what has none for the bytes of a path (`get_data` of PEP 302).
+    Raises FileNotFoundError where there is none, and what importers raise.
+    """
+    module = importlib.import_module(package)
+    reader = _reader(module)
+    if hasattr(reader, "files"):
+        resource = reader.files().joinpath(file)
+        if resource.is_file():
+            return resource.open("rb")
+    elif reader is not None:
+        return reader.open_resource(file)
+    from pkgutil import get_importer
+
+    beside = os.path.dirname(getattr(module, "__file__", None) or "")
+    # A package in several places has several.
+    importers = [(getattr(module.__spec__, "loader", None), beside)]
+    importers += [(get_importer(folder), folder) for folder in module.__path__]
+    for importer, folder in importers:
+        get_data = getattr(importer, "get_data", None)
+        if get_data is not None:
+            with suppress(OSError):
+                return io.BytesIO(get_data(os.path.join(folder, file)))
+    raise FileNotFoundError(f"{package} has no file {file}")
+
+
+def _names_in(package: str, folders: list[str]) -> list[str]:
+    """Return the names of the files and folders in a package, as far as its importer lists them."""
+    if _in_folders(folders):
+        return [name for folder in folders for name in os.listdir(folder)]
+    reader = _reader(importlib.import_module(package))
+    with suppress(OSError):  # of a frozen application's package, whose folder was left out
+        if hasattr(reader, "files"):
+            return [entry.name for entry in reader.files().iterdir()]
+        if reader is not None:
+            return list(reader.contents())
+    return []
+
+
+def _reader(module: Any) -> Any:
+    """Return what its importer reads a package's files by; None where it does not tell."""
+    get_reader = getattr(getattr(module.__spec__, "loader", None), "get_resource_reader", None)
+    if get_reader is not None:
+        with suppress(OSError):  # until Python 3.13, that of a namespace package knows folders alone
+            return get_reader(module.__name__)
+    return None
 
 
 def _compile_on_load(name: str, folders: list[str], device: int | None) -> tuple[bytes, bytes] | None:
@@ -1264,7 +1323,7 @@ def _package_folders(package: str) -> list[str]:
 def _not_found(name: str, stem: str, folders: list[str]) -> ImageError:
     import difflib
 
-    looked = ", ".join(os.path.join(folder, stem + MANIFEST_SUFFIX) for folder in folders)
+    looked = ", ".join(os.path.join(folder, stem + MANIFEST_SUFFIX) for folder in folders) or "it by the importer"
     message = f"{name} has no images here: looked for {looked}."
     files = [file for folder in folders if os.path.isdir(folder) for file in os.listdir(folder)]
     there = {file.removesuffix(end) for file in files for end in (MANIFEST_SUFFIX, ".cu") if file.endswith(end)}
