@@ -127,11 +127,11 @@ class BuildCuda(Command):
         record = Path(str(self.build_base), RECORD)
         if record.is_file():
             own = tuple(os.path.realpath(str(folder)) + os.sep for folder in (self.build_base, self.build_lib))
-            for path in record.read_text(encoding="utf-8").splitlines():
+            for path in map(os.fsdecode, filter(None, record.read_bytes().split(b"\0"))):
                 if os.path.realpath(path).startswith(own):  # a record that came with the sources may name anything
                     Path(path).unlink(missing_ok=True)
         paths = [str(Path(str(self.build_lib), name)) for name in outputs]
-        write({record.name: "\n".join(paths).encode()}, record.parent)
+        write({record.name: b"\0".join(map(os.fsencode, paths))}, record.parent)
         move(outputs, folder, Path(str(self.build_lib)), aside=record.parent)
 
     def _add_sbom(self, content: bytes) -> None:

@@ -208,6 +208,7 @@ def run(*command: object, cwd: Path | None = None, **environ: str) -> subprocess
         cwd=cwd,
         env=os.environ | environ,
         text=True,
+        errors="backslashreplace",  # the names of some folders are no text
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,

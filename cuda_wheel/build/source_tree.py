@@ -48,7 +48,7 @@ def _source(
         places = [folder / record] + ([root / "cuda-wheel" / package.replace(".", "/") / record] if root else [])
         recorded = next((place for place in places if place.is_file()), None)
         if recorded is not None:
-            request = json.loads(recorded.read_text(encoding="utf-8"))
+            request = json.loads(recorded.read_text(encoding="utf-8", errors="surrogateescape"))
             place = Path(request["root"])
             return place, *one_module(place, request["module"], os.environ)
         if root is None:

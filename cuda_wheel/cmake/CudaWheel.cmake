@@ -35,6 +35,9 @@ function(cuda_wheel_add_module)
   endif()
 
   _cuda_wheel_project_root(root)
+  if(root MATCHES ";")
+    message(FATAL_ERROR "cuda_wheel_add_module: to CMake, the ';' in ${root} ends a path. Build in another folder.")
+  endif()
   set(sources)
   foreach(source IN LISTS arg_SOURCES arg_EXTERN_DEFAULT)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
@@ -113,9 +116,9 @@ function(cuda_wheel_add_module)
   if(EXISTS "${init}")
     set_property(GLOBAL APPEND PROPERTY "cuda_wheel_${package}" "${package}.${arg_TARGET}")
     get_property(names GLOBAL PROPERTY "cuda_wheel_${package}")
-    list(JOIN names "\" \"" names)
-    install(CODE "execute_process(COMMAND \"${Python_EXECUTABLE}\" -m cuda_wheel.cmake.stub \"${root}\" \"${built}\"
-      \"${init}\" \"${names}\" WORKING_DIRECTORY \"${built}\" COMMAND_ERROR_IS_FATAL ANY)")
+    list(JOIN names " " names)
+    install(CODE "execute_process(COMMAND [==[${Python_EXECUTABLE}]==] -m cuda_wheel.cmake.stub [==[${root}]==]
+      [==[${built}]==] [==[${init}]==] ${names} WORKING_DIRECTORY [==[${built}]==] COMMAND_ERROR_IS_FATAL ANY)")
     install(FILES "${built}/${destination}/__init__.pyi" DESTINATION "${destination}" OPTIONAL)
   endif()
   # With loader = "vendor" the package carries the loader as well.

@@ -6,6 +6,7 @@ The file, which `cuda_wheel_add_module` writes, holds the project's folder ("roo
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -22,14 +23,16 @@ __all__ = ["main"]
 
 def main(settings: Path) -> int:
     """Write the module's files and depfile, and return the exit status."""
-    request = json.loads(settings.read_text(encoding="utf-8"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a pipe of Windows does not take every name
+    request = json.loads(settings.read_text(encoding="utf-8", errors="surrogateescape"))
     output, depfile = Path(request["output"]), Path(request["depfile"])
     try:
         with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
             files, inputs = build_module(Path(request["root"]), request["module"], os.environ, reporter)
         # First what it depends on: images without that would never be made again.
         target = str(output / next(path for path in files if path.endswith(".fatbin")))
-        write({depfile.name: _rule(target, inputs).encode()}, depfile.parent)
+        write({depfile.name: os.fsencode(_rule(target, inputs))}, depfile.parent)
         write(files, output)
     except CudaWheelError as error:
         print(f"cuda-wheel: {error}", file=sys.stderr)
@@ -43,7 +46,7 @@ def _rule(target: str, inputs: Iterable[str]) -> str:
 
 
 def _escaped(path: str) -> str:
-    return path.replace("\\", "/").replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
+    return path.replace(os.sep, "/").replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
 
 
 if __name__ == "__main__":

@@ -30,10 +30,11 @@ def wheel_layout(root: Path) -> Layout:
         raise ConfigError("cmake is not installed, which has to tell what goes into the wheel: pip install cmake")
     with tempfile.TemporaryDirectory() as folder:
         command = [cmake, "-S", str(root / settings.get("source-dir", ".")), "-B", folder, *options]
-        result = subprocess.run(command, text=True, capture_output=True, check=False)
+        result = subprocess.run(command, text=True, errors="replace", capture_output=True, check=False)
         if result.returncode != 0:
             raise ConfigError(f"CMake cannot configure {root.name}:\n{result.stderr.strip()}")
-        records = [json.loads(path.read_text(encoding="utf-8")) for path in Path(folder).rglob("*.cuda-wheel.json")]
+        paths = Path(folder).rglob("*.cuda-wheel.json")
+        records = [json.loads(path.read_text(encoding="utf-8", errors="surrogateescape")) for path in paths]
     modules = [record["module"] for record in records]
     if not modules:
         raise ConfigError(f"{root.name} has no CUDA module: its CMakeLists.txt calls cuda_wheel_add_module nowhere.")
