@@ -1,4 +1,5 @@
-"""Sessions: `demo` (the main job), `tests`, `lowest`, `soak`, `lint`, `gpu`, `bench`. Each installs what it needs."""
+"""Sessions: `demo` (the main job), `tests`, `pythons`, `lowest`, `soak`, `lint`, `gpu`, `bench`. Each installs what it
+needs."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 TOOLCHAINS = ["cu12", "cu13"]
 LOWEST = ["tests/test_sbom.py", "tests/soak/test_rebuild.py"]
 """A few tests that go through every back end, and with every part of the toolchain."""
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 PTXAS = ["12.0", "12.2", "12.4", "12.8"]
 
 
@@ -61,6 +63,17 @@ def demo(session: nox.Session) -> None:
 @nox.parametrize("toolchain", TOOLCHAINS)
 def tests(session: nox.Session, toolchain: str) -> None:
     """Run the tests with one toolchain, against cuda-wheel as it is installed from its wheel."""
+    run_tests(session, toolchain)
+
+
+@nox.session(python=PYTHONS)
+def pythons(session: nox.Session) -> None:
+    """Run the tests with each Python that is installed here."""
+    run_tests(session, "cu12")
+
+
+def run_tests(session: nox.Session, toolchain: str) -> None:
+    """Install a toolchain, and what the tests need, and run them."""
     install(session, toolchain, f"test-{toolchain}")
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
     # A file's tests in one process, since they share what they build.
@@ -116,6 +129,8 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")
+    # What follows a check for Windows is not reached there.
+    session.run("mypy", "--platform", "win32", "--no-warn-unreachable")
 
 
 @nox.session

@@ -5,6 +5,7 @@ Pure, and light to import: the process that loads a module reads a log too.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -112,7 +113,7 @@ def read_log(
     Every other compiler keeps quiet about system headers; NVRTC has no way to say that a header is one. `systems` are
     the folders of those; `root` is the project's, and `expressions` are the names that instantiate asks for.
     """
-    paths = _Paths(source, root)
+    paths = _Paths(source, _slashed(root))
     found: list[Diagnostic] = []
     rest: list[str] = []
     for block in _blocks(log):
@@ -128,7 +129,7 @@ def read_log(
                 found.append(each)
         else:
             rest += block
-    theirs = tuple(f"{folder}/" for folder in systems)
+    theirs = tuple(f"{_slashed(folder)}/" for folder in systems)
     loud = [
         each
         for each in _without_name_map(found, source, expressions)
@@ -163,13 +164,18 @@ def _blocks(log: str) -> list[list[str]]:
     return blocks
 
 
+def _slashed(path: str) -> str:
+    """Return a path with "/" alone: on Windows, compilers mix both ways."""
+    return path.replace(os.sep, "/")
+
+
 class _Paths(NamedTuple):
     source: str
     root: str
 
     def relative(self, path: str) -> str:
         """Return a path as the project has it, without detours."""
-        path = path.removeprefix(f"{self.root}/").replace("\\", "/")
+        path = _slashed(path).removeprefix(f"{self.root}/")
         while (shorter := re.sub(r"(?:^|(?<=/))(?!\.\.?/)[^/]+/\.\./|(?<![^/])\./", "", path, count=1)) != path:
             path = shorter
         return path

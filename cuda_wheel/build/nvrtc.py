@@ -187,7 +187,8 @@ def _lists_headers(library: str) -> bool:
 def scratch_file() -> int:
     """Return the descriptor of an empty file without a name, which goes when it is closed."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("nvrtc")
+        descriptor: int = os.memfd_create("nvrtc")
+        return descriptor
     import tempfile
 
     with tempfile.TemporaryFile() as file:

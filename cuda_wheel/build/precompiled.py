@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -166,7 +167,9 @@ def _compiled(request: Request, headers: _Headers) -> Answer | None:
 @cache
 def _prepared(library: str) -> bool:
     """Have memory for what is precompiled, which the limit on this process's memory does not count; return whether."""
-    import resource  # not on Windows
+    if sys.platform == "win32":
+        return False
+    import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:

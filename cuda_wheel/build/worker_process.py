@@ -106,10 +106,10 @@ def _go_first() -> None:
 
 
 def _limit(memory: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
+    if sys.platform == "win32":
+        return  # it has no such limit
+    import resource
+
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
     resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
