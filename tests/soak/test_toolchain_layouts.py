@@ -1,0 +1,195 @@
+"""The toolchain's wheels for the systems that the tests do not run on: they are there for every Python, and hold what is
+looked for, where it is looked for.
+
+The full run resolves and downloads them, and records the names of the files that matter in `tests/toolchain_files.txt`;
+otherwise that record is checked. The wheels for aarch64 are those for servers (sbsa), which CUDA 13 has for Jetson too;
+machine code for any GPU can be made with them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from cuda_wheel.build.toolchain import HEADERS, LIBRARIES, _libdevice
+from tests.conftest import ROOT, run
+from tests.soak import SOAK
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+RECORD = ROOT / "tests" / "toolchain_files.txt"
+
+SYSTEMS = {
+    "aarch64": ["manylinux_2_28_aarch64", "manylinux_2_24_aarch64", "manylinux2014_aarch64"],
+    "windows": ["win_amd64"],
+}
+"""What pip calls the platforms of each system."""
+
+RESOLVED_FOR = ["aarch64-manylinux_2_28", "x86_64-manylinux_2_28", "x86_64-pc-windows-msvc"]
+"""What uv calls platforms."""
+
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+
+MATTERS = re.compile(
+    r".*\.dll|.*\.so(\.\d+)*|.*/libdevice\.10\.bc|.*\.(pyd|so)|.*/("
+    + "|".join([*map(re.escape, HEADERS.values()), "cuda_runtime.h", "fatbinary_section.h"])
+    + ")"
+)
+BINDINGS = re.compile(r"cuda/bindings/(driver|nvjitlink|nvfatbin|_internal/nvjitlink)\.[^/]*\.(pyd|so)")
+
+PREFIX = r"C:\Users\Administrator\AppData\Local\Temp\pip-build-env-abcdefgh\overlay\Lib\site-packages"
+"""Where an isolated build has the toolchain on Windows."""
+
+MAX_PATH = 260
+"""Characters of a path on Windows, with a NUL at its end, unless the machine's owner allows for more."""
+
+
+class Wheel(NamedTuple):
+    extra: str
+    version: str
+    """ "lowest" or "highest" of those that the extra allows."""
+    system: str
+    name: str
+    """The distribution with its version: "nvidia-cuda-nvrtc==13.5.37"."""
+    files: tuple[str, ...]
+    """The names that matter, and the longest."""
+
+
+def requirements() -> dict[str, list[str]]:
+    """Return what each extra asks for, with the package that brings libNVVM in CUDA 13."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = {extra: project["project"]["optional-dependencies"][extra] for extra in ("cu12", "cu13")}
+    extras["cu13"] += [each for each in project["dependency-groups"]["test-cu13"] if isinstance(each, str)]
+    return extras
+
+
+def resolved(asked: list[str], version: str, platform: str, python: str, *options: str) -> list[str]:
+    """Return the distributions that uv chooses: "nvidia-cuda-nvrtc==13.5.37"."""
+    command = ["pip", "compile", "-", "-q", "--no-header", "--no-annotate", "--only-binary", ":all:", *options]
+    command += ["--resolution", version, "--python-platform", platform, "--python-version", python]
+    result = run("sh", "-c", 'printf "%s\\n" "$0" | "$@"', "\n".join(asked), sys.executable, "-m", "uv", *command)
+    assert result.returncode == 0, result.stdout
+    return [line for line in result.stdout.splitlines() if "==" in line]
+
+
+def download(folder: Path) -> Iterator[Wheel]:
+    """Yield every wheel of both toolchains, for each system, in the lowest and in the highest version."""
+    for extra, asked in requirements().items():
+        asked = [each for each in asked if each.startswith(("nvidia-", "cuda-bindings"))]
+        for version, resolution in (("lowest", "lowest-direct"), ("highest", "highest")):
+            for name in resolved(asked, resolution, "aarch64-manylinux_2_28", "3.12", "--no-deps"):
+                for system, platforms in SYSTEMS.items():
+                    place = folder / f"{extra}-{version}-{system}-{name}"
+                    command = ["pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--python-version=3.12"]
+                    command += [f"--platform={platform}" for platform in platforms]
+                    result = run(sys.executable, "-m", *command, "-d", place, name)
+                    assert result.returncode == 0, result.stdout
+                    (path,) = place.iterdir()
+                    with zipfile.ZipFile(path) as archive:
+                        names = archive.namelist()
+                    path.unlink()
+                    matters = BINDINGS if name.startswith("cuda-bindings") else MATTERS
+                    kept = {each for each in names if matters.fullmatch(each)} | {
+                        max(names, key=lambda it: (len(it), it))
+                    }
+                    yield Wheel(extra, version, system, name, tuple(sorted(kept)))
+
+
+def written(wheels: list[Wheel]) -> str:
+    return "".join("\n\t".join([" ".join(wheel[:4]), *wheel.files]) + "\n" for wheel in wheels)
+
+
+def read(text: str) -> list[Wheel]:
+    blocks = [block.splitlines() for block in re.split(r"\n(?!\t)", text.strip())]
+    return [Wheel(*head.split(), tuple(line.strip() for line in lines)) for head, *lines in blocks]  # type: ignore[call-arg]
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Wheel]:
+    if SOAK:
+        RECORD.write_text(written(list(download(tmp_path_factory.mktemp("wheels")))))
+    return read(RECORD.read_text())
+
+
+@pytest.fixture(scope="module")
+def tables() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return where cuda.pathfinder, which finds the toolchain, looks for libraries and for headers, by its names."""
+    libraries = pytest.importorskip("cuda.pathfinder._dynamic_libs.descriptor_catalog")
+    headers = pytest.importorskip("cuda.pathfinder._headers.header_descriptor_catalog")
+    known = {each.name: each for each in libraries.DESCRIPTOR_CATALOG}
+    if not hasattr(known["nvrtc"].site_packages_windows, "for_arch"):
+        pytest.skip("this release of cuda.pathfinder has tables of another form")
+    return known, {each.name: each for each in headers.HEADER_DESCRIPTOR_CATALOG}
+
+
+def library(descriptor: Any, system: str, files: set[str]) -> str:
+    """Return the name of the file that a library is found in, of those that are installed; "" where there is none."""
+    windows = system == "windows"
+    folders = descriptor.site_packages_windows.for_arch("x64") if windows else descriptor.site_packages_linux
+    names = descriptor.windows_dlls if windows else descriptor.linux_sonames
+    found = (f"{folder}/{name}" for folder in folders for name in names)
+    return next((each for each in found if each in files), "")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("version", ["lowest", "highest"])
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+def test_what_is_looked_for_is_there(
+    extra: str,
+    version: str,
+    system: str,
+    wheels: list[Wheel],
+    tables: tuple[Mapping[str, Any], Mapping[str, Any]],
+    tmp_path: Path,
+    count: Any,
+) -> None:
+    its = [wheel for wheel in wheels if wheel[:3] == (extra, version, system)]
+    files = {file for wheel in its for file in wheel.files}
+    assert len(its) >= len([each for each in requirements()[extra] if each.startswith("nvidia-")]) + 1
+    found = {name: library(tables[0][name], system, files) for name in (*LIBRARIES, "nvvm")}
+    assert all(found.values()), found
+    builtins = [file for file in files if fnmatch(file.rpartition("/")[2], "*nvrtc-builtins*")]
+    assert {file.rpartition("/")[0] for file in builtins} == {found["nvrtc"].rpartition("/")[0]}
+
+    for file in files:
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert _libdevice(str(tmp_path / found["nvvm"])) is not None
+    folders: list[Path] = []
+    for name, header in HEADERS.items():
+        if not any((folder / header).is_file() for folder in folders):
+            descriptor = tables[1][name]
+            places = (tmp_path / place for place in descriptor.site_packages_dirs)
+            folders += [next(place for place in places if (place / descriptor.header_basename).is_file())]
+            assert (folders[-1] / header).is_file(), (name, folders)
+
+    bindings = {file.rpartition("/")[2].partition(".")[0] for file in files if BINDINGS.fullmatch(file)}
+    assert bindings == {"driver", "nvjitlink", "nvfatbin"}
+    if system == "windows":
+        longest = max(files, key=len)
+        assert len(PREFIX) + 1 + len(longest) < MAX_PATH, longest
+    count("wheels of other systems", len(its))
+
+
+@pytest.mark.skipif(not SOAK, reason="asks the package index: `nox -s soak` does")
+@pytest.mark.parametrize("version", ["lowest-direct", "highest"])
+@pytest.mark.parametrize("platform", RESOLVED_FOR)
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+def test_there_are_wheels_for_every_system_and_python(
+    extra: str, python: str, platform: str, version: str, count: Any
+) -> None:
+    names = {name.partition("==")[0] for name in resolved(requirements()[extra], version, platform, python)}
+    assert {"cuda-bindings", "cuda-pathfinder", "tree-sitter", "tree-sitter-cuda"} < names
+    count("resolutions for a system and a Python", 1)
