@@ -137,7 +137,9 @@ def test_under_an_odd_name(
     unpack(files, folder)
     for place in (folder, archive):
         check(place, files)
-        for command in (["inspect"], ["verify"], ["explain", "--device", "sm_86", "--driver", "12.2"]):
+        # Of the archive, RECORD does not list what was added here.
+        verify = [["verify"]] if place is folder else []
+        for command in (["inspect"], *verify, ["explain", "--device", "sm_86", "--driver", "12.2"]):
             assert cli.main([command[0], str(place), *command[1:]]) == 0
             out, err = capsys.readouterr()
             assert ("saxpy" in out, err) == (True, "")

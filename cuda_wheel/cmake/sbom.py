@@ -24,7 +24,7 @@ def main(root: Path, parts: Path, folder: Path) -> int:
     try:
         config = read_config(root, os.environ) if (root / "pyproject.toml").is_file() else Config()
         if config.sbom:
-            paths = map(Path, parts.read_text(encoding="utf-8").splitlines())
+            paths = map(Path, parts.read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
             write({SBOM: merged([json.loads(path.read_bytes()) for path in paths])}, folder)
     except (CudaWheelError, OSError) as error:
         print(f"cuda-wheel: {error}", file=sys.stderr)
