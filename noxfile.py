@@ -103,8 +103,9 @@ def lowest(session: nox.Session, toolchain: str) -> None:
 @nox.parametrize("toolchain", TOOLCHAINS)
 def soak(session: nox.Session, toolchain: str) -> None:
     """Run in full what `tests` runs bounded of tests/soak: for hours."""
-    install(session, toolchain, f"test-{toolchain}")
+    install(session, toolchain, f"test-{toolchain}", "soak")
     session.run("pytest", "-rA", "tests/soak", *session.posargs, env={"CUDA_WHEEL_SOAK": "1"})
+    session.run("python", "tests/soak/fuzz.py")
 
 
 def tools(session: nox.Session) -> Path:

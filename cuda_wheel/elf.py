@@ -6,7 +6,7 @@ shows.
 """
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .manifest import Parameter, Space
@@ -27,6 +27,9 @@ _INSTRUCTIONS = 4
 _NOT_STORED = frozenset({8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015})
 """Types of sections that take no place in the file: NOBITS, and in relocatable cubins those of global, local and shared
 memory (CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED, CUDA_SHARED_RESERVED)."""
+_SHARED_TEXTS = 16
+"""How many times a file's size its names may have together: several may share a text, and a long one could be that of
+thousands."""
 _LOCAL, _GLOBAL, _WEAK = 0, 1, 2
 _OBJECT, _FUNCTION, _CUDA_OBJECT = 1, 2, 13
 _ENTRY, _MEMORY, _SHARED = 0x10, 0xE0, 0x40
@@ -89,6 +92,9 @@ def read_cubin(content: bytes) -> Cubin:
     ident, form, machine, _, _, _, _, flags, *_ = _HEADER.unpack_from(content)
     if machine != CUDA:
         raise ValueError(f"it is an ELF file for machine {machine}, and not for GPUs ({CUDA})")
+    # In a damaged file, thousands may lie on each other. (Those that NVIDIA's tools let overlap are others.)
+    if sum(each.size for each in sections if each.kind == _SYMTAB or each.name.startswith(".nv.info")) > len(content):
+        raise ValueError("its sections overlap")
     own = [each for table in sections if table.kind == _SYMTAB for each in _symbols(content, table, sections)]
     symbols = [symbol for symbol in own if symbol.bind != _LOCAL]
     defined = {symbol.name for symbol in symbols if symbol.bind == _GLOBAL and symbol.section}
@@ -233,9 +239,10 @@ def _sections(content: bytes) -> list[_Section]:
         _, _, at, _, _, size, _, _ = _PROGRAM.unpack_from(content, programs_at + index * program)
         _within(content, f"segment {index}", at, size)
     texts, texts_size = headers[names][4:6]
+    names_of = _texts(content, texts, texts_size, (name for name, *_ in headers))
     return [
-        _Section(_text(content, texts, texts_size, name), kind, at, 0 if kind in _NOT_STORED else size, link, width)
-        for name, kind, _, _, at, size, link, _, _, width in headers
+        _Section(text, kind, at, 0 if kind in _NOT_STORED else size, link, width)
+        for text, (_, kind, _, _, at, size, link, _, _, width) in zip(names_of, headers, strict=True)
     ]
 
 
@@ -249,17 +256,21 @@ def _symbols(content: bytes, table: _Section, sections: Sequence[_Section]) -> l
     if table.entry != _SYMBOL.size or table.link >= len(sections):
         raise ValueError("its table of symbols is damaged")
     texts = sections[table.link]
-    found = []
-    for index in range(table.size // table.entry):
-        name, info, other, where, _, length = _SYMBOL.unpack_from(content, table.start + index * table.entry)
-        text = _text(content, texts.start, texts.size, name)
-        found.append(_Symbol(index, text, info >> 4, info & 15, other, where, length))
-    return found
+    end = table.start + table.size // table.entry * table.entry
+    own = list(_SYMBOL.iter_unpack(content[table.start : end]))
+    names = _texts(content, texts.start, texts.size, (name for name, *_ in own))
+    return [
+        _Symbol(index, name, info >> 4, info & 15, other, where, length)
+        for index, (name, (_, info, other, where, _, length)) in enumerate(zip(names, own, strict=True))
+    ]
 
 
-def _text(content: bytes, at: int, size: int, start: int) -> str:
-    """Return the text that starts at a place in a section of texts."""
-    end = content.find(b"\0", at + start, at + size)
-    if end < 0:
-        raise ValueError("its table of symbols is damaged")
-    return content[at + start : end].decode(errors="replace")
+def _texts(content: bytes, at: int, size: int, starts: Iterable[int]) -> Iterator[str]:
+    """Yield the texts that start at places in a section of texts."""
+    most = _SHARED_TEXTS * len(content)
+    for start in starts:
+        end = content.find(b"\0", at + start, at + size)
+        most -= end - at - start
+        if end < 0 or most < 0:
+            raise ValueError("its table of names is damaged")
+        yield content[at + start : end].decode(errors="replace")

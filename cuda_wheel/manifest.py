@@ -84,7 +84,9 @@ class Target(NamedTuple):
         prefix, _, number = text.partition("_")
         suffix = number[-1:] if number[-1:] in ("a", "f") else ""
         digits = number.removesuffix(suffix)
-        if prefix not in ("sm", "compute") or not (digits.isascii() and digits.isdigit() and len(digits) > 1):
+        if prefix not in ("sm", "compute") or not (
+            digits.isascii() and digits.isdigit() and len(digits) > 1 and digits[0] != "0"
+        ):
             raise ValueError(f"{text!r} is not a target such as sm_90 or compute_90")
         return cls(int(digits[:-1]), int(digits[-1]), suffix, prefix == "sm")
 

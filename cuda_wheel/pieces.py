@@ -47,7 +47,8 @@ OLD_LTOIR_MAGIC = b"BC\xc0\xde"
 """What LLVM bitcode begins with."""
 
 _PTX = re.compile(r"^[ \t]*\.version\s+\d+\.\d+", re.MULTILINE)
-_COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_LENGTH = re.compile(r"[1-9][0-9]{0,8}")
+_COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 
 
 def piece_of(value: Any) -> Piece:
@@ -76,18 +77,17 @@ def piece_of(value: Any) -> Piece:
 def demangled(symbol: str) -> str:
     """Return the C++ name of a symbol without its parameters: "scale" of "_Z5scalef", "ns::scale" of "_ZN2ns5scaleEf";
     the symbol itself where it is another's, such as a template's. Source: Itanium C++ ABI, "Mangling"."""
-    match = re.fullmatch(r"_Z(N?)(.*)", symbol)
+    match = re.match(r"_ZN?", symbol)
     if match is None:
         return symbol
-    rest, parts = match[2], []
-    while number := re.match(r"\d+", rest):
-        end = number.end() + int(number[0])
-        parts.append(rest[number.end() : end])
-        rest = rest[end:]
-        if not match[1]:
+    nested, at, parts = match[0] == "_ZN", match.end(), []
+    while number := _LENGTH.match(symbol, at):
+        at = number.end() + int(number[0])
+        parts.append(symbol[number.end() : at])
+        if not nested:
             break
-    template = rest.startswith("I") or (match[1] and not rest.startswith("E"))
-    return symbol if template or not parts else "::".join(parts)
+    template = symbol.startswith("I", at) or (nested and not symbol.startswith("E", at))
+    return symbol if template or not parts or at > len(symbol) else "::".join(parts)
 
 
 def whole_fatbin(content: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from .manifest import Parameter, Space, Version
@@ -20,17 +21,18 @@ __all__ = [
 ]
 
 VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
-_TARGET = re.compile(r"^[ \t]*\.target\s+sm_(\d+[af]?)\b", re.MULTILINE)
+_TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTILINE)
 ENTRY = re.compile(
     r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>[^()]*(?:\([^()]*\)[^()]*)*)\))?(?P<directives>[^{;]*)"
 )
 """A kernel up to its body: name, parameters, directives."""
 _PARAM = re.compile(
-    r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>[a-z]+\d*)"
+    r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"
     r"(?P<attributes>(?:\s+\.(?!param)\w+(?:\s*\([^()]*\)|\s+\d+)?)*)"
-    r"\s+[\w$.%]+\s*(?:\[(?P<count>\d+)\])?"
+    r"\s+[\w$.%]+\s*(?:\[(?P<count>\d{1,9})\])?"
 )
-_NOISE = re.compile(r'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"|/\*.*?\*/|//[^\n]*', re.DOTALL)
+# What is not closed ends with its line or the text: so each character is looked at once.
+_NOISE = re.compile(r'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _LINKED = re.compile(
     r"\.(?P<linking>visible|extern|weak|common)\s+"
     r"(?P<what>\.(?:func|entry|global|const|alias)\b)"
@@ -41,12 +43,12 @@ _FUNCTION = re.compile(
     r"\.(?:visible|extern|weak)\s+\.func\s*(?:\.noreturn\s*)?(?:\((?P<returns>[^()]*)\)\s*)?(?P<name>[\w$%]+)\s*"
     r"(?:\((?P<takes>[^()]*)\))?"
 )
-_VARIABLE_NAME = re.compile(r"(?P<name>[\w$%]+)\s*(?:\[[^\]]*\]\s*)*$")
+_VARIABLE_NAME = re.compile(r"(?<![\w$%])(?P<name>[\w$%]+)\s*(?:\[[^\[\]]*\]\s*)*$")
 
 _VARIABLE = re.compile(
     r"\.(?:visible|weak|common)\s+\.(?P<space>global|const)"
     r"(?:\s+\.(?:align\s+\d+|attribute\s*\((?:[^()]|\([^()]*\))*\)))*"
-    r"\s+\.(?P<type>[bsuf]\d+)\s+(?P<name>[\w$%]+)\s*(?P<counts>(?:\[\d+\]\s*)*)[=;]"
+    r"\s+\.(?P<type>[bsuf]\d{1,3})\s+(?P<name>[\w$%]+)\s*(?P<counts>(?:\[\d{1,18}\]\s*){0,16})[=;]"
 )
 
 
@@ -102,7 +104,8 @@ def symbols(ptx: str) -> Symbols:
             continue
         found[linking].add(name["name"])
     defined, weak = found["visible"], found["weak"] | found["common"]
-    asked = {name for name in found["extern"] if len(re.findall(rf"(?<![\w$%]){re.escape(name)}(?![\w$%])", text)) > 1}
+    words = Counter(re.findall(r"[\w$%]+", text) if found["extern"] else ())
+    asked = {name for name in found["extern"] if words[name] > 1}
     return Symbols(frozenset(defined), frozenset(weak), frozenset(asked - defined - weak))
 
 
@@ -140,9 +143,9 @@ def _parameters(text: str) -> tuple[Parameter, ...]:
     parameters = []
     offset = 0
     for match in _PARAM.finditer(text):
-        width = int(re.sub(r"\D", "", match["type"]) or 8) // 8
+        width = max(int(re.sub(r"\D", "", match["type"]) or 8) // 8, 1)
         size = width * int(match["count"] or 1)
-        align = int(match["align"] or width)
+        align = int(match["align"] or 0) or width
         offset = -(-offset // align) * align
         pointer = ".ptr" in match["attributes"].split()
         parameters.append(Parameter(match["type"], offset, size, "void*" if pointer else ""))

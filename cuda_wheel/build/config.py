@@ -73,13 +73,15 @@ def _listed(choices: tuple[str, ...]) -> str:
 
 
 def _standard(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"c\+\+\d\d", value):
+    if not isinstance(value, str) or not re.fullmatch(r"c\+\+[0-9]{2}", value):
         raise ConfigError(f'{where} must be a C++ standard such as "c++17", not {value!r}.')
     return value
 
 
 def _version(value: Any, where: str) -> str:
-    if value not in ("auto", "as-compiled") and not (isinstance(value, str) and re.fullmatch(r"\d+\.\d", value)):
+    if value not in ("auto", "as-compiled") and not (
+        isinstance(value, str) and re.fullmatch(r"[0-9]{1,2}\.[0-9]", value)
+    ):
         raise ConfigError(f'{where} must be "auto", "as-compiled" or a PTX ISA version such as "8.0", not {value!r}.')
     return str(value)
 
@@ -91,7 +93,7 @@ def _seconds(value: Any, where: str) -> float:
 
 
 def _bytes(value: Any, where: str) -> int:
-    match = re.fullmatch(r"(\d+)\s*(MiB|GiB|TiB)", value) if isinstance(value, str) else None
+    match = re.fullmatch(r"([0-9]{1,12})\s*(MiB|GiB|TiB)", value) if isinstance(value, str) else None
     if match is None:
         raise ConfigError(f'{where} must be an amount of memory such as "8GiB", not {value!r}.')
     amount = int(match[1]) << {"MiB": 20, "GiB": 30, "TiB": 40}[match[2]]
@@ -186,7 +188,9 @@ class Settings:
         {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
     )
     include_dirs: tuple[str, ...] = _key(_texts, (), "Folders for `#include`, relative to the project.", "[]", TEXTS)
-    std: str = _key(_standard, "c++17", "The C++ standard.", '"c++17"', {"type": "string", "pattern": r"^c\+\+\d\d$"})
+    std: str = _key(
+        _standard, "c++17", "The C++ standard.", '"c++17"', {"type": "string", "pattern": r"^c\+\+[0-9]{2}$"}
+    )
     defines: tuple[tuple[str, str], ...] = _key(
         _macros,
         (),
@@ -284,7 +288,7 @@ class Config(Settings):
         "auto",
         'The PTX ISA version to ship: "auto" is the lowest that is proven equal, "as-compiled" the compiler\'s own.',
         '"auto"',
-        {"type": "string", "pattern": r"^(auto|as-compiled|\d+\.\d)$"},
+        {"type": "string", "pattern": r"^(auto|as-compiled|[0-9]{1,2}\.[0-9])$"},
     )
     compress: str = _key(
         _choice("none", "size"),
@@ -364,7 +368,10 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
             guess = f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."
             guess = f"it is a key of modules: put it into a [[{TABLE}.module]]." if key in modules else guess
             raise ConfigError(f'{where} has no key "{key}": {guess}')
-        parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")
+        try:
+            parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")
+        except ValueError as error:  # a number of more digits than Python writes
+            raise ConfigError(f"{where}.{key}: {error}.") from None
     return parsed
 
 
@@ -396,8 +403,12 @@ def read_pyproject(root: Path) -> dict[str, Any]:
     path = root / "pyproject.toml"
     try:
         with path.open("rb") as stream:
-            return tomllib.load(stream)
+            project = tomllib.load(stream)
     except FileNotFoundError:
         raise ConfigError(f"{root} is not a Python project: it has no pyproject.toml.") from None
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # some of what is no TOML is more to Python than that
         raise ConfigError(f"{path} cannot be read: {error}") from error
+    for name in ("build-system", "project", "tool"):
+        if not isinstance(project.get(name, {}), dict):
+            raise ConfigError(f"{path} cannot be read: {name} must be a table.")
+    return project

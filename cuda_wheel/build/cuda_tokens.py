@@ -29,11 +29,12 @@ DECORATION = MARKERS | {
 }
 """Words, some with arguments, that the grammar need not see."""
 
+# What is not closed ends with its line or the text: so each character is looked at once.
 _TOKEN = re.compile(
     rb"""(?P<comment> /\*.*?(?:\*/|\Z) | //(?:\\\r?\n|[^\n])* )
-    | (?P<directive> (?m:^)[ \t]*\#(?: /\*.*?\*/ | //(?:\\\r?\n|[^\n])* | \\\r?\n | [^\n] )* )
-    | (?P<text> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)" | (?:u8|[uUL])?"[^"\\\n]*(?:\\.[^"\\\n]*)*"
-        | (?:u8|[uUL])?'[^'\\\n]*(?:\\.[^'\\\n]*)*' )
+    | (?P<directive> (?m:^)[ \t]*\#(?: /\*.*?(?:\*/|\Z) | //(?:\\\r?\n|[^\n])* | \\\r?\n | [^\n] )* )
+    | (?P<text> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
+        | (?:u8|[uUL])?"[^"\\\n]*(?:\\.[^"\\\n]*)*"? | (?:u8|[uUL])?'[^'\\\n]*(?:\\.[^'\\\n]*)*'? )
     | (?P<word> [A-Za-z_$\x80-\xff][\w$\x80-\xff]* )
     | (?P<number> \.?\d(?:[eEpP][+-]|'?[\w.])* )
     | (?P<sign> ::|->|<<<|>>>|\#\#|[^\s] )""",
@@ -87,7 +88,7 @@ def scan(content: bytes) -> tuple[list[Token], list[Directive]]:
         if kind != "directive":
             tokens.append(Token(kind, text, match.start()))
             continue
-        plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", re.sub(r"\\\r?\n", " ", text), flags=re.DOTALL).strip()
+        plain = re.sub(r"/\*.*?(?:\*/|\Z)|//[^\n]*", " ", re.sub(r"\\\r?\n", " ", text), flags=re.DOTALL).strip()
         line = plain[1:].lstrip()
         word = re.split(r"[^A-Za-z_]", line, maxsplit=1)[0]
         directives.append(Directive(word, line[len(word) :].strip(), match.start(), match.end()))
@@ -124,19 +125,26 @@ def balanced(tokens: Sequence[Token], index: int) -> int:
 
 # --- what macros stand for ---------------------------------------------------------------------------------------
 
+MOST = 1_000_000
+"""How many words are read at most to tell what tokens stand for."""
+
 
 def expand(
     tokens: Sequence[Token], macros: Mapping[str, Sequence[Macro]], hidden: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, int]]:
-    """Return the words that tokens stand for, macros expanded, each with the offset of what it came from."""
-    return ((token.text, token.start) for token in _expanded(tokens, macros, hidden))
+    """Yield the words that tokens stand for, macros expanded, each with the offset of what it came from.
+
+    Raises OverflowError where more than MOST are read on the way.
+    """
+    return ((token.text, token.start) for token in _expanded(tokens, macros, hidden, iter(range(MOST))))
 
 
 def _expanded(
-    tokens: Sequence[Token], macros: Mapping[str, Sequence[Macro]], hidden: frozenset[str]
+    tokens: Sequence[Token], macros: Mapping[str, Sequence[Macro]], hidden: frozenset[str], left: Iterator[int]
 ) -> Iterator[Token]:
     index = 0
     while index < len(tokens):
+        _count(left)
         token = tokens[index]
         index += 1
         macro = macros[token.text][-1] if token.text in macros and token.kind != _SPENT else None
@@ -152,9 +160,14 @@ def _expanded(
             arguments = _arguments(macro.parameters, tokens[index + 1 : after - 1])
             index = after
         # As the preprocessor: what an argument stands for is told before, and without regard to, the macro around it.
-        told = {name: list(_expanded(given, macros, hidden)) for name, given in arguments.items()}
-        body = _substituted(macro.body, arguments, told, token.start)
-        yield from _expanded(body, macros, hidden | {token.text})
+        told = {name: list(_expanded(given, macros, hidden, left)) for name, given in arguments.items()}
+        body = _substituted(macro.body, arguments, told, token.start, left)
+        yield from _expanded(body, macros, hidden | {token.text}, left)
+
+
+def _count(left: Iterator[int]) -> None:
+    if next(left, None) is None:
+        raise OverflowError
 
 
 def _arguments(parameters: Sequence[str], tokens: Sequence[Token]) -> dict[str, list[Token]]:
@@ -171,7 +184,11 @@ def _arguments(parameters: Sequence[str], tokens: Sequence[Token]) -> dict[str, 
 
 
 def _substituted(
-    body: Sequence[Token], arguments: Mapping[str, list[Token]], told: Mapping[str, list[Token]], start: int
+    body: Sequence[Token],
+    arguments: Mapping[str, list[Token]],
+    told: Mapping[str, list[Token]],
+    start: int,
+    left: Iterator[int],
 ) -> list[Token]:
     """Return a macro's body for arguments: as they are given beside `##`, else what they stand for."""
     result: list[Token] = []
@@ -183,6 +200,7 @@ def _substituted(
         as_given = paste or any(following.text == "##" for following in body[index + 1 : index + 2])
         pieces = (arguments if as_given else told).get(token.text, [token])
         for piece in pieces:
+            _count(left)
             moved = piece._replace(start=start)
             if paste and result:
                 moved = moved._replace(text=result.pop().text + piece.text)

@@ -75,7 +75,7 @@ def _members(archive: bytes) -> Iterator[bytes]:
     while at < len(archive):
         name, size = struct.unpack_from("<16s32x10s", archive, at)
         start, end = at + 60, at + 60 + int(size)
-        if end > len(archive):
+        if not start <= end <= len(archive):
             raise ValueError("it is cut short")
         if not name.startswith((b"/ ", b"//", b"/SYM64/")):
             yield archive[start:end]

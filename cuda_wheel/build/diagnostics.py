@@ -6,8 +6,10 @@ Pure, and light to import: the process that loads a module reads a log too.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 __all__ = ["Diagnostic", "Log", "Written", "is_warning", "merged", "read_log", "text_of"]
@@ -82,7 +84,7 @@ _NOISE = (
 for, are old; an option that is not ours; and what the errors before have said."""
 
 _HEAD = re.compile(
-    r"(?P<file>\S.*?)(?:\((?P<line>\d+)\))?: (?P<severity>catastrophic error|error|warning|remark|note)"
+    r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|error|warning|remark|note)"
     r"(?: #(?P<number>\d+(?:-D)?))?: (?P<message>.*)"
 )
 _ASSEMBLER = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
@@ -175,10 +177,7 @@ class _Paths(NamedTuple):
 
     def relative(self, path: str) -> str:
         """Return a path as the project has it, without detours."""
-        path = _slashed(path).removeprefix(f"{self.root}/")
-        while (shorter := re.sub(r"(?:^|(?<=/))(?!\.\.?/)[^/]+/\.\./|(?<![^/])\./", "", path, count=1)) != path:
-            path = shorter
-        return path
+        return posixpath.normpath(_slashed(path).removeprefix(f"{self.root}/"))
 
 
 def _assemblers(match: re.Match[str], source: str, more: Sequence[str]) -> Diagnostic:
@@ -209,23 +208,30 @@ def _column(lines: list[str]) -> tuple[int | None, list[str]]:
 
     NVRTC shows a source line whole, after two spaces, its tabs as tabs, and puts the caret by counting bytes.
     """
-    for index in range(1, len(lines)):
-        if lines[index].strip() == "^" and lines[index - 1].startswith("  "):
-            shown = lines[index - 1]
-            ahead = shown.encode()[: len(lines[index]) - 1].decode(errors="ignore")
-            column = len(ahead) - 2 + 1
-            caret = "".join(sign if sign.isspace() else " " for sign in ahead) + "^"
-            return column, [*lines[:index], caret, *lines[index + 1 :]]
-    return None, lines
+    index = _caret(lines)
+    if index is None:
+        return None, lines
+    ahead = lines[index - 1].encode()[: lines[index].index("^")].decode(errors="ignore")
+    caret = "".join(sign if sign.isspace() else " " for sign in ahead) + "^"
+    return len(ahead) - 2 + 1, [*lines[:index], caret, *lines[index + 1 :]]
+
+
+def _caret(lines: Sequence[str]) -> int | None:
+    """Return which line is a caret below a source line."""
+    pairs = enumerate(pairwise(lines), 1)
+    return next(
+        (i for i, (shown, below) in pairs if shown.startswith("  ") and re.fullmatch(r"  \s*\^\s*", below)), None
+    )
 
 
 def _as_written(each: Diagnostic, written: Written) -> Diagnostic:
     """Return a diagnostic that shows its line, and the column there, as its author knows them."""
     lines = written(each.file) if each.line is not None and each.column is not None else None
-    if lines is None or each.line is None or each.column is None or not 0 < each.line <= len(lines):
+    below = _caret(each.details)
+    if lines is None or below is None or each.line is None or each.column is None or not 0 < each.line <= len(lines):
         return each
     line = lines[each.line - 1].rstrip("\r\n")
-    at = next(index for index, detail in enumerate(each.details) if detail.strip() == "^") - 1
+    at = below - 1
     given = each.details[at][2:]
     if given == line:
         return each

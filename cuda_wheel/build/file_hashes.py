@@ -19,7 +19,7 @@ from hashlib import sha256
 
 __all__ = ["FileHashes", "cuda_folders", "is_cuda_package", "unchanged_since"]
 
-_FILE = re.compile(rb'^([^",\r\n]+),sha256=([\w-]{43}),(\d+)\r?$', re.MULTILINE)
+_FILE = re.compile(rb'^([^",\r\n]+),sha256=([\w-]{43}),(\d{1,15})\r?$', re.MULTILINE)
 """A line of RECORD; a path with a comma or a quote in it is left to be read."""
 
 

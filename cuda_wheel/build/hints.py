@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cuda_wheel.build.diagnostics import Diagnostic
+from cuda_wheel.build.kernel_scan import kernels_in
 from cuda_wheel.build.mangled import signature
 
 __all__ = ["Case", "hints"]
@@ -338,7 +339,7 @@ def _unresolved(match: re.Match[str], each: Diagnostic, case: Case) -> str:
 def _instantiate(match: re.Match[str], each: Diagnostic, case: Case) -> str | None:
     asked, reason = match[1], match[2]
     base = asked.partition("<")[0].strip()
-    kernels = list(dict.fromkeys(re.findall(r"__global__[^;{}()]*(?:\([^()]*\)[^;{}()]*)?\b(\w+)\s*\(", case.text)))
+    kernels = list(dict.fromkeys(kernel.name for kernel in kernels_in(case.text)))
     plain = base.rpartition("::")[2]
     if "non-__global__" in reason:
         return f"{base} is not __global__: instantiate names kernels"
@@ -414,9 +415,9 @@ _RULES: tuple[tuple[re.Pattern[str], Help], ...] = tuple(
             lambda match, each, case: _needs(match[1], 90, case),
         ),
         (r'incomplete type "nvcuda::wmma::fragment<([^"]*)>"', _fragment),
-        (r"'([^']+)' requires \.target sm_(\d+)([af]?)", _requires_target),
+        (r"'([^']+)' requires \.target sm_([0-9]{1,4})([af]?)", _requires_target),
         (r"'([^']+)' not supported on \.target", _not_supported),
-        (r"uses too much shared data \(0x(\w+) bytes, 0x(\w+) max", _shared),
+        (r"uses too much shared data \(0x([0-9a-f]{1,16}) bytes, 0x([0-9a-f]{1,16}) max", _shared),
         (r"(?:Unresolved extern function|Undefined reference to) '([^']+)'", _unresolved),
         (r"^(.*) \(instantiate\) is no kernel of this file: (.*)", _instantiate),
     )

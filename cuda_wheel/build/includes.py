@@ -163,8 +163,10 @@ Macros = Mapping[str, Iterable[Macro]]
 
 _WORD = re.compile(r"[A-Za-z_]\w*|[^A-Za-z_]+")
 _PARAMETER = re.compile(r"(?<!#)#\s*(\w+)|\b([A-Za-z_]\w*)")
-_MOST = 1000
-"""How many names macros may make of one spelling before that counts as not to be told."""
+_MOST = 2_000_000
+"""How many characters may be written on the way from one spelling to names, before that counts as not to be told."""
+_LONGEST = 4096
+"""How many characters a spelling may have, and a path, before that counts as not to be told."""
 
 
 def _named(spelling: str, macros: Macros) -> set[tuple[str, bool]] | None:
@@ -172,8 +174,8 @@ def _named(spelling: str, macros: Macros) -> set[tuple[str, bool]] | None:
     each macro hold, or none; None where that cannot be told."""
     names = set()
     try:
-        texts = _expanded(spelling, macros, frozenset())
-    except LookupError:
+        texts = _Expansion(macros).of(spelling) if len(spelling) <= _LONGEST else set()
+    except (LookupError, RecursionError):
         return None
     for text in map(str.strip, texts):
         name = _NAME.fullmatch(text)
@@ -184,28 +186,56 @@ def _named(spelling: str, macros: Macros) -> set[tuple[str, bool]] | None:
     return names or None
 
 
-def _expanded(text: str, macros: Macros, active: frozenset[str]) -> set[str]:
-    """Return what macros may make of a text, those in `active` apart; raises LookupError where that is too much."""
-    made = {""}
-    at = 0
-    while at < len(text):
-        token = _WORD.match(text, at)
-        assert token is not None
-        name, at = token[0], token.end()
-        ways = {name}
-        if name in macros and name not in active:
-            arguments, end = _arguments(text, at)
-            for macro in macros[name]:
-                if macro.parameters is None:
-                    ways |= {way + text[at:end] for way in _body(macro, (), macros, active | {name})}
-                elif end > at:
-                    ways |= _body(macro, arguments, macros, active | {name})
-            ways = {way + (text[at:end] if way == name else "") for way in ways}
-            at = end
-        made = {before + way for before in made for way in ways}
-        if len(made) > _MOST:
+class _Expansion:
+    """What macros may make of one text. All methods raise LookupError where that is too much, or no macro's use."""
+
+    def __init__(self, macros: Macros) -> None:
+        self._macros = macros
+        self._written = 0
+
+    def _count(self, characters: int) -> None:
+        self._written += characters
+        if self._written > _MOST:
             raise LookupError
-    return made
+
+    def of(self, text: str, active: frozenset[str] = frozenset()) -> set[str]:
+        """Return what a text may become, the macros in `active` apart."""
+        made = {""}
+        at = 0
+        while at < len(text):
+            token = _WORD.match(text, at)
+            assert token is not None
+            name, at = token[0], token.end()
+            ways = {name}
+            if name in self._macros and name not in active:
+                self._count(len(text) - at)
+                arguments, end = _arguments(text, at)
+                for macro in self._macros[name]:
+                    if macro.parameters is None:
+                        ways |= {way + text[at:end] for way in self._body(macro, (), active | {name})}
+                    elif end > at:
+                        ways |= self._body(macro, arguments, active | {name})
+                ways = {way + (text[at:end] if way == name else "") for way in ways}
+                at = end
+            self._count(len(made) * sum(map(len, ways)) + len(ways) * sum(map(len, made)))
+            made = {before + way for before in made for way in ways}
+        return made
+
+    def _body(self, macro: Macro, arguments: Sequence[str], active: frozenset[str]) -> set[str]:
+        """Return what a macro may stand for with these arguments."""
+        parameters = macro.parameters or ()
+        if len(parameters) != len(arguments):
+            raise LookupError
+        ways = set()
+        for chosen in product(*({each, *self.of(each, active)} for each in arguments)):
+            words, raw = (dict(zip(parameters, its, strict=True)) for its in (chosen, arguments))
+            self._count(100 + len(macro.body) * (1 + max(map(len, (*chosen, *arguments)), default=0)))
+
+            def put(place: re.Match[str], words: dict[str, str] = words, raw: dict[str, str] = raw) -> str:
+                return f'"{raw[place[1]]}"' if place[1] in raw else words.get(place[2], place[0])
+
+            ways |= self.of(re.sub(r"\s*##\s*", "", _PARAMETER.sub(put, macro.body)), active)
+        return ways
 
 
 def _arguments(text: str, at: int) -> tuple[list[str], int]:
@@ -213,33 +243,16 @@ def _arguments(text: str, at: int) -> tuple[list[str], int]:
     opened = re.compile(r"\s*\(").match(text, at)
     if opened is None:
         return [], at
-    arguments, depth = [""], 1
-    for end in range(opened.end(), len(text)):
+    arguments, depth, start = [], 1, opened.end()
+    for end in range(start, len(text)):
         character = text[end]
         depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0 or (depth == 1 and character == ","):
+            arguments.append(text[start:end].strip())
+            start = end + 1
         if depth == 0:
-            return [each.strip() for each in arguments], end + 1
-        if depth == 1 and character == ",":
-            arguments.append("")
-        else:
-            arguments[-1] += character
+            return arguments, end + 1
     return [], at
-
-
-def _body(macro: Macro, arguments: Sequence[str], macros: Macros, active: frozenset[str]) -> set[str]:
-    """Return what a macro may stand for with these arguments; raises LookupError where it takes others."""
-    parameters = macro.parameters or ()
-    if len(parameters) != len(arguments):
-        raise LookupError
-    ways = set()
-    for chosen in product(*({each, *_expanded(each, macros, active)} for each in arguments)):
-        words, raw = (dict(zip(parameters, its, strict=True)) for its in (chosen, arguments))
-
-        def put(place: re.Match[str], words: dict[str, str] = words, raw: dict[str, str] = raw) -> str:
-            return f'"{raw[place[1]]}"' if place[1] in raw else words.get(place[2], place[0])
-
-        ways |= _expanded(re.sub(r"\s*##\s*", "", _PARAMETER.sub(put, macro.body)), macros, active)
-    return ways
 
 
 # --- one source ---------------------------------------------------------------------------------------

@@ -139,11 +139,12 @@ def _is_template(tokens: Sequence[Token], index: int) -> bool | None:
     return False
 
 
+_CALL = re.compile(r"\b(\w+)\s*\(([^()]*)\)")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(((?:[^\n]*\\\r?\n)*[^\n]*)", re.MULTILINE)
 
 
 def made_by_macros(text: str) -> set[str]:
     """Return the names that a text gives to those of its macros that make kernels: a kernel's may be among them."""
-    makers = [match[1] for match in _DEFINE.finditer(text) if "__global__" in match[2]]
-    uses = (use for maker in makers for use in re.findall(rf"\b{maker}\s*\(([^()]*)\)", text))
+    makers = {match[1] for match in _DEFINE.finditer(text) if "__global__" in match[2]}
+    uses = (match[2] for match in _CALL.finditer(text) if match[1] in makers) if makers else ()
     return {word for use in uses for word in re.findall(r"\b[A-Za-z_]\w*\b", use)}

@@ -107,12 +107,20 @@ def external_table(module: ModulePlan, contents: Sequence[tuple[Target, str | No
 
 def _declared(name: str, module: ModulePlan) -> str | None:
     """Return the declaration of an `extern "C"` function as the text has it, without what only a compiler asks for."""
-    pattern = re.compile(rf"([A-Za-z_][\w:<>,\s*&]*?[\s*&]{re.escape(name)}\s*\([^(){{}};]*\))\s*;")
-    for source in _cuda(module):
-        if match := pattern.search(source.text):
-            words = " ".join(match[1].split())
-            return 'extern "C" ' + re.sub(r"\b(?:extern|__device__|__noinline__|__forceinline__)\s+", "", words)
+    call = re.compile(rf"(?<![\w$]){re.escape(name)}\s*\([^()]*\)\s*$")
+    statements = (match for source in _cuda(module) for match in _STATEMENT.finditer(source.text))
+    for statement in statements:
+        match = call.search(statement[1]) if statement[2] == ";" else None
+        if match is not None:
+            head = re.split(r"[^\w:<>,\s*&]", statement[1][: match.start()])[-1]
+            words = " ".join(f"{head}{match[0]}".split())
+            if head.strip():
+                return 'extern "C" ' + re.sub(r"\b(?:extern|__device__|__noinline__|__forceinline__)\s+", "", words)
     return None
+
+
+_STATEMENT = re.compile(r"([^;{}]*)([;{}])")
+"""A text up to what ends it. What has no such end is none."""
 
 
 def unseen(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:

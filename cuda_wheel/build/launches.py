@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import NamedTuple
 
 from cuda_wheel.build.cuda_source import Item
@@ -39,8 +38,6 @@ __all__ = ["Instance", "Instances", "Unresolved", "instances"]
 
 LIMIT = 4096
 """How many functions and instances of functions are followed at most."""
-WORDS = 1_000_000
-"""How many words of one function, with its macros expanded, are read at most."""
 
 
 class Instance(NamedTuple):
@@ -188,8 +185,10 @@ class _Search:
 
     def _words(self, item: Item) -> list[tuple[str, int]]:
         if item not in self.words_of:
-            self.words_of[item] = list(islice(expand(item.tokens, self.macros), WORDS))
-            if len(self.words_of[item]) == WORDS:
+            try:
+                self.words_of[item] = list(expand(item.tokens, self.macros))
+            except OverflowError:
+                self.words_of[item] = []
                 self._give_up(item)
         return self.words_of[item]
 

@@ -37,7 +37,7 @@ def signature(symbol: str) -> Signature:
     try:
         reader = _Reader(symbol)
         name, parameters = reader.encoding()
-        if reader.rest() and not reader.rest().startswith("."):  # ".suffix": the compiler's own copy of a function
+        if reader.more("."):  # ".suffix": the compiler's own copy of a function
             return Signature(symbol, None)
         writer = _Writer()
         text = writer.text(name)
@@ -116,13 +116,14 @@ class _Reader:
         self._arguments: tuple[_Node, ...] | None = None  # what <template-param> refers to
         self._in_lambda = False
 
-    def rest(self) -> str:
-        return self._symbol[self._at :]
+    def more(self, ends: str = "") -> bool:
+        """Return whether the symbol goes on, and not by one of `ends`."""
+        return self._at < len(self._symbol) and self._peek() not in ends
 
     def encoding(self) -> tuple[_Node, tuple[_Node, ...] | None]:
         """<encoding>: return a name and its parameters, None for a variable."""
         name = self._name()
-        if not self.rest() or self._peek() in "E.":
+        if not self.more("E."):
             return name, None
         last = name.parts[0] if name.kind == "member" else name
         last = last.parts[-1] if last.kind == "scoped" else last
@@ -135,7 +136,7 @@ class _Reader:
     def _types(self, ends: str) -> tuple[_Node, ...]:
         """<type>+ up to one of `ends` or the symbol's end; what is written "(void)" has none."""
         types = [self._type()]
-        while self.rest() and self._peek() not in ends:
+        while self.more(ends):
             types.append(self._type())
         return () if types == [_VOID] else tuple(types)
 
@@ -642,7 +643,10 @@ def _scoped(scope: _Node | None, name: _Node) -> _Node:
     if scope is None:
         return name
     inner = name.parts if name.kind == "scoped" else (name,)
-    return _Node("scoped", "", (*(scope.parts if scope.kind == "scoped" else (scope,)), *inner))
+    parts = (*(scope.parts if scope.kind == "scoped" else (scope,)), *inner)
+    if len(parts) > _DEPTH:
+        raise _UnknownError
+    return _Node("scoped", "", parts)
 
 
 def _floating(digits: str, type_: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_answer", "read_log"]
 
-_PLACE = re.compile(r"(?: \((\d+), (\d+)\))?: (?:parse )?")
+_PLACE = re.compile(r"(?: \(([0-9]{1,9}), ([0-9]{1,9})\))?: (?:parse )?")
 """What follows the file's name. Lines count from 1, and columns from 0, in bytes."""
 _SEVERITY = re.compile(r"(?:libnvvm : )?(?:(?:[Ee]rror|([Ww]arning))?: )*(?:<unknown>:0:0: )?")
 _NOISE = re.compile(
@@ -92,7 +93,8 @@ def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
     The verifier knows no lines, and prints instructions as it would write them.
     """
     code = [line.partition(";")[0].strip() for line in lines]
-    return next((code.index(each.strip()) + 1 for each in details if code.count(each.strip()) == 1), None)
+    once = {line for line, count in Counter(code).items() if count == 1}
+    return next((code.index(each.strip()) + 1 for each in details if each.strip() in once), None)
 
 
 # --- what would help ----------------------------------------------------------------------------------

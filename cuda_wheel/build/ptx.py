@@ -24,16 +24,22 @@ __all__ = [
 ]
 
 _EXTERN = re.compile(
-    r"\.extern\s+(?P<declaration>\.(?P<space>func|global|const)\b\s*(?:\([^()]*\)\s*)?(?:\.\w+\s+(?:\d+\s+)?)*"
-    r"(?P<symbol>[A-Za-z_$%][\w$]*)[^;]*);"
+    r"\.extern\s+(?P<declaration>\.(?P<space>func|global|const)\b\s*(?:\([^()]*\)\s*)?(?:\.(?!extern\b)\w+\s+(?:\d+\s+)?)*"
+    r"(?P<symbol>[A-Za-z_$%][\w$]*).*)",
+    re.DOTALL,
 )
 _UNSIZED = re.compile(r"\[ *\]")
 SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 """Functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
 _PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: ")
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
-_STRING_OR_NOISE = re.compile(r'("[^"\\\n]*(?:\\[^\n][^"\\\n]*)*")|(?:/\*.*?\*/|//[^\n]*|[ \t\r])+', re.DOTALL)
-_BOUND = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
+_STRING_OR_NOISE = re.compile(
+    r'("[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?)|(?:/\*.*?(?:\*/|\Z)|//[^\n]*|[ \t\r])+', re.DOTALL
+)
+"""What is not closed ends with its line or the text: so each character is looked at once."""
+_BOUND = re.compile(
+    r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d{1,9}(?:\s*,\s*\d{1,9}){0,2})"
+)
 _BOUND_NAMES = {
     "maxntid": "max_threads",
     "reqntid": "max_threads",
@@ -53,10 +59,11 @@ def place_errors(log: str, source: str) -> str:
 def undefined(ptx: str) -> dict[str, str]:
     """Return what a text leaves to other modules, functions and variables: the declaration of each, without `.extern`,
     by symbol. Dynamic shared memory is not of that kind, nor are the functions that the driver defines."""
+    statements = ptx.split(";")[:-1]
     return {
         match["symbol"]: " ".join(match["declaration"].split())
-        for match in _EXTERN.finditer(ptx)
-        if match["symbol"] not in SYSTEM_CALLS
+        for match in map(_EXTERN.search, statements)
+        if match and match["symbol"] not in SYSTEM_CALLS
     }
 
 

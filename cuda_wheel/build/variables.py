@@ -19,12 +19,12 @@ __all__ = ["identifier", "is_librarys", "variables", "without_unused"]
 
 _VARIABLE = re.compile(
     r"^(?:\.(?:visible|weak|common)\s+)?\.(?P<space>global|const)\s+"
-    r"(?P<words>(?:\.\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?\s+(?:\d+\s+)?)*)"
-    r"(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?P<sizes>(?:\[\s*\d*\s*\]\s*)*)(?P<end>[=;])",
+    r"(?P<words>(?:\.(?!global\b|const\b)\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?\s+(?:\d+\s+)?)*)"
+    r"(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?P<sizes>(?:\[\s*\d{0,18}\s*\]\s*){0,16})(?P<end>[=;])",
     re.MULTILINE,
 )
 """A declaration in normal text, up to its initialiser, which may be megabytes. Source: PTX ISA, "Variables"."""
-_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d+)(?:x(?P<packed>\d))?)\b")
+_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d{1,3})(?:x(?P<packed>\d))?)\b")
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
 """How symbols of what the compiler adds begin: texts, tables of virtual functions, guards."""
 _LIBRARIES = re.compile(r"(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std)::")
@@ -75,7 +75,9 @@ def without_unused(ptx: str, is_librarys: Callable[[str], bool] = is_librarys) -
     while waiting:
         symbol = waiting.pop()
         match = unused[symbol]
-        end = match.end() if match["end"] == ";" else ptx.index(";", match.end()) + 1
+        end = match.end() if match["end"] == ";" else ptx.find(";", match.end()) + 1
+        if not end:  # of a damaged text, which the assembler refuses
+            continue
         ends[symbol] = end + (ptx[end : end + 1] == "\n")
         for other in _WORD.findall(ptx, match.end(), end):  # an initialiser may take another one's address
             if other in unused and other != symbol:
@@ -86,7 +88,7 @@ def without_unused(ptx: str, is_librarys: Callable[[str], bool] = is_librarys) -
     for symbol, match in unused.items():
         if symbol in ends:
             parts.append(ptx[at : match.start()])
-            at = ends[symbol]
+            at = max(at, ends[symbol])
     return "".join(parts) + ptx[at:]
 
 

@@ -1,0 +1,439 @@
+"""What is fuzzed: of each target a function that takes any bytes, and fails where the code under it is wrong.
+
+`fuzz.py` calls them with what a coverage-guided fuzzer makes, `test_fuzz.py` with hypothesis. They need no compiler and
+no GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from cuda_wheel import elf, pieces, ptx
+from cuda_wheel.build import (
+    architectures,
+    config,
+    cuda_tokens,
+    device_code,
+    device_files,
+    diagnostics,
+    errors,
+    file_hashes,
+    hints,
+    includes,
+    kernel_scan,
+    kernel_table,
+    link_errors,
+    lowering,
+    mangled,
+    nvvm_log,
+    parameter_types,
+    preamble,
+    variables,
+)
+from cuda_wheel.build import ptx as build_ptx
+from cuda_wheel.build.compiler import EMPTY
+from cuda_wheel.build.modules import Source
+from cuda_wheel.errors import CudaWheelError, ImageError
+from cuda_wheel.loader import parse_size
+from cuda_wheel.manifest import (
+    PARAMETERS,
+    Manifest,
+    Parameter,
+    Target,
+    dotted,
+    kernel_names,
+    no_image_message,
+    parse_version,
+    resolve,
+    unsupported,
+)
+from cuda_wheel.releases import RELEASES
+from tests.soak import seeds
+
+__all__ = ["TARGETS", "FuzzTarget"]
+
+
+class FuzzTarget(NamedTuple):
+    """`check` raises for bytes that the code under it is wrong with; `seeds` are good ones, `words` what such are made
+    of."""
+
+    check: Callable[[bytes], None]
+    seeds: Sequence[bytes]
+    words: Sequence[str]
+
+
+TARGETS: dict[str, FuzzTarget] = {}
+
+
+def _target(seeds: Iterable[str | bytes], words: str) -> Callable[[Callable[[bytes], None]], Callable[[bytes], None]]:
+    def register(check: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        texts = [each.encode() if isinstance(each, str) else each for each in seeds]
+        TARGETS[check.__name__] = FuzzTarget(check, texts, words.split())
+        return check
+
+    return register
+
+
+def _tried(function: Callable[..., Any], *arguments: Any, raises: type[Exception]) -> Any:
+    """Return what a function gives, and None where it raises what it may."""
+    try:
+        return function(*arguments)
+    except raises:
+        return None
+
+
+@cache
+def _folder() -> Path:
+    """Return a folder with two headers, a package of CUDA and a place for a project's settings."""
+    folder = Path(tempfile.mkdtemp(prefix="cuda-wheel-fuzz-"))
+    for name in ("a.h", "d/b.h", "nvidia/c.h", "nvidia_c-1.dist-info/RECORD"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#define B <b.h>\n" if name == "d/b.h" else "")
+    return folder
+
+
+# --- what a wheel says ------------------------------------------------------------------------------
+
+MACHINES = [
+    ((7, 5), (12, 4), None),
+    ((8, 7), (13, 0), (13, 5)),
+    ((9, 0), (12, 0), (12, 9)),
+    ((12, 1), (11, 8), (13, 5)),
+    ((10, 3), (13, 5), None),
+]
+"""Compute capabilities, CUDA versions of drivers and of nvJitLink."""
+
+
+@_target(seeds.MANIFESTS, seeds.MANIFEST_WORDS)
+def manifest(data: bytes) -> None:
+    names = _tried(kernel_names, data, "k.json", raises=ImageError)
+    found = _tried(Manifest.from_json, data, "k.json", raises=ImageError)
+    if found is None:
+        return
+    text = found.to_json()
+    again = Manifest.from_json(text, "k.json")
+    assert again == found and again.to_json() == text
+    assert names == [kernel.name for kernel in found.kernels]
+    assert all(0 <= (image.offset or 0) <= found.fatbin_size - image.size for image in found.images if image.offset)
+    for kernel in found.kernels:
+        assert sum(parameter.size for parameter in kernel.parameters) <= PARAMETERS
+    for capability, driver, nvjitlink in MACHINES:
+        resolution = resolve(found, capability, driver, nvjitlink)
+        told = [rejection.image for rejection in resolution.rejected]
+        if resolution.image is None:
+            assert found.name in no_image_message(found, resolution, capability, driver)
+        else:
+            told.append(resolution.image)
+            assert unsupported(resolution.image.target, capability) is None and resolution.image.source is None
+        assert sorted(map(id, told)) == sorted(map(id, found.images))
+
+
+@_target(["sm_90a", "compute_100f", "12.4", "13.0.88", "500MiB", "2 GiB", "0"], "sm_ compute_ a f . KiB MiB TiB B 0")
+def words(data: bytes) -> None:
+    text = data.decode(errors="replace")
+    target = _tried(Target.parse, text, raises=ValueError)
+    assert target is None or str(target) == text
+    version = _tried(parse_version, text, raises=ValueError)
+    assert version is None or parse_version(dotted(version)) == version
+    size = _tried(parse_size, text, raises=ValueError)
+    assert size is None or parse_size(f"{size}B") == size >= 0
+
+
+SUPPORTED = {
+    "12.9": [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 120, 121],
+    "13.5": [75, 80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121],
+}
+
+
+@_target(
+    ["all-major", "all;native", "75;80-real", "8.0;9.0+PTX", "sm_86, compute_100f", "90a-real 120f-virtual"],
+    "all all-major native -real -virtual sm_ compute_ +PTX a f ; 75 80 86 90 90a 100f 10.0 12.0",
+)
+def architecture_list(data: bytes) -> None:
+    entries = architectures.split(data.decode(errors="replace"))
+    assert architectures.split(";".join(entries)) == entries
+    for release, supported in SUPPORTED.items():
+        arguments = (supported, lambda: [(9, 0)], "architectures", f"NVRTC {release}")
+        targets = _tried(architectures.settle, entries, *arguments, raises=errors.ConfigError)
+        if targets is None:
+            continue
+        assert targets[0].real and len(set(targets)) == len(targets)
+        assert {10 * target.major + target.minor for target in targets} <= set(supported)
+        forms = [f"{target.arch}-{'real' if target.real else 'virtual'}" for target in targets]
+        assert architectures.settle(forms, *arguments) == targets
+        assert architectures.settle(list(map(str, targets)), *arguments) == targets
+
+
+# --- sources ----------------------------------------------------------------------------------------
+
+
+@_target(seeds.INCLUDES, seeds.INCLUDE_WORDS)
+def include(data: bytes) -> None:
+    found = list(includes.includes(data))
+    plain = re.sub(rb"\\\r?\n", b"", data)
+    lines = [each.line for each in found]
+    assert lines == sorted(lines) and (not lines or 1 <= lines[0] <= lines[-1] <= data.count(b"\n") + 1)
+    assert all(os.fsencode(each.name or each.spelling) in plain for each in found if not each.spelling)
+    if b"\0" in data:  # as a path, which the file system refuses
+        return
+    folder = _folder()
+    reach = includes.reachable(folder, "k.cu", ["d"], data)
+    beside = [folder, folder / "d"]
+    assert all(os.path.isfile(header.path) for header in reach.headers)
+    named = {
+        os.path.normpath(path / each.name)
+        for each in found
+        if each.name is not None
+        for path in (beside if each.quoted else beside[1:])
+        if (path / each.name).is_file()
+    }
+    reached = {header.path for header in reach.headers}
+    assert named <= reached | {str(folder / "k.cu")}
+
+
+@_target(seeds.SOURCES, seeds.SOURCE_WORDS)
+def source(data: bytes) -> None:
+    text = data.decode(errors="surrogateescape")
+    tokens, directives = cuda_tokens.scan(data)
+    at = 0
+    for token in tokens:
+        assert at <= token.start < token.end
+        assert data[token.start : token.end] == token.text.encode(errors="surrogateescape")
+        at = token.end
+    at = 0
+    for directive in directives:
+        assert (
+            at <= directive.start < directive.end and data[directive.start : directive.end].lstrip(b" \t")[:1] == b"#"
+        )
+        at = directive.end
+    macros: dict[str, list[cuda_tokens.Macro]] = {}
+    for directive in directives:
+        if made := cuda_tokens.macro_of(directive):
+            macros.setdefault(made.name, []).append(made)
+    told = _tried(lambda: list(cuda_tokens.expand(tokens, macros)), raises=OverflowError)
+    assert all(0 <= start < len(data) for _, start in told or ())
+    kernels = kernel_scan.kernels_in(text)
+    lines = [kernel.line for kernel in kernels]
+    assert lines == sorted(lines) and all(1 <= line <= data.count(b"\n") + 1 for line in lines)
+    assert all(kernel.name in text for kernel in kernels)
+    assert kernel_scan.made_by_macros(text) <= set(re.findall(r"\b[A-Za-z_]\w*\b", text))
+    types = parameter_types.parameter_types(text)
+    assert types.keys() <= {kernel.name for kernel in kernels}
+    assert all(type_.isprintable() for its in types.values() for type_ in its)
+    assert parameter_types.parameter_type([token.text for token in tokens][:60]).isprintable()
+    begins = preamble.beginnings(data)
+    assert [end for _, end in begins] == sorted({end for _, end in begins})
+    for number, (_, end) in enumerate(begins[:3], 1):
+        assert preamble.beginnings(data[:end]) == begins[:number]
+
+
+@_target(seeds.SOURCES, seeds.SOURCE_WORDS)
+def mixed_source(data: bytes) -> None:
+    header = device_code.Header("h.h", b"#pragma once\n__device__ int helper() { return 1; }\nvoid host();\n")
+    extraction = device_code.extract(data, "k.cu", lambda name, quoted, includer: header if "h" in name else None)
+    assert extraction.text.count(b"\n") == data.count(b"\n")
+    ends = {"k.cu": data.count(b"\n") + 1, "h.h": 4}
+    assert all(1 <= each.line <= each.last_line <= ends[each.file] for each in extraction.blanked)
+    assert all(1 <= each.line <= ends[each.file] for each in extraction.kernels)
+
+
+# --- PTX --------------------------------------------------------------------------------------------
+
+
+@_target(seeds.PTX, seeds.PTX_WORDS)
+def ptx_reader(data: bytes) -> None:
+    text = data.decode(errors="replace")
+    _tried(ptx.version, text, raises=ValueError)
+    arch = _tried(ptx.target, text, raises=ValueError)
+    assert arch is None or Target.parse(f"compute_{arch}").arch == arch
+    kernels = ptx.kernels(text)
+    for symbol, parameters in kernels.items():
+        end = 0
+        assert symbol in text
+        for each in parameters:
+            assert each.offset >= end and each.size >= 0
+            end = each.offset + each.size
+    assert build_ptx.bounds(text).keys() <= kernels.keys()
+    found = ptx.symbols(text)
+    assert not found.wanted & (found.defined | found.weak)
+    assert all(symbol in text for its in found for symbol in its)
+    assert all(symbol in text for symbol in ptx.prototypes(text))
+    assert all(size >= 0 for _, size in ptx.variables(text).values())
+    undefined = build_ptx.undefined(text)
+    beside = build_ptx.definitions(text, undefined.values())
+    assert all(symbol in text and symbol in beside for symbol in undefined)
+    build_ptx.compiler_release(text)
+
+
+@_target(seeds.PTX, seeds.PTX_WORDS)
+def ptx_writer(data: bytes) -> None:
+    normal = build_ptx.normalise(data.decode(errors="replace"))
+    assert build_ptx.normalise(normal) == normal
+    less = variables.without_unused(normal)
+    assert variables.without_unused(less) == less
+    left = iter(normal)
+    assert all(character in left for character in less)  # what is left, in its order
+    assert all(each.symbol in normal and each.size > 0 for each in variables.variables(normal))
+    moved = build_ptx.relocate_files(normal, {"/a": "b/", "/a/c": "d"})
+    assert moved.count("\n") == normal.count("\n")
+    version = _tried(ptx.version, normal, raises=ValueError)
+    if version is not None:
+        _lowered(normal, version, RELEASES[len(data) % len(RELEASES)].ptx_isa)
+
+
+_VERSION = re.compile(r"^\.version\s+([0-9]+)\.([0-9]+)", re.MULTILINE)
+
+
+def _lowered(text: str, version: tuple[int, int], needed: tuple[int, int]) -> None:
+    """Check what lowering makes of a text that an assembler takes from one PTX ISA version on."""
+
+    def assemble(given: str, arch: str) -> bytes:
+        if ptx.version(given) < min(needed, version):
+            raise errors.CompileError(f"x requires PTX ISA .version {needed[0]}.{needed[1]} or later")
+        return _VERSION.sub(".version", given, count=1).encode(errors="surrogatepass")
+
+    lowered = lowering.lower(text, "auto", "80", "k.cu", assemble)
+    least = max(needed, (7, 0))  # which sm_80 wants
+    expected = min((each.ptx_isa for each in RELEASES if least <= each.ptx_isa < version), default=version)
+    assert ptx.version(lowered) == expected
+    assert assemble(lowered, "80") == assemble(text, "80")
+    assert lowering.lower(text, "as-compiled", "80", "k.cu", assemble) == text
+    assert lowering.lower(lowered, "auto", "80", "k.cu", assemble) == lowered
+
+
+# --- names ------------------------------------------------------------------------------------------
+
+
+@_target(seeds.SYMBOLS, seeds.SYMBOL_WORDS)
+def symbol(data: bytes) -> None:
+    text = data.decode(errors="replace")
+    signature = mangled.signature(text)
+    assert signature.name or not text
+    assert signature.name != text or signature.parameters is None or not text.startswith("_Z")
+    name = pieces.demangled(text)
+    assert name or not text
+    if re.fullmatch(r"_Z(?:1[a-z]|N1[a-z]1[a-z]E)v", text):
+        assert name == signature.name != text
+    assert variables.identifier(signature.name) in signature.name
+    variables.is_librarys.__wrapped__(text)
+
+
+@_target(seeds.TABLES, seeds.SOURCE_WORDS + seeds.PTX_WORDS)
+def signatures(data: bytes) -> None:
+    """A source, a NUL, and the PTX that its kernels are read from."""
+    content, _, code = data.partition(b"\0")
+    text = build_ptx.normalise(code.decode(errors="replace"))
+    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",))
+    module = SimpleNamespace(
+        name="demo.k",
+        label="k.cu",
+        settings=settings,
+        sources=(Source("k.cu", "cuda", content),),
+        defaults=(),
+        paths=["k.cu"],
+    )
+    plan: Any = SimpleNamespace(
+        module=module, all_targets=(Target.parse("sm_80"), Target.parse("sm_90")), options=("-DA=1",), relocatable=()
+    )
+    both = {arch: EMPTY.__class__(**{**vars(EMPTY), "kernels": ptx.kernels(text)}) for arch in ("80", "90")}
+    kernels = _tried(kernel_table.kernel_table, plan, both, raises=CudaWheelError)
+    for kernel in kernels or ():
+        assert kernel.symbol in text and not kernel.absent
+        assert [each[:3] for each in kernel.parameters] == [each[:3] for each in both["80"].kernels[kernel.symbol]]
+    kernel_table.unseen(plan, both)
+    _tried(
+        kernel_table.external_table,
+        plan,
+        [(Target.parse("compute_80"), "k.cu", ("ptx", "80", text.encode()))],
+        raises=CudaWheelError,
+    )
+
+
+# --- binaries ---------------------------------------------------------------------------------------
+
+
+@_target(seeds.BINARIES, seeds.BINARY_WORDS)
+def binary(data: bytes) -> None:
+    cubin = _tried(elf.read_cubin, data, raises=ValueError)
+    sections = _tried(elf.section_names, data, raises=ValueError)
+    if cubin is not None:
+        assert sections and not cubin.wanted & (cubin.defined | cubin.weak)
+        assert all(isinstance(each, Parameter) for entry in cubin.kernels.values() for each in entry.parameters)
+    for kind in (*device_files.CHECKS, "nothing"):
+        device_files.faulty(kind, data)
+    assert not pieces.whole_fatbin(data) or len(data) >= 16
+    piece = _tried(pieces.piece_of, data, raises=ImageError)
+    assert piece is None or pieces.piece_of(piece).kind == piece.kind
+
+
+# --- settings, logs and records -----------------------------------------------------------------------
+
+
+@_target(seeds.CONFIGS, seeds.CONFIG_WORDS)
+def settings(data: bytes) -> None:
+    root = _folder()
+    (root / "pyproject.toml").write_bytes(data)
+    found = _tried(config.read_config, root, {}, raises=errors.ConfigError)
+    if found is None:
+        return
+    assert 0 < found.timeout < 1e6 and found.memory_limit >= 1 << 30
+    assert found.ptx_version in ("auto", "as-compiled") or dotted(parse_version(found.ptx_version)) == found.ptx_version
+    for module in (found, *found.module):
+        assert re.fullmatch(r"c\+\+[0-9][0-9]", module.std)
+        arguments = ([75, 80, 90], lambda: [], module.architectures.where, "NVRTC")
+        _tried(architectures.settle, module.architectures.entries, *arguments, raises=errors.ConfigError)
+    project = config.read_pyproject(root)
+    assert config.is_concerned(project) in (True, False)
+
+
+@_target(seeds.LOGS, seeds.LOG_WORDS)
+def log(data: bytes) -> None:
+    text = data.decode(errors="replace")
+    lines = ["int a = x;", "", "const\tint b;"]
+    read = diagnostics.read_log(
+        text, "k.cu", "/root", ["/cuda"], ["f<int>"], lambda file: lines if file == "k.cu" else None
+    )
+    for each in read.diagnostics:
+        assert each.severity in ("error", "warning", "remark", "note")
+        assert each.column is None or (each.line is not None and each.column >= 1)
+    assert "\0" not in str(read)
+    case = hints.Case("__global__ void k() {}", "80", "c++17", ("include",), lambda name: [f"src/{name}"], 12)
+    told = hints.hints(read.diagnostics, case)
+    assert len(told) <= hints.MOST and all(each.startswith("help: ") for each in told)
+    diagnostics.merged({"sm_80": str(read), "sm_90": ""})
+    build_ptx.place_errors(text, "k.ptx")
+    request: Any = {"name": "k.ll", "text": b"define void @k() {\n  ret void\n}\n", "arch": "80", "options": []}
+    for error in ("", "NVVM_ERROR_COMPILATION", "NVVM_ERROR_INVALID_OPTION"):
+        answer: Any = {"log": text, "error": error}
+        _tried(nvvm_log.read_answer, request, answer, raises=CudaWheelError)
+    module: Any = SimpleNamespace(
+        name="demo.k",
+        label="k.cu",
+        sources=(Source("k.cu", "cuda", b"int f();"),),
+        defaults=(),
+        settings=SimpleNamespace(link="lto", extern=()),
+    )
+    assert link_errors.link_failure(module, Target.parse("sm_80"), "12.9", Exception(text)).startswith(
+        "k.cu does not link"
+    )
+
+
+@_target(seeds.RECORDS, seeds.RECORD_WORDS)
+def record(data: bytes) -> None:
+    folder = _folder()
+    (folder / "nvidia_c-1.dist-info" / "RECORD").write_bytes(data)
+    path, sys.path = sys.path, [str(folder)]
+    try:
+        found = file_hashes.FileHashes().of(str(folder / "nvidia" / "c.h"))
+    finally:
+        sys.path = path
+    assert found is not None and re.fullmatch(r"[0-9a-f]{64}", found)
