@@ -55,12 +55,12 @@ def watch(event, args):
     if event in CALLS or (event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)):
         path = os.path.abspath(args[event == "os.rename"]) if isinstance(args[0], (str, os.PathLike)) else ""
         if path.startswith(among) and next(number) == at:
-            os.kill(0 if whom == "group" else os.getpid(), 9)
+            os.kill(0 if whom == "group" else os.getpid(), int(os.environ["KILL_HOW"]))
 
 sys.addaudithook(watch)
 """
-"""A `sitecustomize` that kills its process, or the whole group, before it writes, renames or removes the file of a
-number, of those whose paths begin with a text."""
+"""A `sitecustomize` that sends a signal to its process, or to the whole group, before it writes, renames or removes the
+file of a number, of those whose paths begin with a text."""
 
 
 class Bed(NamedTuple):
@@ -157,5 +157,6 @@ def make_bed(folder: Path, extra: str) -> Bed:
         "KILL_AT": "0",
         "KILL_WHOM": "",
         "KILL_AMONG": "",
+        "KILL_HOW": "9",
     }
     return Bed(folder, environ)

@@ -75,20 +75,23 @@ def test_no_build_that_is_killed_is_seen_afterwards(bed: Bed, count: Callable[[s
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
 def test_a_build_that_is_asked_to_end_leaves_no_folder(bed: Bed, how: str, count: Callable[[str, int], None]) -> None:
     rng = random.Random(None if SOAK else 8)
+    folders = Path(bed.environ["TMPDIR"], "cuda-wheel-")
     asked = 0
     for number in numbers():
         if asked == amount(2, 50):
             break
         bed.edit(number)
         way = list(WAYS)[number % len(WAYS)]
-        with bed.start(way, bed.folder / "out" / way) as process:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(rng.uniform(0.1, amount(1, 3)))
-            if process.poll() is None:
-                (os.killpg if rng.random() < 0.5 else os.kill)(process.pid, signal.Signals[how])
+        settings = {
+            "KILL_HOW": str(signal.Signals[how].value),
+            "KILL_WHOM": rng.choice(["group", "process"]),
+            "KILL_AMONG": str(folders),
+            "KILL_AT": str(rng.randint(2, 12)),  # the first one makes a folder
+        }
+        with bed.start(way, bed.folder / "out" / way, **settings) as process:
             told, _ = process.communicate(timeout=600)
         bed.wait_for_all()
-        assert not list((bed.folder / "tmp").glob("cuda-wheel-*")), told.decode()
+        assert not list(folders.parent.glob("cuda-wheel-*")), told.decode()
         asked += process.returncode != 0
     count(f"{how}s", asked)
 
