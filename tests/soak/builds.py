@@ -79,6 +79,9 @@ class Bed(NamedTuple):
 
     def start(self, way: str, output: Path, **environ: str) -> subprocess.Popen[bytes]:
         back_end, _, arguments = WAYS[way]
+        # setuptools refuses to go on where it was killed while it packed a wheel.
+        for packed in self.project(back_end).glob("build/bdist.*"):
+            shutil.rmtree(packed)
         return subprocess.Popen(
             [sys.executable, *arguments, str(output)],
             cwd=self.project(back_end),
