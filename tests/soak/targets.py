@@ -179,10 +179,10 @@ def architecture_list(data: bytes) -> None:
 @_target(seeds.INCLUDES, seeds.INCLUDE_WORDS)
 def include(data: bytes) -> None:
     found = list(includes.includes(data))
-    plain = re.sub(rb"\\\r?\n", b"", data).replace(b"\n", b" ")  # lines of a raw string are made one
+    plain = re.sub(rb"\\\r?\n", b"", data)
     lines = [each.line for each in found]
     assert lines == sorted(lines) and (not lines or 1 <= lines[0] <= lines[-1] <= data.count(b"\n") + 1)
-    assert all(os.fsencode(each.name or each.spelling) in plain for each in found if not each.spelling)
+    assert all(word in plain for each in found for word in re.findall(rb"\w+", os.fsencode(each.name or each.spelling)))
     if b"\0" in data:  # as a path, which the file system refuses
         return
     folder = _folder()
