@@ -168,6 +168,7 @@ def _by_any_name(name: str) -> str:
 
 
 def _is_ours(name: str) -> bool:
+    name = name.lower()  # to some systems it is the same file
     return name.endswith((".fatbin", MANIFEST_SUFFIX, "/__init__.pyi")) or f"/{VENDORED_PACKAGE}/" in name
 
 

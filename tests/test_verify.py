@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -269,6 +271,8 @@ def test_what_differs_in_a_module_is_named(changes, expected: str, wheel: Path, 
         (SBOM, None, True),
         (SBOM, lambda old: old + b"\n", True),
         ("saxpy_demo/other.fatbin", lambda _: b"code", True),
+        ("saxpy_demo/kernels/SAXPY.FATBIN", lambda _: b"code", True),
+        ("saxpy_demo-1.0.data/purelib/saxpy_demo/kernels/saxpy.fatbin", lambda _: b"code", True),
         ("saxpy_demo/_cuda_wheel/loader.py", lambda _: b"import evil\n", True),
         ("saxpy_demo/__init__.py", lambda old: old + b"import evil\n", False),
         (f"{METADATA}/WHEEL", lambda old: old + b"X-Other: 1\n", False),
@@ -344,6 +348,28 @@ def test_another_machine_rebuilds_the_same_bytes(wheel: Path, extra: str, cuda_w
     assert ": 1 compiled;" in result.stdout
     assert not (tmp_path / "cache").exists()
     assert before == (wheel.read_bytes(), sdist.read_bytes())
+
+
+def test_uv_builds_where_pip_is_not(monkeypatch: pytest.MonkeyPatch, wheel: Path, extra: str, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    called: list[list[str]] = []
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        called.append(command)
+        assert Path(command[command.index("--build-constraints") + 1]).read_text().splitlines() == pins(wheel)
+        output = Path(command[command.index("-o") + 1])
+        output.mkdir()
+        shutil.copy(wheel, output)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    project = sources(tmp_path / "project", extra)
+    assert rebuild(wheel, project).is_identical
+    assert called[0][:3] == ["uv", "build", "--wheel"]
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(CudaWheelError, match="neither pip nor uv"):
+        rebuild(wheel, project)
 
 
 def test_an_altered_source_is_named_and_fails(wheel: Path, extra: str, tmp_path: Path) -> None:
