@@ -22,9 +22,7 @@ __all__ = [
 
 VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTILINE)
-ENTRY = re.compile(
-    r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>[^()]*(?:\([^()]*\)[^()]*)*)\))?(?P<directives>[^{;]*)"
-)
+ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
 """A kernel up to its body: name, parameters, directives."""
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"
@@ -32,7 +30,7 @@ _PARAM = re.compile(
     r"\s+[\w$.%]+\s*(?:\[(?P<count>\d{1,9})\])?"
 )
 # What is not closed ends with its line or the text: so each character is looked at once.
-_NOISE = re.compile(r'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+_NOISE = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _LINKED = re.compile(
     r"\.(?P<linking>visible|extern|weak|common)\s+"
     r"(?P<what>\.(?:func|entry|global|const|alias)\b)"

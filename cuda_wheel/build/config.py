@@ -318,7 +318,7 @@ class Config(Settings):
     memory_limit: int = _key(
         _bytes,
         8 << 30,
-        "Memory that one compile job may take (not on Windows, which has no such limit).",
+        "Memory (address space) that one compile job may take; Windows has no limit.",
         '"8GiB"',
         {"type": "string", "pattern": r"^0*[1-9]\d*\s*(MiB|GiB|TiB)$"},
     )

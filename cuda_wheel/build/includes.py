@@ -63,12 +63,12 @@ _SPLICE = re.compile(rb"\\\r?\n")
 
 # Strings are tokens so that nothing in them is taken for a comment; an include is one so that `<a//b>` is none either,
 # and a number so that the marks between its digits begin no character. What is not closed ends with its line or the
-# text: so each character is looked at once. A plain run is one step, for each step takes memory.
+# text: so each character is looked at once.
 _TOKENS = re.compile(
     rb"""(?P<comment> /\*.*?(?:\*/|\Z) | //[^\n]*)
     | \#[ \t]*include(?:_next)?[ \t]*<[^>\n]*>?
     | (?<![\w"'])(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
-    | "[^"\\\n]*(?:\\.[^"\\\n]*)*"? | '[^'\\\n]*(?:\\.[^'\\\n]*)*'? | (?<!\w)\.?[0-9](?:'?\w|\.)*""",
+    | "(?:\\.|[^"\\\n])*"? | '(?:\\.|[^'\\\n])*'? | (?<!\w)\.?[0-9](?:'?\w|\.)*""",
     re.VERBOSE | re.DOTALL,
 )
 _DIRECTIVE = re.compile(

@@ -41,8 +41,8 @@ class Group(NamedTuple):
 
 _COMMENT = rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\\\r?\n"
 _BLANK = re.compile(rb"(?:\s|" + _COMMENT + rb")*", re.DOTALL)
-_DIRECTIVE = re.compile(rb'#(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|' + _COMMENT + rb"|[^\n])*", re.DOTALL)
-_APART = re.compile(rb'("[^"\\\n]*(?:\\.[^"\\\n]*)*"?)|' + _COMMENT, re.DOTALL)
+_DIRECTIVE = re.compile(rb'#(?:"(?:\\.|[^"\\\n])*"?|' + _COMMENT + rb"|[^\n])*", re.DOTALL)
+_APART = re.compile(rb'("(?:\\.|[^"\\\n])*"?)|' + _COMMENT, re.DOTALL)
 
 
 def beginnings(text: bytes) -> list[tuple[str, int]]:

@@ -33,7 +33,7 @@ SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 """Functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
 _PLACE = re.compile(r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: ")
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
-_STRING_OR_NOISE = re.compile(r'("[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?)|(?:/\*.*?(?:\*/|\Z)|//[^\n]*|[ \t\r])+', re.DOTALL)
+_STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|(?:/\*.*?(?:\*/|\Z)|//[^\n]*|[ \t\r])+', re.DOTALL)
 """What is not closed ends with its line or the text: so each character is looked at once."""
 _BOUND = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d{1,9}(?:\s*,\s*\d{1,9}){0,2})"
