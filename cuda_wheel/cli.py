@@ -223,7 +223,7 @@ def _module_table(found: Found) -> Table:
                 for kernel in manifest.kernels
                 if image.target.real and kernel.symbol in image.resources
             ),
-            *([image.source or ""] if to_link else []),
+            *([Text(image.source or "")] if to_link else []),
         )
     return table
 
@@ -411,7 +411,13 @@ def _entries(found: dict[str, Any]) -> str:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from cuda_wheel.wheels import digests, read_sbom, record_differences, sbom_differences
+    from cuda_wheel.wheels import (
+        digests,
+        installed_differences,
+        read_sbom,
+        record_differences,
+        sbom_differences,
+    )
 
     found = find_modules(options.path)
     wheel = Path(options.path) if options.path.endswith(".whl") and os.path.isfile(options.path) else None
@@ -425,6 +431,8 @@ def _verify(options: argparse.Namespace) -> int:
         parts["RECORD"] = record_differences(wheel)
         sbom = read_sbom(wheel)
         parts |= {} if sbom is None else {"SBOM": sbom_differences(sbom, digests(wheel))}
+    elif wrong := installed_differences(found):
+        parts["RECORD"] = wrong
     if not options.json:
         for name, wrong in modules:
             print(f"{name}: {'; '.join(wrong) or 'as the manifest says'}")

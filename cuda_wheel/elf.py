@@ -232,9 +232,13 @@ def _sections(content: bytes) -> list[_Section]:
     _within(content, "table of sections", sections_at, count * entry)
     _within(content, "table of segments", programs_at, programs * program)
     headers = [_SECTION.unpack_from(content, sections_at + index * entry) for index in range(count)]
+    stored = 0
     for index, (_, kind, _, _, at, size, *_) in enumerate(headers):
         if kind not in _NOT_STORED:
             _within(content, f"section {index}", at, size)
+            stored += size
+    if stored > len(content):  # to read one thing many times would take for ever
+        raise ValueError("its sections overlap")
     for index in range(programs):
         _, _, at, _, _, size, _, _ = _PROGRAM.unpack_from(content, programs_at + index * program)
         _within(content, f"segment {index}", at, size)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import importlib.util
 import os
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from cuda_wheel import elf, ptx
 from cuda_wheel.build.mangled import signature
 from cuda_wheel.errors import ImageError
-from cuda_wheel.manifest import MANIFEST_SUFFIX, Image, KernelInfo, Manifest, Parameter
-from cuda_wheel.ptx import symbols
+from cuda_wheel.manifest import LARGEST, MANIFEST_SUFFIX, Image, KernelInfo, Manifest, Parameter, Target, dotted
 
-__all__ = ["Found", "described", "differences", "find_modules", "offered"]
+__all__ = ["Found", "described", "differences", "find_modules", "offered", "opened", "unpacked", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def _in_folder(folder: Path) -> list[Found]:
 
 def _read(path: Path) -> Found:
     try:
-        text = path.read_bytes()
+        with path.open("rb") as file:
+            text = file.read(min(os.fstat(file.fileno()).st_size, LARGEST) + 1)
     except OSError as error:
         raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from error
     return Found(Manifest.from_json(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
@@ -98,40 +99,65 @@ def _in_archive(path: Path, below: str = "") -> list[Found]:
             raise FileNotFoundError(f"{name} is not in {path}")
         return members[name]
 
-    def content(name: str) -> bytes:
-        info = member(name)
-        try:
-            return archive.read(info)
-        except UNREADABLE as error:
-            raise unreadable(path, error) from error
-
     def found(name: str) -> Found:
-        folder, where = name[: name.rfind("/") + 1], f"{path}: {name}"
-        manifest = Manifest.from_json(content(name), where)
+        folder, where = name[: name.rfind("/") + 1], f"{path}: {name if name.isprintable() else ascii(name)}"
+        manifest = Manifest.from_json(unpacked(archive, name, LARGEST + 1), where)
         return Found(
-            manifest, where, lambda file: content(folder + file), lambda file: member(folder + file).compress_size
+            manifest,
+            where,
+            lambda file: unpacked(archive, member(folder + file).filename),
+            lambda file: member(folder + file).compress_size,
         )
 
     return [found(name) for name in members if name.startswith(below) and name.endswith(MANIFEST_SUFFIX)]
 
 
-UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)
-"""What zipfile raises where an archive is damaged, encrypted or of a kind that it does not know."""
-
-
 def opened(path: Path) -> zipfile.ZipFile:
+    """Return a wheel as an archive. Raises ImageError for one that is damaged, or made to do harm when it is
+    unpacked."""
     try:
-        return zipfile.ZipFile(path)
-    except UNREADABLE as error:
+        archive = zipfile.ZipFile(path)
+        members = archive.infolist()
+    except Exception as error:  # zipfile lets through whatever its parts raise of a damaged archive
         raise unreadable(path, error) from error
+    names = [info.filename for info in members]
+    for name in names:
+        if name.startswith(("/", "\\")) or name[1:2] == ":" or ".." in name.replace("\\", "/").split("/"):
+            raise ImageError(f"{path} is no wheel: {name!r} in it would be outside the folder that it is unpacked to.")
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ImageError(f"{path} is no wheel: it has {twice!r} twice.")
+    size = sum(info.file_size for info in members)
+    if size > max(BOMB_SIZE, BOMB_RATIO * path.stat().st_size):
+        raise ImageError(f"{path} would unpack to {size} bytes, which is more than a wheel of its size can hold.")
+    return archive
+
+
+BOMB_SIZE, BOMB_RATIO = 1 << 30, 100
+"""A wheel that unpacks to more bytes than this, and to more than so many times its own size, is none. (Machine code
+deflates to a tenth.)"""
+
+
+def unpacked(archive: zipfile.ZipFile, name: str, size: int = -1) -> bytes:
+    """Return the content of a file in a wheel, or its first `size` bytes; raises ImageError where it is damaged."""
+    try:
+        with archive.open(name) as file:
+            return file.read(size)
+    except Exception as error:  # as in `opened`; also for what is encrypted
+        raise unreadable(Path(archive.filename or ""), error) from error
 
 
 def unreadable(path: Path, error: Exception) -> ImageError:
-    return ImageError(f"{path} cannot be read as a wheel: {error}.")
+    """Return the error of a wheel that zipfile fails to read."""
+    return ImageError(f"{path} cannot be read as a wheel: {error or type(error).__name__}.")
 
 
 def differences(found: Found) -> list[str]:
-    """Return what of a module is not as its manifest says, one line each; nothing where all is well."""
+    """Return what of a module is not as its manifest says, one line each; nothing where all is well.
+
+    Hashes show what was changed since the manifest was written; what an image says of its target, kernels and their
+    parameters shows what was exchanged, though the manifest has its hash.
+    """
     manifest = found.manifest
     try:
         fatbin = found.read(manifest.fatbin)
@@ -142,16 +168,51 @@ def differences(found: Found) -> list[str]:
         wrong.append(f"the manifest in {found.where} is another module's")
     if len(fatbin) != manifest.fatbin_size:
         wrong.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
-    wrong += [f"{image} is not what the manifest says" for image in manifest.images if not _matches(image, fatbin)]
+    for image in manifest.images:
+        if image.offset is None:  # compressed: only the whole can be checked
+            continue
+        content = fatbin[image.offset : image.offset + image.size]
+        if sha256(content).hexdigest() != image.sha256:
+            wrong.append(f"{image} is not what the manifest says")
+        elif image.source is None:
+            wrong += _contradictions(image, content, manifest)
     if not wrong and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
         wrong.append(f"{manifest.fatbin} differs between its images")
     return wrong
 
 
-def _matches(image: Image, fatbin: bytes) -> bool:
-    if image.offset is None:  # compressed: only the whole can be checked
-        return True
-    return sha256(fatbin[image.offset : image.offset + image.size]).hexdigest() == image.sha256
+def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
+    """Yield what an image, which can be loaded, says of itself and the manifest says otherwise."""
+    kernels: dict[str, tuple[Parameter, ...]]
+    try:
+        if image.kind == "cubin":
+            cubin = elf.read_cubin(content)
+            target, fits = f"sm_{cubin.arch}", divmod(cubin.arch, 10) == image.target.capability
+            kernels = {symbol: entry.parameters for symbol, entry in cubin.kernels.items()}
+        else:
+            text = content.decode()
+            own, version = Target.parse(f"compute_{ptx.target(text)}"), ptx.version(text)
+            # Somebody's own PTX may be for less than the image that is made of it.
+            fits = own == image.target if own.suffix else own.capability <= image.target.capability
+            target, kernels = str(own), ptx.kernels(text)
+            if version != image.ptx_version:
+                yield f"{image} is PTX {dotted(version)}"
+    except ValueError as error:
+        yield f"{image} is damaged: {error}"
+        return
+    if not fits:
+        yield f"{image} is for {target}"
+    for kernel in manifest.kernels:
+        if str(image.target) in kernel.absent:
+            continue
+        if kernel.symbol not in kernels:
+            yield f"{image} has no kernel {kernel.symbol}"
+        elif _places(kernels[kernel.symbol]) != _places(kernel.parameters):
+            yield f"{image} has other parameters for {kernel.symbol}"
+
+
+def _places(parameters: Iterable[Parameter]) -> list[tuple[int, int]]:
+    return [(parameter.offset, parameter.size) for parameter in parameters]
 
 
 def described(manifest: Manifest) -> list[str]:
@@ -178,7 +239,7 @@ def offered(found: Found) -> list[str]:
     for image in first:
         start = image.offset or 0
         content = fatbin[start : start + image.size].decode(errors="replace")
-        shared |= dict.fromkeys(sorted(symbols(content).defined))
+        shared |= dict.fromkeys(sorted(ptx.symbols(content).defined))
     known = {kernel.symbol for kernel in found.manifest.kernels} | {each.symbol for each in found.manifest.globals}
     written = (signature(symbol) for symbol in shared if symbol not in known)
     return [

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from .errors import ArgumentError, DriverError
+from .errors import ArgumentError, DriverError, ImageError
 from .loader import (
     Dim,
     Global,
@@ -257,6 +257,9 @@ def _layout(parameters: Sequence[Parameter], arguments: Sequence["_Argument"]) -
     layout = "<"
     end = 0
     for parameter, argument in zip(parameters, arguments, strict=True):
+        if struct.calcsize(f"<{argument.format}") != parameter.size:
+            kind = parameter.cpp or f".{parameter.type}"
+            raise ImageError(f"the manifest is damaged: {kind} is no parameter of {parameter.size} bytes")
         layout += f"{parameter.offset - end}x{argument.format}"
         end = parameter.offset + parameter.size
     return layout

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 from .errors import (
@@ -28,6 +28,7 @@ from .errors import (
 )
 from .manifest import (
     FORMAT,
+    LARGEST,
     MANIFEST_SUFFIX,
     GlobalInfo,
     How,
@@ -39,6 +40,7 @@ from .manifest import (
     kernel_names,
     no_image_message,
     resolve,
+    sha256_of,
 )
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ __all__ = [
     "nvjitlink_version",
     "parse_size",
     "resources_of",
+    "sha256_of",
     "signature",
 ]
 
@@ -683,7 +686,8 @@ def once(key: tuple[Any, ...], make: Callable[[], Module]) -> Module:
 
 def files_and_manifest(name: str, device: int | None) -> "tuple[_Files, Manifest]":
     files = _find(name, device)
-    manifest = Manifest.from_json(files.read(name.rpartition(".")[2] + MANIFEST_SUFFIX), files.where)
+    text = files.manifest(name.rpartition(".")[2] + MANIFEST_SUFFIX)
+    manifest = Manifest.from_json(text, files.where, _hashes_count())
     if manifest.name != name:
         raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
     return files, manifest
@@ -712,13 +716,14 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     Raises ImageError where the package has no modules.
     """
     folders = _package_folders(package)
-    names = _names_in(package, folders)
+    with _asking(package):
+        names = _names_in(package, folders)
     modules: dict[str, Sequence[str]] = {}
     for file in names:
         if file.endswith(MANIFEST_SUFFIX):
             name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
             files = _find(name, None)
-            modules[name] = kernel_names(files.read(file), files.where)
+            modules[name] = kernel_names(files.manifest(file), files.where)
     source_tree: Any = None
     if not modules:
         with suppress(ImportError):  # a copy of this file in a wheel, without the build side
@@ -909,7 +914,7 @@ def _link(
     arguments = nvjitlink_options(options)
     arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
     cache = Cache()
-    key = cache.key("cubin", image.sha256, arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
+    key = cache.key("cubin", sha256_of(code), arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
     started = time.perf_counter()
     kept = cache.get(key)
     if kept is None:
@@ -976,8 +981,9 @@ class Cache:
 
     Safe under concurrent use and kills, without locks: each entry is written under another name, then renamed. Each
     carries the SHA-256 of its key and content. One that is damaged, or that its reader does not understand, is told of
-    once and counts as absent, as another user's does. A folder that cannot be written to makes every `put` a warning:
-    what was compiled is there all the same.
+    once and counts as absent, as another user's does. (That is no protection from programs of the same user, who may as
+    well change what is installed.) Folders and entries are for this user alone, whatever the umask. A folder that
+    cannot be written to makes every `put` a warning: what was compiled is there all the same.
 
     `second` is the cache in the folder that CUDA_WHEEL_CACHE_READONLY names, or None. It is looked into for what the
     first does not have, and never written to. Its entries may be another user's: who names it trusts it. They are not
@@ -1033,13 +1039,15 @@ class Cache:
     def put(self, key: str, content: bytes) -> None:
         """Keep `content` as the entry `key`."""
         path = self._path(key)
-        temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.part"
+        temporary = f"{path}.{os.urandom(8).hex()}.part"
         limit = self._bound()
         try:
             if 64 + len(content) <= limit:
-                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                for folder in (self.folder, os.path.dirname(path)):  # makedirs gives the mode to the last one alone
+                    os.makedirs(folder, mode=0o700, exist_ok=True)
                 try:
-                    with open(temporary, "wb") as file:
+                    # "x": whoever else may write to the folder has no link there that leads elsewhere.
+                    with open(temporary, "xb", opener=_private) as file:
                         file.write(self._digest(key, content) + content)
                     os.replace(temporary, path)
                 finally:
@@ -1090,7 +1098,7 @@ class Cache:
     def _read(self, key: str) -> bytes | None:
         path = self._path(key)
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=_at_once) as file:
                 if not self._counts(os.fstat(file.fileno())):
                     return None
                 digest, content = file.read(64), file.read()
@@ -1149,6 +1157,14 @@ class Cache:
         return self._limit
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # another user's pipe would be waited for
+
+
 def _listed(folder: str) -> "list[os.DirEntry[str]]":
     try:
         with os.scandir(folder) as found:
@@ -1181,6 +1197,10 @@ def _warn(text: str) -> None:
 # --- a module's files -----------------------------------------------------------------------------
 
 
+_USUAL = 1 << 16
+"""Bytes that most manifests do not have."""
+
+
 class _Files:
     """A module's files: in a folder, in a package that its importer keeps elsewhere, or in memory."""
 
@@ -1199,8 +1219,13 @@ class _Files:
                 stream.seek(offset)
                 content: bytes = stream.read(-1 if size is None else size)
                 return content
-        except Exception as error:  # an archive may be damaged in many ways, and an importer is anybody's
-            raise ImageError(f"{file} beside {self.where} cannot be read: {error}") from error
+        except Exception as error:  # as in `_asking`
+            raise ImageError(f"{file} beside {self.where} cannot be read: {_words(error)}") from error
+
+    def manifest(self, file: str) -> bytes:
+        """Return the text of a manifest, and no more of one that is too large than shows that. Raises ImageError."""
+        text = self.read(file, 0, _USUAL)  # to ask for much would have it reserved
+        return text if len(text) < _USUAL else self.read(file, 0, LARGEST + 1)
 
     def _open(self, file: str) -> Any:
         if self.folder is not None:
@@ -1228,8 +1253,8 @@ def _find(name: str, device: int | None) -> _Files:
             return _Files(where, None, package)
         except FileNotFoundError:
             pass
-        except Exception as error:
-            raise ImageError(f"{where} cannot be read: {error}") from error
+        except Exception as error:  # as in `_asking`
+            raise ImageError(f"{where} cannot be read: {_words(error)}") from error
     compiled = _compile_on_load(name, folders, device)
     if compiled is None:
         raise _not_found(name, stem, folders)
@@ -1293,6 +1318,19 @@ def _reader(module: Any) -> Any:
     return None
 
 
+@contextmanager
+def _asking(package: str) -> Iterator[None]:
+    """Raise ImageError where a package's importer fails: of a damaged archive it raises whatever it likes."""
+    try:
+        yield
+    except Exception as error:
+        raise ImageError(f"package {package!r} cannot be read: {_words(error)}") from error
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
 def _compile_on_load(name: str, folders: list[str], device: int | None) -> tuple[bytes, bytes] | None:
     """Return manifest and fatbin, compiled for the GPU at hand, where the package lies in a source tree; else None."""
     try:
@@ -1312,6 +1350,8 @@ def _package_folders(package: str) -> list[str]:
             spec = find_spec(package)
         except ModuleNotFoundError as error:
             raise ImageError(f"package {package!r} is not installed: {error}") from error
+        except Exception as error:  # whatever the package that it is in raises, or whoever imports that
+            raise ImageError(f"package {package!r} cannot be imported: {_words(error)}") from error
         locations = None if spec is None else spec.submodule_search_locations
     else:
         locations = getattr(module, "__path__", None)
@@ -1338,41 +1378,36 @@ def _not_found(name: str, stem: str, folders: list[str]) -> ImageError:
     return ImageError(message)
 
 
+def _hashes_count() -> bool:
+    """Return whether manifests and images have to have their SHA-256: CUDA_WHEEL_VERIFY is "on", unless it is "off"."""
+    wanted = os.environ.get("CUDA_WHEEL_VERIFY") or "on"
+    if wanted not in ("on", "off"):
+        _warn(f'the environment variable CUDA_WHEEL_VERIFY must be "on" or "off", not {wanted!r}; it counts as "on".')
+    return wanted != "off"
+
+
 def read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
-    """Return the bytes for the driver: the image's own, or the whole fatbin where it is compressed."""
+    """Return the bytes for the driver: the image's own, or the whole fatbin where it is compressed.
+
+    Raises ImageError where they are not all there, or, unless CUDA_WHEEL_VERIFY is off, not what the manifest says.
+    """
     if image.offset is None:
         start, size, expected = 0, manifest.fatbin_size, manifest.fatbin_sha256
     else:
         start, size, expected = image.offset, image.size, image.sha256
     content = files.read(manifest.fatbin, start, size)
-    if sha256_of(content) != expected:
+    wrong = ""
+    if len(content) < size:  # the driver is not told of a size, and would read on
+        wrong = f"it ends before {image} does"
+    elif _hashes_count() and sha256_of(content) != expected:
+        wrong = f"{image} does not have the SHA-256 that the manifest names"
+    if wrong:
         raise ImageError(
-            f"{manifest.fatbin} beside {files.where} is damaged: {image} does not have the SHA-256 that the "
-            f"manifest names. Reinstall the package that holds {manifest.name}."
+            f"{manifest.fatbin} beside {files.where} is damaged: {wrong}. Reinstall the package that holds "
+            f"{manifest.name}."
         )
     # The driver reads PTX up to a NUL, which the image itself does not carry.
     return content + b"\0" if image.kind == "ptx" and image.offset is not None else content
-
-
-def sha256_of(content: bytes) -> str:
-    """Return the hexadecimal SHA-256 of `content`."""
-    global _own_sha256
-    if len(content) < 1 << 18:
-        # hashlib brings in OpenSSL, which takes longer than all else that loading does; it pays for large images only.
-        if _own_sha256 is None:
-            try:
-                own = importlib.import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")
-            except ImportError:  # a Python that was built without
-                own = importlib.import_module("hashlib")
-            _own_sha256 = own.sha256
-        return str(_own_sha256(content).hexdigest())
-    from hashlib import sha256
-
-    return sha256(content).hexdigest()
-
-
-_own_sha256: Any = None
-"""Python's own SHA-256, once it was needed."""
 
 
 # --- the driver -----------------------------------------------------------------------------------

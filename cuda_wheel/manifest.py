@@ -4,15 +4,18 @@ Like `loader`, which reads and loads what this describes, it imports the standar
 it. Pure: it needs no GPU.
 """
 
+import importlib
 import json
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from .errors import ImageError
 
 __all__ = [
     "FORMAT",
+    "LARGEST",
     "MANIFEST_SUFFIX",
     "OLDEST_DRIVER",
     "PARAMETERS",
@@ -37,6 +40,7 @@ __all__ = [
     "no_image_message",
     "parse_version",
     "resolve",
+    "sha256_of",
     "unlinkable",
     "unsupported",
 ]
@@ -45,6 +49,9 @@ FORMAT = 1
 """The manifest format that this file writes; it reads every format up to this one."""
 
 MANIFEST_SUFFIX = ".fatbin.json"
+
+LARGEST = 64 << 20
+"""Bytes that a manifest may have. A kernel takes some 2,000, with seven targets."""
 
 Version = tuple[int, int]
 
@@ -61,10 +68,12 @@ def parse_version(text: str, what: str = "version") -> Version:
 
     Raises ValueError where `text` is not of that form.
     """
-    parts = text.split(".")
-    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
+    major, _, rest = text.partition(".")
+    minor = rest.partition(".")[0]
+    # isdigit() is false of the empty text.
+    if not (major.isdigit() and minor.isdigit() and text.isascii() and len(major) < 6 and len(minor) < 6):
         raise ValueError(f"{what} {text!r} is not of the form MAJOR.MINOR")
-    return int(parts[0]), int(parts[1])
+    return int(major), int(minor)
 
 
 class Target(NamedTuple):
@@ -85,7 +94,7 @@ class Target(NamedTuple):
         suffix = number[-1:] if number[-1:] in ("a", "f") else ""
         digits = number.removesuffix(suffix)
         if prefix not in ("sm", "compute") or not (
-            digits.isascii() and digits.isdigit() and len(digits) > 1 and digits[0] != "0"
+            digits.isascii() and digits.isdigit() and 1 < len(digits) < 6 and digits[0] != "0"
         ):
             raise ValueError(f"{text!r} is not a target such as sm_90 or compute_90")
         return cls(int(digits[:-1]), int(digits[-1]), suffix, prefix == "sm")
@@ -218,7 +227,10 @@ class Manifest(NamedTuple):
         return parse_version(self.toolchain["nvrtc"])
 
     def to_json(self) -> str:
-        """Return the manifest file's text: the same manifest gives the same text, everywhere."""
+        """Return the manifest file's text: the same manifest gives the same text, everywhere.
+
+        It has its own SHA-256 in it: that of the text where this is empty.
+        """
         document = {
             "format": FORMAT,
             "name": self.name,
@@ -234,16 +246,31 @@ class Manifest(NamedTuple):
             ],
             "globals": [variable._asdict() for variable in self.globals],
             "extern": [external._asdict() for external in self.extern],
+            "sha256": "",
         }
-        return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        return text.replace('\n "sha256": ""', f'\n "sha256": "{sha256_of(text.encode())}"')  # one space: the outermost
 
     @classmethod
-    def from_json(cls, text: str | bytes, where: str) -> "Manifest":
+    def from_json(cls, text: str | bytes, where: str, check: bool = True) -> "Manifest":
         """Return the manifest that `text` holds. `where` names its file in messages.
 
-        Raises ImageError where the text is not a manifest of a format that this version reads.
+        Raises ImageError where the text is not a manifest of a format that this version reads, and, unless `check` is
+        False, where it does not have the SHA-256 that it says. Who changes a manifest on purpose can change that as
+        well: so nothing of it is trusted to be possible.
         """
-        return _read(text, where, _manifest_of)
+        content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+
+        def make(document: dict[str, Any]) -> Manifest:
+            manifest, digest = _manifest_of(document), _sha256(document["sha256"])
+            if check and sha256_of(content.replace(digest.encode(), b"")) != digest:
+                raise ImageError(
+                    f"{where} is damaged: it does not have the SHA-256 that it names. Reinstall the package that holds "
+                    f"{manifest.name}."
+                )
+            return manifest
+
+        return _read(content, where, make)
 
 
 def kernel_names(text: str | bytes, where: str) -> list[str]:
@@ -262,7 +289,10 @@ def kernel_names(text: str | bytes, where: str) -> list[str]:
 def _read(text: str | bytes, where: str, make: Callable[[dict[str, Any]], T]) -> T:
     """Return what is made of a manifest's JSON object."""
     try:
-        document = json.loads(text)
+        if len(text) > LARGEST:
+            raise ValueError(f"{len(text)} bytes are more than the {LARGEST} that one may have")
+        # Other encodings than UTF-8, which json.loads would guess at in bytes, are damage.
+        document = json.loads(text if isinstance(text, str) else text.decode())
         form = document["format"]
         if type(form) is int and form > FORMAT:
             raise ImageError(
@@ -273,13 +303,32 @@ def _read(text: str | bytes, where: str, make: Callable[[dict[str, Any]], T]) ->
             raise ValueError(f"format {form!r}")
         return make(document)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ImageError(f"{where} is not a cuda-wheel manifest: {type(error).__name__}: {error}") from error
+        told = f"{type(error).__name__}: {error}"
+        told = told if len(told) < 300 else told[:300] + "..."
+        raise ImageError(f"{where} is not a cuda-wheel manifest: {told}") from error
 
 
 def _text(value: object) -> str:
     # Names reach terminals and the driver: no control characters, no lone surrogates.
     if not isinstance(value, str) or not value or not value.isprintable():
         raise ValueError(f"{value!r} is not a text")
+    return value
+
+
+def _symbol(value: object) -> str:
+    """Return a name as PTX has them. Source: PTX ISA, "Identifiers"; other compilers' have dots too."""
+    text = _text(value)
+    if not text.isascii() or not text.translate(_AS_LETTERS).isidentifier():
+        raise ValueError(f"{value!r} is not a symbol")
+    return text
+
+
+_AS_LETTERS = str.maketrans("$%.", "___")
+
+
+def _sha256(value: object) -> str:
+    if not isinstance(value, str) or len(value) != 64 or value.strip("0123456789abcdef"):
+        raise ValueError(f"{value!r} is not a SHA-256")
     return value
 
 
@@ -300,57 +349,59 @@ def image_to_json(image: Image) -> dict[str, Any]:
 
 
 def _manifest_of(document: dict[str, Any]) -> Manifest:
-    def texts(value: object) -> tuple[str, ...]:
+    def items(value: object) -> list[Any]:
         if not isinstance(value, list):
             raise ValueError(f"{value!r} is not a list")
-        return tuple(map(_text, value))
+        return value
 
-    def count(value: object) -> int:
-        if type(value) is not int or not 0 <= value < 1 << 48:
+    def texts(value: object) -> tuple[str, ...]:
+        return tuple(map(_text, items(value)))
+
+    def count(value: object, least: int = 0) -> int:
+        if type(value) is not int or not least <= value < 1 << 48:
             raise ValueError(f"{value!r} is not a size")
         return value
 
-    def version(value: object) -> Version | None:
-        return None if value is None else parse_version(_text(value))
+    def version(value: str | None) -> Version | None:
+        return None if value is None else parse_version(value)
+
+    def figures(value: dict[str, Any]) -> dict[str, int]:
+        if not "".join(value).isprintable():
+            raise ValueError(f"{value!r} has names that are no texts")
+        return {name: count(number) for name, number in value.items()}
 
     def image(item: dict[str, Any]) -> Image:
         kind: Kind = item["kind"]
-        target = Target.parse(_text(item["target"]))
+        target = Target.parse(item["target"])
         if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
             raise ValueError(f"a {kind!r} image for {target}")
-        offset = None if item["offset"] is None else count(item["offset"])
         found = Image(
             kind=kind,
             target=target,
             ptx_version=version(item["ptx_version"]),
             ptx_version_compiled=version(item["ptx_version_compiled"]),
-            driver=parse_version(_text(item["driver"])),
-            offset=offset,
-            size=count(item["size"]),
-            sha256=_text(item["sha256"]),
-            resources={
-                _text(symbol): {_text(key): count(value) for key, value in figures.items()}
-                for symbol, figures in item["resources"].items()
-            },
+            driver=parse_version(item["driver"]),
+            offset=None if item["offset"] is None else count(item["offset"]),
+            size=count(item["size"], 1),
+            sha256=_sha256(item["sha256"]),
+            resources={_text(symbol): figures(its) for symbol, its in item["resources"].items()},
             source=None if item["source"] is None else _text(item["source"]),
         )
         if (found.ptx_version is None) != (kind != "ptx"):
             raise ValueError(f"{found} with PTX version {found.ptx_version}")
         if kind == "ltoir" and found.source is None:
             raise ValueError(f"{found} that is not for linking")
-        if offset is not None and offset + found.size > fatbin_size:
-            raise ValueError(f"{found} reaches beyond the fatbin's {fatbin_size} bytes")
         return found
 
-    def parameters(items: list[dict[str, Any]]) -> tuple[Parameter, ...]:
+    def parameters(value: object) -> tuple[Parameter, ...]:
         found = tuple(
             Parameter(
                 type=_text(item["type"]),
                 offset=count(item["offset"]),
-                size=count(item["size"]),
+                size=count(item["size"], 1),
                 cpp="" if item["cpp"] == "" else _text(item["cpp"]),
             )
-            for item in items
+            for item in items(value)
         )
         end = 0
         for each in found:
@@ -362,7 +413,7 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
     def kernel(item: dict[str, Any]) -> KernelInfo:
         return KernelInfo(
             name=_text(item["name"]),
-            symbol=_text(item["symbol"]),
+            symbol=_symbol(item["symbol"]),
             parameters=parameters(item["parameters"]),
             absent=texts(item["absent"]),
         )
@@ -371,36 +422,89 @@ def _manifest_of(document: dict[str, Any]) -> Manifest:
         space: Space = item["space"]
         if space not in ("global", "constant", "managed"):
             raise ValueError(f"a variable in {space!r} memory")
-        return GlobalInfo(_text(item["name"]), _text(item["symbol"]), space, count(item["size"]))
+        return GlobalInfo(_text(item["name"]), _symbol(item["symbol"]), space, count(item["size"]))
+
+    def external(item: dict[str, Any]) -> External:
+        return External(_text(item["name"]), _symbol(item["symbol"]), _text(item["declaration"]))
 
     fatbin = _text(document["fatbin"]["file"])
     if fatbin != os.path.basename(fatbin) or "\\" in fatbin or fatbin in (".", ".."):
         raise ValueError(f"fatbin file {fatbin!r} is not a plain file name")
-    fatbin_size = count(document["fatbin"]["size"])
     toolchain = {_text(key): _text(value) for key, value in document["toolchain"].items()}
     parse_version(toolchain["nvrtc"])
-    return Manifest(
+    manifest = Manifest(
         name=_text(document["name"]),
         fatbin=fatbin,
-        fatbin_size=fatbin_size,
-        fatbin_sha256=_text(document["fatbin"]["sha256"]),
+        fatbin_size=count(document["fatbin"]["size"], 1),
+        fatbin_sha256=_sha256(document["fatbin"]["sha256"]),
         toolchain=toolchain,
         sources=texts(document["sources"]),
         options=texts(document["options"]),
         host_code=texts(document["host_code"]),
-        images=tuple(map(image, document["images"])),
-        kernels=tuple(map(kernel, document["kernels"])),
-        globals=tuple(map(variable, document["globals"])),
-        extern=tuple(
-            External(_text(item["name"]), _text(item["symbol"]), _text(item["declaration"]))
-            for item in document["extern"]
-        ),
+        images=tuple(map(image, items(document["images"]))),
+        kernels=tuple(map(kernel, items(document["kernels"]))),
+        globals=tuple(map(variable, items(document["globals"]))),
+        extern=tuple(map(external, items(document["extern"]))),
     )
+    _check_images(manifest)
+    for infos in (manifest.kernels, manifest.globals):
+        _check_once("symbol", [info.symbol for info in infos])
+    return manifest
+
+
+def _check_images(manifest: Manifest) -> None:
+    """Raise ValueError where a module's images cannot be those of one fatbin, or its kernels of these images."""
+    images = manifest.images
+    targets = {str(image.target) for image in images}
+    _check_once("image", [(image.kind, image.target, image.source) for image in images])
+    for kernel in manifest.kernels:
+        if not targets.issuperset(kernel.absent):
+            raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, and the images are for others")
+    places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}
+    if places and any(image.offset is None for image in images):
+        raise ValueError("some images have a place in the fatbin, and others have none")
+    end = 0
+    for start, size, _ in sorted(places):  # of the same bytes, two images have the same place
+        if start < end or start + size > manifest.fatbin_size:
+            raise ValueError(
+                f"an image of {size} bytes at {start}, after {end}, in a fatbin of {manifest.fatbin_size} bytes"
+            )
+        end = start + size
+
+
+def _check_once(what: str, found: Sequence[object]) -> None:
+    if len(set(found)) < len(found):
+        twice = next(each for each in found if found.count(each) > 1)
+        raise ValueError(f"the {what} {twice!r} stands twice")
 
 
 def dotted(version: Version) -> str:
     """Return a version as people write it: "12.2"."""
     return f"{version[0]}.{version[1]}"
+
+
+# --- hashes ---------------------------------------------------------------------------------------
+
+
+def sha256_of(content: bytes) -> str:
+    """Return the hexadecimal SHA-256 of `content`."""
+    global _own_sha256
+    if len(content) < 1 << 18:
+        # hashlib brings in OpenSSL, which takes longer than all else that loading does; it pays for large images only.
+        if _own_sha256 is None:
+            try:
+                own = importlib.import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")
+            except ImportError:  # a Python that was built without
+                own = importlib.import_module("hashlib")
+            _own_sha256 = own.sha256
+        return str(_own_sha256(content).hexdigest())
+    from hashlib import sha256
+
+    return sha256(content).hexdigest()
+
+
+_own_sha256: Any = None
+"""Python's own SHA-256, once it was needed."""
 
 
 # --- the rules ------------------------------------------------------------------------------------

@@ -133,9 +133,11 @@ def _of_path(path: str) -> Piece:
     try:
         with open(path, "rb") as file:
             content = file.read()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
         hint = "" if os.path.isabs(path) else f" in {os.getcwd()}"
-        raise ImageError(f"{path} to link cannot be read{hint}: {error.strerror or error}") from error
+        raise ImageError(
+            f"{path!r} to link cannot be read{hint}: {getattr(error, 'strerror', None) or error}"
+        ) from error
     name = os.path.basename(path)
     if not content:
         raise ImageError(f"{path} to link is empty")
@@ -144,7 +146,7 @@ def _of_path(path: str) -> Piece:
 
 
 def _of_content(content: str | bytes | bytearray, name: str | None) -> Piece:
-    data = content.encode() if isinstance(content, str) else bytes(content)
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else bytes(content)
     kind = _kind_of(data, name or "a piece")
     return _checked(Piece(kind, name or f"piece.{_SUFFIX_OF[kind]}", data))
 

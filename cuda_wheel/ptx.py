@@ -20,7 +20,7 @@ __all__ = [
     "version",
 ]
 
-VERSION = re.compile(r"^[ \t]*\.version\s+(\d+)\.(\d+)", re.MULTILINE)
+VERSION = re.compile(r"^[ \t]*\.version\s+(\d{1,4})\.(\d{1,4})\b", re.MULTILINE)
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTILINE)
 ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
 """A kernel up to its body: name, parameters, directives."""
@@ -41,7 +41,7 @@ _FUNCTION = re.compile(
     r"\.(?:visible|extern|weak)\s+\.func\s*(?:\.noreturn\s*)?(?:\((?P<returns>[^()]*)\)\s*)?(?P<name>[\w$%]+)\s*"
     r"(?:\((?P<takes>[^()]*)\))?"
 )
-_VARIABLE_NAME = re.compile(r"(?<![\w$%])(?P<name>[\w$%]+)\s*(?:\[[^\[\]]*\]\s*)*$")
+_LAST_WORD = re.compile(r"(?:.*[^\w$%])?(?P<name>[\w$%]+)\s*\Z", re.DOTALL)
 
 _VARIABLE = re.compile(
     r"\.(?:visible|weak|common)\s+\.(?P<space>global|const)"
@@ -91,9 +91,8 @@ def symbols(ptx: str) -> Symbols:
     found: dict[str, set[str]] = {"visible": set(), "weak": set(), "common": set(), "extern": set()}
     for match in _LINKED.finditer(text):
         head = match["head"]
-        name = (
-            _FUNCTION_NAME.match(head) if match["what"] in (".func", ".entry") else _VARIABLE_NAME.search(head.strip())
-        )
+        of_function = match["what"] in (".func", ".entry")
+        name = _FUNCTION_NAME.match(head) if of_function else _LAST_WORD.match(head.partition("[")[0])
         if name is None:
             continue
         body = text[match.end() : match.end() + 1]

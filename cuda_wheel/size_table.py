@@ -69,7 +69,7 @@ def _module_table(module: ModuleSize) -> Table:
     )
     for image, size in module.images:
         known = ["unknown", "unknown"] if size is None else [size_text(size.installed), size_text(size.in_wheel)]
-        table.add_row(str(image), size_text(image.size), *known)
+        table.add_row(Text(str(image)), size_text(image.size), *known)
     return table
 
 

@@ -12,16 +12,26 @@ import re
 import zipfile
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from cuda_wheel.build.sbom import SBOM
 from cuda_wheel.errors import ImageError
-from cuda_wheel.inspection import UNREADABLE, opened, unreadable
+from cuda_wheel.inspection import Found, opened, unpacked, unreadable
 
-__all__ = ["Sbom", "digests", "metadata_file", "read_sbom", "record_differences", "sbom_differences"]
+__all__ = [
+    "Sbom",
+    "digests",
+    "installed_differences",
+    "metadata_file",
+    "read_sbom",
+    "record_differences",
+    "sbom_differences",
+]
 
 ALGORITHMS = ("sha256", "sha384", "sha512")
 """The hashes that count: RECORD's are SHA-256 or better."""
@@ -57,10 +67,7 @@ def metadata_file(path: Path, name: str) -> bytes | None:
             for info in _files(path, archive)
             if re.fullmatch(rf"[^/]+\.dist-info/{re.escape(name)}", info.filename)
         ]
-        try:
-            return archive.read(found[0]) if found else None
-        except UNREADABLE as error:
-            raise unreadable(path, error) from error
+        return unpacked(archive, found[0].filename) if found else None
 
 
 def record_differences(path: Path) -> list[str]:
@@ -76,9 +83,8 @@ def record_differences(path: Path) -> list[str]:
         return [f"RECORD is not a table of names, hashes and sizes: {error}"]
     with opened(path) as archive:
         infos = _files(path, archive)
-        names = Counter(info.filename for info in infos)
-        wrong = [f"{name} is in the wheel {count} times" for name, count in names.items() if count > 1]
-        wrong += [f"RECORD lists {name} twice" for name, count in Counter(row[0] for row in rows).items() if count > 1]
+        names = {info.filename for info in infos}
+        wrong = [f"RECORD lists {name} twice" for name, count in Counter(row[0] for row in rows).items() if count > 1]
         wrong += [f"RECORD lists {name}, which is not there" for name in recorded if name not in names]
         for info in infos:
             if re.fullmatch(rf"[^/]+\.dist-info/({'|'.join(map(re.escape, UNRECORDED))})", info.filename):
@@ -90,10 +96,44 @@ def record_differences(path: Path) -> list[str]:
             elif algorithm not in ALGORITHMS:
                 wrong.append(f"RECORD has no SHA-256 of {info.filename}")
             else:
-                found = urlsafe_b64encode(_digest(path, archive, info, algorithm)).decode().rstrip("=")
+                found = _encoded(_digest(path, archive, info, algorithm))
                 if (found, str(info.file_size)) != (value, size):
                     wrong.append(f"{info.filename} is not what RECORD says")
     return wrong
+
+
+def installed_differences(found: Iterable[Found]) -> list[str]:
+    """Return what of installed modules' own files is not as RECORD says, one line each, as far as one near them lists
+    them."""
+    wrong: list[str] = []
+    listed = cache(_listed_in)
+    for module in found:
+        manifest = Path(module.where).absolute()
+        root = next((folder for folder in manifest.parents if listed(folder)), manifest.parent)
+        for file in (manifest, manifest.with_name(module.manifest.fatbin)):
+            recorded = listed(root).get(file.relative_to(root).as_posix())
+            if recorded is not None and file.is_file() and _differs(file.read_bytes(), recorded):
+                wrong.append(f"{file} is not what RECORD says")
+    return wrong
+
+
+def _listed_in(folder: Path) -> dict[str, str]:
+    """Return the hashes that distributions which are installed in a folder have of their files, by path."""
+    found: dict[str, str] = {}
+    for record in sorted(folder.glob("*.dist-info/RECORD")):
+        with suppress(ValueError, csv.Error, OSError):
+            found |= {name: digest for name, digest, _ in csv.reader(record.read_text(encoding="utf-8").splitlines())}
+    return found
+
+
+def _differs(content: bytes, recorded: str) -> bool:
+    algorithm, _, value = recorded.partition("=")
+    return algorithm not in ALGORITHMS or _encoded(hashlib.new(algorithm, content).digest()) != value
+
+
+def _encoded(digest: bytes) -> str:
+    """Return a hash as RECORD has it."""
+    return urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def read_sbom(path: Path) -> Sbom | None:
@@ -130,7 +170,7 @@ def _digest(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, algorit
         with archive.open(info) as file:
             while block := file.read(1 << 20):
                 digest.update(block)
-    except UNREADABLE as error:
+    except Exception as error:  # as in `opened`
         raise unreadable(path, error) from error
     return digest.digest()
 

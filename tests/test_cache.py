@@ -192,6 +192,65 @@ def test_the_cache_is_the_users_own(cache: Cache) -> None:
     assert cache.get(key(0)) == b"x" * 10
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files have other permissions there")
+def test_whatever_the_umask_the_cache_is_for_nobody_else(cache: Cache, tmp_path: Path) -> None:
+    named = Cache(str(tmp_path / "a" / "b"))
+    before = os.umask(0)
+    try:
+        for each in (cache, named):
+            fill(each, 10)
+    finally:
+        os.umask(before)
+    for each in (cache, named):
+        assert [path.stat().st_mode & 0o777 for path in (Path(each.folder), path_of(each, 0).parent)] == [0o700] * 2
+        assert path_of(each, 0).stat().st_mode & 0o777 == 0o600
+
+
+def test_an_entry_in_anothers_place_counts_as_absent(cache: Cache) -> None:
+    """Whoever may rename or link files in the folder cannot make one result of another."""
+    fill(cache, 10, 20)
+    path_of(cache, 1).replace(path_of(cache, 0))
+    assert cache.get(key(0)) is None
+    cache.put(key(0), b"again")
+    assert cache.get(key(0)) == b"again"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can make another user's files")
+@pytest.mark.parametrize("folders_too", [False, True])
+def test_nothing_of_another_user_is_loaded(folders_too: bool, cache: Cache) -> None:
+    """As where CUDA_WHEEL_CACHE_DIR names a folder that all may write to."""
+    fill(cache, 10)
+    path = path_of(cache, 0)
+    os.chown(path, 12345, 12345)
+    if folders_too:
+        for folder in (path.parent, Path(cache.folder)):
+            os.chown(folder, 12345, 12345)
+            folder.chmod(0o777)
+    assert cache.get(key(0)) is None
+    assert cache.entries() == []
+    cache.put(key(0), b"mine")
+    assert cache.get(key(0)) == b"mine"
+    assert path.stat().st_uid == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_what_another_user_put_in_the_way_is_neither_followed_nor_waited_for(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(cache, 10)
+    mine = tmp_path / "mine"
+    mine.write_text("thesis")
+    monkeypatch.setattr(os, "urandom", bytes)  # as if it could be guessed
+    trap = path_of(cache, 0).with_name(f"{key(0)[2:]}.{bytes(8).hex()}.part")
+    trap.symlink_to(mine)
+    with pytest.warns(RuntimeWarning, match="cannot keep what it compiled"):
+        cache.put(key(0), b"new")
+    assert mine.read_text() == "thesis"
+    path_of(cache, 0).unlink()
+    os.mkfifo(path_of(cache, 0))
+    assert cache.get(key(0)) is None
+
+
 # --- the second folder ------------------------------------------------------------------------------
 
 

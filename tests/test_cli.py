@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +18,7 @@ from random import Random
 import pytest
 
 from cuda_wheel import __version__
+from cuda_wheel.manifest import Manifest
 from tests.conftest import KERNEL
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -138,6 +140,110 @@ def test_verify_names_what_differs(damage, message: str, unpacked, cuda_wheel: C
     assert result.returncode == 1
     assert result.stdout.startswith("stencil_demo.kernels.stencil: ")
     assert message in result.stdout
+
+
+def rewritten(text: str, path: tuple[str | int, ...], value: object) -> str:
+    """Return a manifest with another value, and with the SHA-256 that it then should have."""
+    document = json.loads(text)
+    place = document
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return Manifest.from_json(json.dumps(document), "x", check=False).to_json()
+
+
+FORGERIES: list[tuple[tuple[str | int, ...], object, str]] = [
+    (("images", 0, "target"), "sm_86", "cubin sm_86 is for sm_80"),
+    (("images", 2, "ptx_version"), "8.0", "ptx compute_90 (PTX 8.0) is PTX 7.8"),
+    (("images", 2, "target"), "compute_75", "ptx compute_75 (PTX 7.8) is for compute_90"),
+    (("kernels", 0, "symbol"), "other", "cubin sm_80 has no kernel other"),
+    (("kernels", 0, "parameters", -1, "size"), 2, "cubin sm_80 has other parameters for _Z"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), FORGERIES)
+def test_verify_names_what_images_say_otherwise(
+    path: tuple[str | int, ...], value: object, message: str, fixture_wheel, tmp_path: Path, cuda_wheel: Command
+) -> None:
+    """A forger has given the manifest, and RECORD, the hashes that they then should have."""
+    with zipfile.ZipFile(fixture_wheel("stencil")) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    manifest = next(name for name in files if name.endswith(".fatbin.json"))
+    record = next(name for name in files if name.endswith("/RECORD"))
+    old = files[manifest]
+    files[manifest] = rewritten(old.decode(), path, value).encode()
+    assert hashed(old) in files[record]
+    whole = files | {record: files[record].replace(hashed(old), hashed(files[manifest]))}
+    for number, (content, also) in enumerate(
+        [
+            (files, "RECORD: stencil_demo/kernels/stencil.fatbin.json is not what RECORD says"),
+            (whole, "RECORD: the files are as it says"),
+        ]
+    ):
+        with zipfile.ZipFile(tmp_path / f"{number}.whl", "w") as archive:
+            for name, text in content.items():
+                archive.writestr(name, text)
+        result = cuda_wheel("verify", tmp_path / f"{number}.whl")
+        assert result.returncode == 1
+        assert message in result.stdout
+        assert also in result.stdout
+
+
+def hashed(content: bytes) -> bytes:
+    return urlsafe_b64encode(sha256(content).digest()).rstrip(b"=")
+
+
+def test_verify_knows_an_installed_modules_files(unpacked, cuda_wheel: Command) -> None:
+    folder = unpacked("saxpy")
+    path = folder / "saxpy_demo/kernels/saxpy.fatbin.json"
+    path.write_text(rewritten(path.read_text(), ("options",), ["--other"]))
+    for place in (folder, folder / "saxpy_demo", path.with_suffix("")):
+        result = cuda_wheel("verify", place)
+        assert (result.returncode, f"{path} is not what RECORD says" in result.stdout) == (1, True)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("command", ["inspect", "explain", "verify", "coverage"])
+def test_a_wheel_that_is_made_to_do_harm_is_no_wheel(command: str, fixture_wheel, tmp_path: Path, capsys) -> None:
+    from cuda_wheel.cli import main
+
+    path = tmp_path / "saxpy.whl"
+    name = "saxpy_demo/kernels/saxpy.fatbin"
+    for more, message in (
+        (name, f"it has '{name}' twice"),
+        ("../x", "'../x' in it would be outside the folder that it is unpacked to"),
+        ("/x", "'/x' in it would be outside"),
+        ("C:\\x", "'C:"),
+    ):
+        path.write_bytes(fixture_wheel("saxpy").read_bytes())
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(more, "x")
+        assert main([command, str(path)]) == 1
+        assert message in capsys.readouterr().err
+    content = bytearray(fixture_wheel("saxpy").read_bytes())
+    entry = content.index(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = (3 << 30).to_bytes(4, "little")  # the size that it has when it is unpacked
+    path.write_bytes(content)
+    assert main([command, str(path)]) == 1
+    assert "bytes, which is more than a wheel of its size can hold" in capsys.readouterr().err
+    content = bytearray(fixture_wheel("saxpy").read_bytes())
+    for place in [match.start() for match in re.finditer(rb"PK\x01\x02", content)]:
+        content[place + 8] |= 1  # encrypted
+    path.write_bytes(content)
+    assert main([command, str(path)]) == 1
+    assert "is encrypted" in capsys.readouterr().err
+
+
+def test_names_are_no_markup(unpacked, capsys: pytest.CaptureFixture[str]) -> None:
+    from cuda_wheel.cli import main
+
+    folder = unpacked("saxpy")
+    path = folder / "saxpy_demo/kernels/saxpy.fatbin.json"
+    path.write_text(rewritten(path.read_text(), ("images", -1, "source"), "[/b].cu"))
+    assert main(["inspect", str(folder)]) == 0
+    assert "[/b].cu" in capsys.readouterr().out
+    assert main(["inspect", "--size", str(folder)]) == 0
+    assert "[/b].cu" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["inspect", "explain", "verify"])

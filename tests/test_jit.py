@@ -149,6 +149,23 @@ def test_a_tampered_entry_is_never_loaded(built, use: Use, old: int) -> None:
     assert driver.loaded == good.loaded
 
 
+def test_what_was_made_of_unchecked_bytes_is_kept_as_theirs(built, use: Use, old: int, monkeypatch) -> None:
+    """CUDA_WHEEL_VERIFY may be off for one process and on for the next."""
+    built(NEWEST)
+    damaged: list[bool] = [True]
+    read = loader.read_image
+    monkeypatch.setattr(
+        loader, "read_image", lambda *its: read(*its).replace(b"ret;", b"trap;") if damaged else read(*its)
+    )
+    wrong = use((8, 6), version=old)
+    loader.load("demo.fill")
+    damaged.clear()
+    right = use((8, 6), version=old)
+    loader.load("demo.fill")
+    assert right.loaded != wrong.loaded
+    assert len(Cache().entries()) == 2
+
+
 def test_without_nvjitlink_the_error_names_the_package(built, use: Use, old: int, extra: str, monkeypatch) -> None:
     built(NEWEST)
     use((8, 6), version=old)

@@ -209,6 +209,28 @@ def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], mon
         del sys.modules[name]
 
 
+@pytest.mark.parametrize("first", [b"PK", b"kernels/saxpy.fatbin"])
+def test_a_damaged_zip_is_told(
+    first: bytes, fixture_wheel, tmp_path: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one of its files on nothing of it is whole but its directory."""
+    driver = use((8, 0))
+    monkeypatch.setattr(loader, "_modules", {})
+    content = bytearray(fixture_wheel("saxpy").read_bytes())
+    directory = content.index(b"PK\x01\x02")
+    for place in range(content.index(first), directory):
+        content[place] ^= 0x55
+    path = tmp_path / f"damaged{len(first)}.whl"
+    path.write_bytes(content)
+    monkeypatch.syspath_prepend(path)
+    for act in (lambda: cuda_wheel.load(SAXPY), lambda: cuda_wheel.attach("saxpy_demo.kernels")):
+        with pytest.raises(cuda_wheel.ImageError, match="saxpy_demo"):
+            act()
+    assert driver.loaded == []
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+        del sys.modules[name]
+
+
 def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver]) -> None:
     driver = use((3, 5))
     with pytest.raises(
@@ -306,6 +328,82 @@ def test_what_is_loaded_leaves_nothing_else_behind(site: Path, use: Callable[...
     del module
     gc.collect()
     assert gone() is None and not loader._modules and not loader._locks
+
+
+def test_hashes_need_not_count(site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there then goes to the driver, unless it is cut short: that reads on until it has all."""
+    driver = use((8, 0))
+    monkeypatch.setenv("CUDA_WHEEL_VERIFY", "off")
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    damaged = fatbin.read_bytes().replace(b"saxpy", b"daxpy")
+    fatbin.write_bytes(damaged)
+    manifest = fatbin.with_name("saxpy.fatbin.json")
+    manifest.write_text(manifest.read_text().replace('"registers": 10', '"registers": 11'))
+    module = cuda_wheel.load(SAXPY)
+    assert driver.loaded == [damaged[module.image.offset : module.image.offset + module.image.size]]
+    monkeypatch.setattr(loader, "_modules", {})
+    fatbin.write_bytes(damaged[: module.image.offset + module.image.size - 1])
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: it ends before cubin sm_80 does"):
+        cuda_wheel.load(SAXPY)
+    manifest.write_text(manifest.read_text().replace('"offset": 112', '"offset": 113'))
+    with pytest.raises(cuda_wheel.ImageError, match="is not a cuda-wheel manifest"):
+        cuda_wheel.load(SAXPY)
+    assert len(driver.loaded) == 1
+
+
+def test_another_value_than_off_leaves_hashes_on(
+    site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = use((8, 0))
+    monkeypatch.setenv("CUDA_WHEEL_VERIFY", "0")
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
+    with (
+        pytest.warns(RuntimeWarning, match='CUDA_WHEEL_VERIFY must be "on" or "off", not \'0\'; it counts as "on"'),
+        pytest.raises(cuda_wheel.ImageError, match="is damaged"),
+    ):
+        cuda_wheel.load(SAXPY)
+    assert driver.loaded == []
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    (lambda text: text.replace('"format": 1', '"format": 3'), "was made by a newer cuda-wheel (format 3); this one reads "
+     "up to 1. Upgrade cuda-wheel to load it."),
+    (lambda text: text.replace('"registers": 10', '"registers": 11'), "is damaged: it does not have the SHA-256 that"),
+    (lambda text: text[:-9], "is not a cuda-wheel manifest: JSONDecodeError: "),
+    (lambda text: text + " " * (64 << 20), "bytes are more than the 67108864 that one may have"),
+])  # fmt: skip
+def test_a_manifest_that_cannot_be_used_is_told_wherever_it_is_read(
+    damage: Callable[[str], str],
+    message: str,
+    site: Path,
+    use: Callable[..., Driver],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from cuda_wheel.cli import main
+
+    driver = use((8, 0))
+    manifest = site / "saxpy_demo/kernels/saxpy.fatbin.json"
+    manifest.write_text(damage(manifest.read_text()))
+    with pytest.raises(cuda_wheel.ImageError) as caught:
+        cuda_wheel.load(SAXPY)
+    assert message in str(caught.value)
+    assert str(manifest) in str(caught.value)
+    if "does not have" not in message:  # only the names are read when a package is imported
+        with pytest.raises(cuda_wheel.ImageError, match=str(manifest)):
+            cuda_wheel.attach("saxpy_demo.kernels")
+    with zipfile.ZipFile(site / "saxpy.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path in site.rglob("*/*.*"):
+            wheel.write(path, path.relative_to(site).as_posix())
+    for path in (site, site / "saxpy.whl", manifest.with_suffix("")):
+        commands = ["inspect"], ["inspect", "--json"], ["inspect", "--size"], ["coverage"], ["verify"]
+        for command in (*commands, ["explain", "--device", "sm_80", "--driver", "12.2"]):
+            assert main([*command, str(path)]) == 1
+            told = capsys.readouterr()
+            assert message in told.err
+            assert "saxpy.fatbin.json" in told.err
+            assert told.out == ""
+    assert driver.loaded == []
 
 
 def test_a_manifest_of_another_module_is_refused(site: Path, use: Callable[..., Driver]) -> None:

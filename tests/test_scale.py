@@ -146,9 +146,11 @@ def test_what_lies_in_files_gives_the_same_bytes(
 
 def manifest(name: str) -> Manifest:
     targets = map(Target.parse, ("sm_80", "sm_90"))
-    images = tuple(Image("cubin", target, None, None, (12, 0), 0, 1, name, {name: {}}) for target in targets)
+    images = tuple(
+        Image("cubin", target, None, None, (12, 0), 0, 1, loader.sha256_of(name.encode()), {}) for target in targets
+    )
     kernels = (KernelInfo(name, name, ()),)
-    return Manifest(name, "k.fatbin", 1, "0", {"nvrtc": "12.9.86"}, (f"{name}.cu",), (), images, kernels)
+    return Manifest(name, "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, (f"{name}.cu",), (), images, kernels)
 
 
 def test_modules_of_the_same_targets_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,475 @@
+"""Wheels that were damaged or forged: an error of ours or the right result, and never another image than the author's.
+
+What damages a file misses the hash in the manifest, the manifest's own, or RECORD. A forger writes these too; what is
+left to him is to name one of the author's images for what it is not, which the driver refuses, or not to be a manifest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import secrets
+import signal
+import struct
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import cuda_wheel as package
+from cuda_wheel import CudaWheelError, cli, loader
+from cuda_wheel.manifest import Image, Manifest, resolve, unsupported
+from tests.conftest import contents, pip_wheel, pyproject_head
+from tests.driver import Driver, Result
+from tests.soak import SOAK, amount
+
+SEED = secrets.randbits(32) if SOAK else 0
+GPUS = [(8, 0), (8, 6), (9, 0), (12, 0)]
+PAIR = """
+__constant__ float factors[4];
+__global__ void first(const float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = factors[0] * x[0]; }
+template <typename T> __global__ void second(T a, T* y) { y[threadIdx.x] = a; }
+template __global__ void second<float>(float, float*);
+template __global__ void second<double>(double, double*);
+"""
+OTHER = 'extern "C" __global__ void other(int* x, int n) { x[blockIdx.x] = n; }\n'
+APPLY = """
+extern "C" __device__ float user(float x);
+__global__ void apply(float* x) { x[threadIdx.x] = user(x[threadIdx.x]); }
+"""
+TABLE = """
+[tool.cuda-wheel]
+architectures = ["80-real", "90-real", "80-virtual"]
+[[tool.cuda-wheel.module]]
+name = "damaged.apply"
+extern = ["user"]
+"""
+
+
+# --- what the author made ---------------------------------------------------------------------------
+
+
+class Made:
+    """A wheel, its files, its modules, and every image in it by its bytes, as the driver gets them."""
+
+    def __init__(self, wheel: Path) -> None:
+        self.wheel = wheel
+        self.files = contents(wheel)
+        self.manifests = {
+            manifest.name: manifest
+            for name, text in self.files.items()
+            if name.endswith(".fatbin.json")
+            for manifest in [Manifest.from_json(text, name)]
+        }
+        self.images: dict[bytes, tuple[Manifest, Image]] = {}
+        for manifest in self.manifests.values():
+            for image in manifest.images:
+                self.images[self.code(manifest, image)] = manifest, image
+
+    def code(self, manifest: Manifest, image: Image) -> bytes:
+        fatbin = self.files[f"damaged/{manifest.fatbin}"]
+        return fatbin[image.offset : image.offset + image.size] + b"\0" * (image.kind == "ptx")
+
+
+class StrictDriver(Driver):
+    """Takes the author's images alone, for the GPUs that they are for, and gives the kernels that are in them."""
+
+    def __init__(self, made: Made) -> None:
+        super().__init__(*GPUS)
+        self.made = made
+        self.foreign: list[bytes] = []
+        self.gpu = GPUS[0]
+
+    def cuLibraryLoadData(self, code: bytes, *rest: Any) -> tuple[Any, ...]:
+        self.loaded.append(code)
+        if code not in self.made.images:
+            self.foreign.append(code)
+            return Result.CUDA_ERROR_INVALID_IMAGE, None
+        _, image = self.made.images[code]
+        if unsupported(image.target, self.gpu) or image.source is not None:
+            return Result.CUDA_ERROR_NO_BINARY_FOR_GPU, None
+        return Result.CUDA_SUCCESS, list(self.made.images).index(code)
+
+    def cuLibraryGetKernel(self, library: int, symbol: bytes) -> tuple[Any, ...]:
+        manifest, _ = list(self.made.images.values())[library]
+        symbols = [kernel.symbol.encode() for kernel in manifest.kernels]
+        if symbol not in symbols:
+            return Result.CUDA_ERROR_NOT_FOUND, None
+        return Result.CUDA_SUCCESS, symbols.index(symbol)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Made:
+    root = tmp_path_factory.mktemp("damaged")
+    project = root / "project"
+    (project / "damaged").mkdir(parents=True)
+    hook = '[tool.hatch.build.targets.wheel]\npackages = ["damaged"]\nhooks.cuda = {}\n'
+    (project / "pyproject.toml").write_text(pyproject_head("hatchling", extra) + hook + TABLE)
+    for name, text in {"__init__.py": "", "pair.cu": PAIR, "other.cu": OTHER, "apply.cu": APPLY}.items():
+        (project / "damaged" / name).write_text(text)
+    result = pip_wheel(project, root / "dist", CUDA_WHEEL_CACHE_DIR=str(root / "cache"))
+    assert result.returncode == 0, result.stdout
+    return Made(next((root / "dist").glob("*.whl")))
+
+
+@pytest.fixture
+def driver(made: Made, monkeypatch: pytest.MonkeyPatch) -> StrictDriver:
+    driver = StrictDriver(made)
+    monkeypatch.setattr(cli, "_parser", cache(cli._parser))  # which takes as long as the commands
+    monkeypatch.setattr(loader, "_bindings", driver)
+    monkeypatch.setattr(loader, "_modules", {})
+    monkeypatch.setattr(loader, "_locks", {})
+    return driver
+
+
+@pytest.fixture
+def site(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The unpacked wheel, on the path."""
+    folder = tmp_path / "site"
+    with zipfile.ZipFile(made.wheel) as archive:
+        archive.extractall(folder)
+    monkeypatch.syspath_prepend(folder)
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "damaged"]:
+        del sys.modules[name]
+
+
+# --- what is done to it -----------------------------------------------------------------------------
+
+
+def mutations(what: str, count: int) -> Iterator[tuple[str, Random]]:
+    """Yield a seed, to be named where it shows something, and its generator."""
+    for number in range(count):
+        seed = f"{what} {SEED} {number}"
+        yield seed, Random(seed)
+
+
+def damaged(content: bytes, others: list[bytes], random: Random) -> bytes:
+    """Return bytes with something done to them that disks, networks and programs do."""
+
+    def place() -> int:
+        return random.randrange(len(content) + 1)
+
+    def flip() -> bytes:
+        changed = bytearray(content)
+        for _ in range(random.choice([1, 1, 1, 2, 10, 100])):
+            changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
+        return bytes(changed)
+
+    def header() -> bytes:
+        """Edit one of the numbers that a fatbin and its entries begin with."""
+        form, numbers = random.choice([("<H", [0, 1, 0xFFFF]), ("<I", [0, 1 << 31]), ("<Q", [0, 64, 1 << 40, 1 << 63])])
+        changed, at = bytearray(content), random.randrange(min(len(content) - 8, 128))
+        struct.pack_into(form, changed, at, random.choice(numbers))
+        return bytes(changed)
+
+    def splice() -> bytes:
+        other = random.choice(others)
+        start = random.randrange(len(other))
+        piece = other[start : start + random.choice([1, 64, 4096])]
+        at = place()
+        return content[:at] + piece + content[at + random.choice([0, len(piece)]) :]
+
+    start, end = sorted((place(), place()))
+    ways: list[Callable[[], bytes]] = [
+        flip,
+        flip,
+        header,
+        splice,
+        lambda: content[:start],
+        lambda: content[start:],
+        lambda: content[:start] + content[end:],
+        lambda: content[:start] + bytes(end - start) + content[end:],
+        lambda: content[:end] + content[start:],
+        lambda: content[:start] + random.randbytes(random.choice([1, 8, 500])) + content[start:],
+        lambda: random.choice(others),
+        lambda: b"",
+    ]
+    return random.choice(ways)()
+
+
+STRANGE: list[Any] = [
+    None, True, 0, 1, -1, 7, 1 << 31, 1 << 48, 1 << 64, 10**400, 1.5, float("nan"), float("inf"), "", "x", "0", "a" * 64,
+    "0" * 64, "\0", "\ud800", "\x1b[31m", "[/b]", "[bold", "\u202e", "../x", "sm_80", "sm_90a", "compute_80", "compute_999f",
+    "sm_" + "9" * 4000, "12.0", "9" * 4000 + ".0", "ptx", "cubin", "ltoir", "é", "_Z5firstPKfPfi", [], {}, [[]], [{}], {"": 0},
+]  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of everything in a document."""
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        yield (*path, key)
+        yield from places(value[key], (*path, key))
+
+
+def at(document: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def reworked(document: Any, random: Random) -> None:
+    """Change a manifest's document here and there."""
+    for _ in range(random.choice([1, 1, 1, 2, 5])):
+        every = [path for path in places(document) if path != ("sha256",)]
+        path = random.choice(every)
+        parent, key, value = at(document, path[:-1]), path[-1], at(document, path)
+        way = random.randrange(9)
+        if way == 0:
+            parent[key] = random.choice(STRANGE)
+        elif way == 1:
+            del parent[key]
+        elif way == 2 and isinstance(parent, list):
+            parent.append(json.loads(json.dumps(value)))
+        elif way == 3 and isinstance(parent, dict):
+            parent[random.choice(STRANGE[13:30])] = parent.pop(key)
+        elif way == 4 and type(value) is int:
+            parent[key] = random.choice([value + 1, value - 1, -value, value * 2, value << 40, value // 2])
+        elif way == 5 and isinstance(value, str) and value:
+            index = random.randrange(len(value))
+            parent[key] = value[:index] + chr(ord(value[index]) ^ 1 << random.randrange(7)) + value[index + 1 :]
+        elif way == 6:
+            nested: Any = value
+            for _ in range(random.choice([1, 50, 200])):
+                nested = [nested]
+            parent[key] = nested
+        else:  # exchange it with another of its kind, often of its name
+            alike = [each for each in every if type(at(document, each)) is type(value) and each[-1:] == path[-1:]]
+            other = random.choice(alike)
+            if path[: len(other)] != other and other[: len(path)] != path:
+                parent[key], at(document, other[:-1])[other[-1]] = at(document, other), value
+
+
+def written(document: dict[str, Any], forged: bool) -> bytes:
+    """Return a document as text; a forger gives it the SHA-256 that it should have."""
+    if not forged:
+        return json.dumps(document, indent=1).encode()
+    text = json.dumps(document | {"sha256": "@digest@"}, indent=1)
+    return text.replace("@digest@", hashlib.sha256(text.replace("@digest@", "").encode()).hexdigest()).encode()
+
+
+def said_otherwise(text: bytes, random: Random) -> bytes:
+    """Return a manifest's text in a form of JSON, or of none, that others would write."""
+    line = random.choice(text.splitlines(keepends=True)[1:-1])
+    ways: list[Callable[[], bytes]] = [
+        lambda: b"\xef\xbb\xbf" + text,
+        lambda: text.decode().encode("utf-16"),
+        lambda: text.replace(line, line + line, 1),
+        lambda: text.replace(
+            b": 0", b": " + random.choice([b"NaN", b"-Infinity", b"0e9", b"-0", b"00", b"1" * 5000]), 1
+        ),
+        lambda: b"[" * 200_000,
+        lambda: b'{"a":' * 100_000,
+        lambda: text + text,
+        lambda: text.replace(b"\n", b"\r\n"),
+    ]
+    return random.choice(ways)()
+
+
+# --- what must hold ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def not_for_ever(seed: str) -> Iterator[None]:
+    """Have what hangs fail, and what fails name its seed."""
+
+    def alarm(*_: object) -> None:
+        raise TimeoutError("it hangs")
+
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, alarm)
+        signal.alarm(120)
+    try:
+        yield
+    except BaseException as error:
+        raise AssertionError(f"mutation {seed!r}: {type(error).__name__}: {error}") from error
+    finally:
+        if hasattr(signal, "SIGALRM"):
+            signal.alarm(0)
+
+
+def command(*arguments: object) -> tuple[int, str]:
+    """Return exit status and words of `cuda-wheel`, run in this process."""
+    words = io.StringIO()
+    with redirect_stdout(words), redirect_stderr(words):
+        status = cli.main([str(argument) for argument in arguments])
+    assert status in (0, 1)
+    assert not re.search("[\0-\x09\x0b-\x1f]|Traceback", words.getvalue()), words.getvalue()
+    return status, words.getvalue()
+
+
+def show(path: Path, random: Random) -> None:
+    """Have commands read what is at a path; those that take long seldom."""
+    ways = [["inspect", "--json"]] * 6 + [["inspect"]] * 4 + [["inspect", "--size"], ["coverage"]]
+    command(*random.choice(ways), path)
+    device, driver = random.choice([("sm_86", "13.0"), ("sm_120", "12.0")])
+    command("explain", path, "--device", device, "--driver", driver)
+
+
+def check_loads(made: Made, driver: StrictDriver, forged: bool) -> None:
+    """Load every module for every GPU: an error of ours, or the author's kernels."""
+    loader._modules.clear()
+    loader._locks.clear()
+    for name, manifest in made.manifests.items():
+        for number, gpu in enumerate(GPUS):
+            driver.gpu = gpu
+            try:
+                module = loader.load(name, device=number)
+                kernels = {kernel: module[kernel] for kernel in module}
+            except CudaWheelError:
+                continue
+            if not forged:
+                expected = resolve(manifest, gpu, (13, 0)).image
+                assert (module.manifest, module.image) == (manifest, expected)
+                assert driver.loaded[-1] == made.code(manifest, expected)
+                infos = {kernel.name: kernel for kernel in manifest.kernels}
+                assert {kernel: its.info for kernel, its in kernels.items()} == infos
+    with suppress(CudaWheelError):
+        package.attach("damaged")
+    assert driver.foreign == []
+
+
+def test_a_fatbin_that_was_damaged(made: Made, site: Path, driver: StrictDriver, count) -> None:
+    others = list(made.files.values())
+    for seed, random in mutations("fatbin", number := amount(25, 3000)):
+        manifest = random.choice(list(made.manifests.values()))
+        path = site / "damaged" / manifest.fatbin
+        content = path.read_bytes()
+        changed = damaged(content, [each for each in others if each], random)
+        path.write_bytes(changed)
+        with not_for_ever(seed):
+            check_loads(made, driver, forged=False)
+            show(site, random)
+            assert command("verify", site)[0] == (changed != content)
+        path.write_bytes(content)
+    assert driver.loaded
+    count("mutations", number)
+
+
+def test_a_manifest_that_was_damaged(made: Made, site: Path, driver: StrictDriver, count) -> None:
+    others = [each for each in made.files.values() if each]
+    for seed, random in mutations("manifest", number := amount(25, 2500)):
+        path = site / "damaged" / f"{random.choice(list(made.manifests.values())).fatbin}.json"
+        text = path.read_bytes()
+        document = json.loads(text)
+        way = random.randrange(4)
+        if way == 0:
+            reworked(document, random)
+        changed = (
+            written(document, forged=False)
+            if way == 0
+            else said_otherwise(text, random)
+            if way == 1
+            else damaged(text, others, random)
+        )
+        path.write_bytes(changed)
+        with not_for_ever(seed):
+            check_loads(made, driver, forged=False)
+            show(site, random)
+            assert command("verify", site)[0] == (changed != text)
+        path.write_bytes(text)
+    count("mutations", number)
+
+
+def test_a_manifest_that_was_forged(made: Made, site: Path, driver: StrictDriver, count) -> None:
+    for seed, random in mutations("forged", number := amount(25, 2500)):
+        path = site / "damaged" / f"{random.choice(list(made.manifests.values())).fatbin}.json"
+        text = path.read_bytes()
+        document = json.loads(text)
+        reworked(document, random)
+        changed = written(document, forged=True)
+        if random.randrange(5) == 0:
+            changed = said_otherwise(changed, random)
+        path.write_bytes(changed)
+        with not_for_ever(seed):
+            check_loads(made, driver, forged=True)
+            show(site, random)
+            assert command("verify", site)[0] == (changed != text)
+        path.write_bytes(text)
+    count("mutations", number)
+
+
+# --- wheels -----------------------------------------------------------------------------------------
+
+
+def zipped(files: list[tuple[str, bytes]]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            info = zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, content)
+    return stream.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def repacked(made: Made, random: Random) -> bytes:
+    """Return a wheel with other files than the author's in it, or with lies about them."""
+    files = list(made.files.items())
+    index = random.randrange(len(files))
+    name, content = files[index]
+    way = random.randrange(8)
+    if way == 0:
+        files.insert(random.randrange(len(files)), (name, random.choice([content, content[1:], b"{}"])))
+    elif way == 1:
+        start = random.choice(["../", "/", "a/../../", "C:\\", "\\", "..\\"])
+        files.append((start + name, content))
+    elif way == 2:
+        del files[index]
+    elif way == 3:
+        files[index] = (name.swapcase() if random.random() < 0.5 else name + "x", content)
+    elif way == 4:
+        files.append(("damaged/more.fatbin.json", random.choice(list(made.files.values()))))
+    elif way == 5:
+        files[index] = (name, damaged(content or b"x" * 9, [b"xyz" * 9], random))
+    archive = bytearray(zipped(files))
+    if way > 5:
+        # In the directory at the end, which is what is read first, and at the members themselves: flags, method, CRC,
+        # both sizes, place.
+        directory = [match.start() for match in re.finditer(b"PK\x01\x02", archive)]
+        local = [match.start() for match in re.finditer(b"PK\x03\x04", archive)]
+        fields = [(8, "<H"), (10, "<H"), (16, "<I"), (20, "<I"), (24, "<I"), (42, "<I")]
+        where = random.choice(directory if way == 6 else local)
+        field, form = random.choice(fields)
+        struct.pack_into(form, archive, where + field - (0 if way == 6 else 2), random.choice([0, 1, 9, 99, 0xFFFE]))
+    return bytes(archive)
+
+
+def read_or_not(wheel: bytes) -> dict[str, bytes] | None:
+    """Return the files of a wheel, as an installer would unpack them; None where it could not."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except Exception:
+        return None
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_wheel_that_was_damaged(
+    made: Made, driver: StrictDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count
+) -> None:
+    content = made.wheel.read_bytes()
+    for seed, random in mutations("wheel", number := amount(25, 2000)):
+        whole = random.random() < 0.5
+        changed = damaged(content, list(filter(None, made.files.values())), random) if whole else repacked(made, random)
+        path = tmp_path / f"{seed.replace(' ', '-')}.whl"
+        path.write_bytes(changed)
+        with not_for_ever(seed), monkeypatch.context() as patch:
+            patch.setattr(sys, "path", [str(path), *sys.path])
+            check_loads(made, driver, forged=False)
+            show(path, random)
+            if command("verify", path)[0] == 0:
+                assert read_or_not(changed) == made.files
+        for name in [name for name in sys.modules if name.partition(".")[0] == "damaged"]:
+            del sys.modules[name]
+        path.unlink()
+    count("mutations", number)
