@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+import checking
 import first_build
 import imports
 import precompiled
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "next-build": partial(wheel_build.measure, options.rounds),
         "sizes": partial(sizes.measure, peers, options.rounds),
         "import": partial(imports.measure, options.rounds),
+        "checking": partial(checking.measure, options.rounds),
         "scale": partial(scale.measure, options.rounds),
     }
     compiler = output_of("gcc", "--version").splitlines()[0].split()[-1]

@@ -489,8 +489,9 @@ def dotted(version: Version) -> str:
 def sha256_of(content: bytes) -> str:
     """Return the hexadecimal SHA-256 of `content`."""
     global _own_sha256
-    if len(content) < 1 << 18:
-        # hashlib brings in OpenSSL, which takes longer than all else that loading does; it pays for large images only.
+    if len(content) < 1 << 18 and "hashlib" not in sys.modules:
+        # hashlib brings in OpenSSL, which takes longer than all else that loading does; if nobody else has brought it,
+        # it pays for large images only.
         if _own_sha256 is None:
             try:
                 own = importlib.import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")

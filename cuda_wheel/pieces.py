@@ -135,9 +135,9 @@ def _of_path(path: str) -> Piece:
             content = file.read()
     except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
         hint = "" if os.path.isabs(path) else f" in {os.getcwd()}"
-        raise ImageError(
-            f"{path!r} to link cannot be read{hint}: {getattr(error, 'strerror', None) or error}"
-        ) from error
+        shown = path if path.isprintable() else repr(path)
+        reason = getattr(error, "strerror", None) or error
+        raise ImageError(f"{shown} to link cannot be read{hint}: {reason}") from error
     name = os.path.basename(path)
     if not content:
         raise ImageError(f"{path} to link is empty")
