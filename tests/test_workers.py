@@ -47,8 +47,9 @@ def test_a_worker_that_ends_while_idle_is_nobodys_failure() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         pid = workers.submit(_pid, None).result()
         os.kill(pid, signal.SIGKILL)
+        (worker,) = workers._all
         deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and alive(pid):
+        while time.monotonic() < deadline and not worker.has_ended:
             time.sleep(0.01)
         assert workers.submit(len, (1,)).result() == 1
 
