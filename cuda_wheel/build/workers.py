@@ -48,8 +48,10 @@ class Workers:
         self._timeout = timeout
         self._memory = memory
         self._calls: Queue[_Call] = Queue()
-        self._changed = threading.Condition()
-        """Held by whoever looks at, or changes, what follows, or the calls that wait."""
+        self._lock = threading.RLock()
+        """Held by whoever looks at, or changes, what follows, or the calls that wait. Not by way of the condition: its
+        own `__enter__` is written in Python, and Ctrl-C in the midst of it would leave the lock held for ever."""
+        self._changed = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._all: set[Worker] = set()
@@ -65,7 +67,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._changed:
+        with self._lock:
             self._closed = True
             while self._calls:
                 self._calls.take(None).future.cancel()
@@ -95,7 +97,7 @@ class Workers:
         """
         future: Future[T] = Future()
         call = _Call(future, function, argument, flavour, group)
-        with self._changed:
+        with self._lock:
             self._calls.put(call, seconds, flavour, group and group.key)
             if len(self._calls) > self._idle and len(self._threads) < self.count:
                 thread = threading.Thread(target=self._serve, name=f"cuda-wheel {len(self._threads)}", daemon=True)
@@ -108,7 +110,7 @@ class Workers:
         """Do what waits, with one worker after the other, until there will be no more."""
         worker: Worker | None = None
         while True:
-            with self._changed:
+            with self._lock:
                 self._idle += 1
                 while not self._calls and not self._closed:
                     self._changed.wait()
@@ -153,7 +155,7 @@ class Workers:
             if worker is not None and isinstance(error, Died):
                 self._drop(worker)
                 worker = None
-                with self._changed:
+                with self._lock:
                     self._groups.pop(threading.get_ident(), None)
                 if call.group is not None and not isinstance(error, Late):  # what is precompiled may have killed it
                     return self._done(call._replace(group=None), None, 0)
@@ -164,7 +166,7 @@ class Workers:
 
     def _started(self) -> Worker:
         worker = Worker(self._memory)
-        with self._changed:
+        with self._lock:
             self._all.add(worker)
             if self._closed:
                 worker.kill()
@@ -173,7 +175,7 @@ class Workers:
     def _drop(self, worker: Worker) -> None:
         worker.kill()
         worker.end()
-        with self._changed:
+        with self._lock:
             self._all.discard(worker)
 
 
