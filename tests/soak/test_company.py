@@ -141,6 +141,7 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
     with Workers(timeout=LONG, memory=8 << 30, count=1) as workers:
         planned = plan(root, rng, count, workers)
     expected: dict[Any, Any] = {}
+    compared = crashes = 0
     for _ in range(orders):
         with Workers(timeout=LONG, memory=8 << 30, count=rng.choice([1, 2, 2, 3])) as workers:
             company = Company(workers, rng)
@@ -160,8 +161,9 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
         expected |= dict(zip(unknown, alone(unknown), strict=True))
         for call, its in together.items():
             assert its.value == expected[call], call[1]
-        tell("jobs and links compared, alone and in company", len(together))
-        tell("crashes among them", len(company.crashes))
+        compared, crashes = compared + len(together), crashes + len(company.crashes)
+    tell("jobs and links compared, alone and in company", compared)
+    tell("crashes among them", crashes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="precompiled headers are for Linux")
