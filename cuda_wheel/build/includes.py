@@ -163,7 +163,7 @@ Macros = Mapping[str, Iterable[Macro]]
 
 _WORD = re.compile(r"[A-Za-z_]\w*|[^A-Za-z_]+")
 _PARAMETER = re.compile(r"(?<!#)#\s*(\w+)|\b([A-Za-z_]\w*)")
-_MOST = 2_000_000
+_MOST = 500_000
 """How many characters may be written on the way from one spelling to names, before that counts as not to be told."""
 _LONGEST = 4096
 """How many characters a spelling may have, and a path, before that counts as not to be told."""

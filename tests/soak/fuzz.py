@@ -92,7 +92,7 @@ def fuzz(target: str, corpus: Path, executions: int, seconds: int) -> None:
         from tests.soak.targets import TARGETS
     check, seeds, words = TARGETS[target]
     corpus.mkdir(parents=True, exist_ok=True)
-    for number, seed in enumerate([*seeds, *finds(target).values()]):
+    for number, seed in enumerate(seeds):
         (corpus / f"seed-{number}").write_bytes(seed)
     Path("words").write_text("".join(f'"{_quoted(word)}"\n' for word in words))
     limits = [f"-runs={executions}", f"-max_total_time={seconds}", f"-timeout={SECONDS_OF_ONE}", "-rss_limit_mb=4096"]
