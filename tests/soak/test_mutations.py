@@ -357,20 +357,16 @@ def test_a_fatbin_that_was_damaged(made: Made, site: Path, driver: StrictDriver,
 
 def test_a_manifest_that_was_damaged(made: Made, site: Path, driver: StrictDriver, count) -> None:
     others = [each for each in made.files.values() if each]
-    for seed, random in mutations("manifest", number := amount(25, 2500)):
+    for seed, random in mutations("manifest", number := amount(60, 2500)):
         path = site / "damaged" / f"{random.choice(list(made.manifests.values())).fatbin}.json"
         text = path.read_bytes()
         document = json.loads(text)
-        way = random.randrange(4)
-        if way == 0:
+        way = random.randrange(6)
+        if way < 3:
             reworked(document, random)
-        changed = (
-            written(document, forged=False)
-            if way == 0
-            else said_otherwise(text, random)
-            if way == 1
-            else damaged(text, others, random)
-        )
+            changed = written(document, forged=False)
+        else:
+            changed = said_otherwise(text, random) if way == 3 else damaged(text, others, random)
         path.write_bytes(changed)
         with not_for_ever(seed):
             check_loads(made, driver, forged=False)
