@@ -1054,8 +1054,8 @@ class Cache:
                     if os.path.exists(temporary):
                         os.unlink(temporary)
         except OSError as error:
-            if self._read(key) is not None:  # Windows replaces no file that another process is reading
-                return
+            if isinstance(error, PermissionError) and self._read(key) is not None:
+                return  # Windows replaces no file that another process is reading
             _warn(
                 f"cuda-wheel cannot keep what it compiled in {self.folder} ({error.strerror or error}), and will "
                 "compile it again next time. CUDA_WHEEL_CACHE_DIR names another folder."

@@ -172,8 +172,8 @@ def test_verify_names_what_images_say_otherwise(
     record = next(name for name in files if name.endswith("/RECORD"))
     old = files[manifest]
     files[manifest] = rewritten(old.decode(), path, value).encode()
-    assert hashed(old) in files[record]
-    whole = files | {record: files[record].replace(hashed(old), hashed(files[manifest]))}
+    assert recorded(old) in files[record]
+    whole = files | {record: files[record].replace(recorded(old), recorded(files[manifest]))}
     for number, (content, also) in enumerate(
         [
             (files, "RECORD: stencil_demo/kernels/stencil.fatbin.json is not what RECORD says"),
@@ -189,8 +189,9 @@ def test_verify_names_what_images_say_otherwise(
         assert also in result.stdout
 
 
-def hashed(content: bytes) -> bytes:
-    return urlsafe_b64encode(sha256(content).digest()).rstrip(b"=")
+def recorded(content: bytes) -> bytes:
+    """Return what RECORD says of a file: its hash and size."""
+    return urlsafe_b64encode(sha256(content).digest()).rstrip(b"=") + b",%d" % len(content)
 
 
 def test_verify_knows_an_installed_modules_files(unpacked, cuda_wheel: Command) -> None:
