@@ -1389,7 +1389,8 @@ def _hashes_count() -> bool:
 def read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
     """Return the bytes for the driver: the image's own, or the whole fatbin where it is compressed.
 
-    Raises ImageError where they are not all there, or, unless CUDA_WHEEL_VERIFY is off, not what the manifest says.
+    Raises ImageError where they are not all there, or not what the manifest says. With CUDA_WHEEL_VERIFY off they may
+    be anything but machine code that would end the process in the driver.
     """
     if image.offset is None:
         start, size, expected = 0, manifest.fatbin_size, manifest.fatbin_sha256
@@ -1399,8 +1400,16 @@ def read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
     wrong = ""
     if len(content) < size:  # the driver is not told of a size, and would read on
         wrong = f"it ends before {image} does"
-    elif _hashes_count() and sha256_of(content) != expected:
-        wrong = f"{image} does not have the SHA-256 that the manifest names"
+    elif _hashes_count():
+        if sha256_of(content) != expected:
+            wrong = f"{image} does not have the SHA-256 that the manifest names"
+    elif image.kind == "cubin" and image.offset is not None:
+        from .elf import check_cubin
+
+        try:
+            check_cubin(content)
+        except ValueError as error:
+            wrong = f"of {image}, {error}"
     if wrong:
         raise ImageError(
             f"{manifest.fatbin} beside {files.where} is damaged: {wrong}. Reinstall the package that holds "

@@ -345,6 +345,11 @@ def test_hashes_need_not_count(site: Path, use: Callable[..., Driver], monkeypat
     fatbin.write_bytes(damaged[: module.image.offset + module.image.size - 1])
     with pytest.raises(cuda_wheel.ImageError, match="is damaged: it ends before cubin sm_80 does"):
         cuda_wheel.load(SAXPY)
+    sections = module.image.offset + int.from_bytes(damaged[module.image.offset + 40 :][:8], "little")
+    astray = damaged[: sections + 64 + 27] + b"\x7f" + damaged[sections + 64 + 28 :]  # the first one's place
+    fatbin.write_bytes(astray)
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: of cubin sm_80, it is cut short"):
+        cuda_wheel.load(SAXPY)
     manifest.write_text(manifest.read_text().replace(f'"size": {len(damaged)}', '"size": 1'))
     with pytest.raises(cuda_wheel.ImageError, match="is not a cuda-wheel manifest"):
         cuda_wheel.load(SAXPY)
