@@ -368,6 +368,8 @@ class _Reader:
             opening = inner[0].start_byte if inner else end
         names, owner_names = _names(node)
         owner = owner_names or owner
+        if kind == "function" and not names:  # a parser that goes on after an error finds such ones
+            kind = "fragment"
         members: tuple[Item, ...] = ()
         holder = node if node.type in _TYPES else node.child_by_field_name("type")
         if holder is not None and holder.type in _TYPES[:3]:

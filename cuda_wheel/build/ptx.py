@@ -36,7 +36,8 @@ _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", 
 _STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|(?:/\*.*?(?:\*/|\Z)|//[^\n]*|[ \t\r])+', re.DOTALL)
 """What is not closed ends with its line or the text: so each character is looked at once."""
 _BOUND = re.compile(
-    r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d{1,9}(?:\s*,\s*\d{1,9}){0,2})"
+    r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d{1,9}(?:\s*,\s*\d{1,9}){0,2})",
+    re.ASCII,
 )
 _BOUND_NAMES = {
     "maxntid": "max_threads",
