@@ -23,6 +23,7 @@ import cuda_wheel
 from cuda_wheel import cli
 from cuda_wheel.build.outputs import VENDORED_PACKAGE, vendored_files
 from cuda_wheel.errors import ImageError
+from cuda_wheel.manifest import Manifest
 from tests.conftest import ROOT, contents, run
 from tests.driver import Driver
 
@@ -198,9 +199,9 @@ def test_split_over_folders_and_a_zip(
     driver = use((8, 6))
 
     def module(name: str) -> dict[str, bytes]:
-        manifest = files[FATBIN + ".json"].replace(SAXPY.encode(), f"space.inner.{name}".encode())
-        manifest = manifest.replace(b'"saxpy.fatbin"', f'"{name}.fatbin"'.encode())
-        return {f"space/inner/{name}.fatbin": files[FATBIN], f"space/inner/{name}.fatbin.json": manifest}
+        manifest = Manifest.from_json(files[FATBIN + ".json"], "x")
+        own = manifest._replace(name=f"space.inner.{name}", fatbin=f"{name}.fatbin").to_json().encode()
+        return {f"space/inner/{name}.fatbin": files[FATBIN], f"space/inner/{name}.fatbin.json": own}
 
     places = [unpack(module(name), tmp_path / name) for name in ("one", "two")]
     # Python finds such a package in a zip where that names its folders.

@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,7 @@ driver.cuInit(0)
 driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
 good = cuda_wheel.load(sys.argv[1])
 check(good)
-for number, outcome in outcomes(*sys.argv[1:3], range(*map(int, sys.argv[3:]))):
+for number, outcome in outcomes(sys.argv[2], range(*map(int, sys.argv[3:]))):
     print(number, outcome, flush=True)
     signal.alarm(20)  # of one that hangs, the number is the last
     if number % 16 == 0:
@@ -54,31 +55,34 @@ def damaged(content: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
-def outcomes(name: str, folder: str, numbers: range):
-    """Yield number and outcome of loading a module whose image was damaged."""
+def outcomes(folder: str, numbers: range):
+    """Yield number and outcome of loading a module of which the image in `folder` that suits here was damaged."""
     good = Path(folder, "saxpy.fatbin").read_bytes()
     manifest = Manifest.from_json(Path(folder, "saxpy.fatbin.json").read_bytes(), "x")
     image = resolve(manifest, *device_and_driver()).image
     start, end = image.offset, image.offset + image.size
-    for number in numbers:
-        other = f"{name}_{number}"
-        stem = other.rpartition(".")[2]
-        content = good[:start] + damaged(good[start:end], random.Random(number))
-        if len(content) == end:  # else the file ends there
-            content += good[end:]
-        fatbin, description = Path(folder, f"{stem}.fatbin"), Path(folder, f"{stem}.fatbin.json")
-        fatbin.write_bytes(content)
-        description.write_text(manifest._replace(name=other, fatbin=fatbin.name).to_json())
-        try:
-            module = cuda_wheel.load(other)
-            module["saxpy"].attributes  # noqa: B018 - has the driver load it into the context
-            module.unload()
-            yield number, "loaded"
-        except cuda_wheel.CudaWheelError as error:
-            answer = re.search(r"CUDA_ERROR_\w+", str(error))
-            yield number, f"{type(error).__name__} {answer[0] if answer else ''}".rstrip()
-        fatbin.unlink()
-        description.unlink()
+    with tempfile.TemporaryDirectory() as root:
+        sys.path.insert(0, root)
+        package = Path(root, "damaged")  # of its own: others run beside this one
+        package.mkdir()
+        (package / "__init__.py").touch()
+        for number in numbers:
+            name = f"damaged.n{number}"
+            content = good[:start] + damaged(good[start:end], random.Random(number))
+            if len(content) == end:  # else the file ends there
+                content += good[end:]
+            fatbin = package / f"n{number}.fatbin"
+            fatbin.write_bytes(content)
+            text = manifest._replace(name=name, fatbin=fatbin.name).to_json()
+            (package / f"n{number}.fatbin.json").write_text(text)
+            try:
+                module = cuda_wheel.load(name)
+                module["saxpy"].attributes  # noqa: B018 - has the driver load it into the context
+                module.unload()
+                yield number, "loaded"
+            except cuda_wheel.CudaWheelError as error:
+                answer = re.search(r"CUDA_ERROR_\w+", str(error))
+                yield number, f"{type(error).__name__} {answer[0] if answer else ''}".rstrip()
 
 
 @pytest.mark.parametrize("kind", ["cubin", "ptx"])

@@ -292,7 +292,7 @@ def ptx_writer(data: bytes) -> None:
         _lowered(normal, version, RELEASES[len(data) % len(RELEASES)].ptx_isa)
 
 
-_VERSION = re.compile(r"^\.version\s+([0-9]+)\.([0-9]+)", re.MULTILINE)
+_VERSION = re.compile(r"^\.version\s+([0-9]{1,4})\.([0-9]{1,4})\b", re.MULTILINE)
 
 
 def _lowered(text: str, version: tuple[int, int], needed: tuple[int, int]) -> None:
