@@ -14,6 +14,17 @@ nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 TOOLCHAINS = ["cu12", "cu13"]
+ONCE = [
+    f"tests/{name}.py"
+    for name in (
+        *("soak/test_fuzz", "soak/test_kills", "soak/test_mutations", "soak/test_odd_projects"),
+        *("soak/test_strange_entries", "soak/test_toolchain_layouts", "test_benchmarks", "test_cache", "test_cli"),
+        *("test_config", "test_confinement", "test_cores", "test_damaged_code", "test_dask", "test_disks"),
+        *("test_front_ends", "test_launching", "test_neighbours", "test_places", "test_platforms", "test_releases"),
+        *("test_rules", "test_schedule", "test_sdist", "test_setuptools", "test_trace", "test_verify"),
+    )
+]
+"""Tests of what no compiler has a part in: with the first toolchain alone."""
 LOWEST = ["tests/test_sbom.py", "tests/soak/test_rebuild.py"]
 """A few tests that go through every back end, and with every part of the toolchain."""
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
@@ -63,21 +74,22 @@ def demo(session: nox.Session) -> None:
 @nox.parametrize("toolchain", TOOLCHAINS)
 def tests(session: nox.Session, toolchain: str) -> None:
     """Run the tests with one toolchain, against cuda-wheel as it is installed from its wheel."""
-    run_tests(session, toolchain)
+    again = toolchain != TOOLCHAINS[0] and not session.posargs
+    run_tests(session, toolchain, *(f"--ignore={file}" for file in ONCE if again))
 
 
 @nox.session(python=PYTHONS)
 def pythons(session: nox.Session) -> None:
     """Run the tests with each Python that is installed here."""
-    run_tests(session, "cu12")
+    run_tests(session, TOOLCHAINS[0])
 
 
-def run_tests(session: nox.Session, toolchain: str) -> None:
+def run_tests(session: nox.Session, toolchain: str, *options: str) -> None:
     """Install a toolchain, and what the tests need, and run them."""
     install(session, toolchain, f"test-{toolchain}")
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
     # A file's tests in one process, since they share what they build.
-    session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *session.posargs, env=environ)
+    session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options, *session.posargs, env=environ)
 
 
 @nox.session
