@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # there may be no standard streams
             sys.stdout.flush()
     except CudaWheelError as error:
-        print(f"cuda-wheel: {error}", file=sys.stderr)
+        print(f"cuda-wheel: {_shown(str(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,6 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _shown(text: str) -> str:
+    """Return a text that does to a terminal nothing but to be shown: files may have any names."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -344,7 +349,7 @@ def _doctor(options: argparse.Namespace) -> int:
     for module in found["modules"]:
         loads = ", ".join(f"{load['gpu']}: {load['image']}, {load['how']}" for load in module["loads"])
         name = f"{module.get('name', module['manifest'])} of {module['distribution']}"
-        print(f"module     {name}: {module.get('error') or loads}")
+        print(_shown(f"module     {name}: {module.get('error') or loads}"))
     return 0
 
 
@@ -420,7 +425,7 @@ def _verify(options: argparse.Namespace) -> int:
     )
 
     found = find_modules(options.path)
-    wheel = Path(options.path) if options.path.endswith(".whl") and os.path.isfile(options.path) else None
+    wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
         options.refuse("--rebuild compares a wheel")
     if options.no_build_isolation and not options.rebuild:
@@ -435,9 +440,9 @@ def _verify(options: argparse.Namespace) -> int:
         parts["RECORD"] = wrong
     if not options.json:
         for name, wrong in modules:
-            print(f"{name}: {'; '.join(wrong) or 'as the manifest says'}")
+            print(_shown(f"{name}: {'; '.join(wrong) or 'as the manifest says'}"))
         for name, wrong in parts.items():
-            print(f"{name}: {'; '.join(wrong) or 'the files are as it says'}")
+            print(_shown(f"{name}: {'; '.join(wrong) or 'the files are as it says'}"))
         sys.stdout.flush()  # a rebuild takes its time
     status = int(any(wrong for _, wrong in (*modules, *parts.items())))
     document: dict[str, Any] = {

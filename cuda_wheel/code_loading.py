@@ -66,7 +66,7 @@ def load_code(
 
 
 def _of_ptx(piece: Piece, digest: str, capability: Version, driver: Version, jit: JitOptions) -> Module:
-    text = piece.content.decode(errors="replace")
+    text = ptx.plain(piece.content.decode(errors="replace"))
     try:
         version, target = ptx.version(text), Target.parse(f"compute_{ptx.target(text)}")
     except ValueError as error:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +16,7 @@ from cuda_wheel import elf, ptx
 from cuda_wheel.build.mangled import signature
 from cuda_wheel.errors import ImageError
 from cuda_wheel.manifest import LARGEST, MANIFEST_SUFFIX, Image, KernelInfo, Manifest, Parameter, Target, dotted
+from cuda_wheel.pieces import whole_fatbin
 
 __all__ = ["Found", "described", "differences", "find_modules", "offered", "opened", "unpacked", "unreadable"]
 
@@ -124,8 +126,9 @@ def opened(path: Path) -> zipfile.ZipFile:
     for name in names:
         if name.startswith(("/", "\\")) or name[1:2] == ":" or ".." in name.replace("\\", "/").split("/"):
             raise ImageError(f"{path} is no wheel: {name!r} in it would be outside the folder that it is unpacked to.")
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
+    folded = Counter(map(str.casefold, names))  # where case does not count, one would replace the other
+    if len(folded) < len(names):
+        twice = next(name for name in names if folded[name.casefold()] > 1)
         raise ImageError(f"{path} is no wheel: it has {twice!r} twice.")
     size = sum(info.file_size for info in members)
     if size > max(BOMB_SIZE, BOMB_RATIO * path.stat().st_size):
@@ -164,17 +167,18 @@ def differences(found: Found) -> list[str]:
     except OSError as error:
         return [f"{manifest.fatbin} cannot be read: {error}"]
     wrong = []
-    if not found.where.endswith(manifest.name.rpartition(".")[2] + MANIFEST_SUFFIX):
+    if re.split(r"[/\\]", found.where)[-1] != manifest.name.rpartition(".")[2] + MANIFEST_SUFFIX:
         wrong.append(f"the manifest in {found.where} is another module's")
     if len(fatbin) != manifest.fatbin_size:
         wrong.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
     for image in manifest.images:
         if image.offset is None:  # compressed: only the whole can be checked
-            continue
+            wrong += [] if whole_fatbin(fatbin) else [f"{manifest.fatbin} is no whole fatbin"]
+            break
         content = fatbin[image.offset : image.offset + image.size]
         if sha256(content).hexdigest() != image.sha256:
             wrong.append(f"{image} is not what the manifest says")
-        elif image.source is None:
+        elif image.kind != "ltoir":
             wrong += _contradictions(image, content, manifest)
     if not wrong and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
         wrong.append(f"{manifest.fatbin} differs between its images")
@@ -182,19 +186,21 @@ def differences(found: Found) -> list[str]:
 
 
 def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
-    """Yield what an image, which can be loaded, says of itself and the manifest says otherwise."""
-    kernels: dict[str, tuple[Parameter, ...]]
+    """Yield what machine code or PTX says of itself and the manifest says otherwise."""
+    kernels: Mapping[str, tuple[Parameter, ...]]
+    variables: Mapping[str, tuple[str, int]]
     try:
         if image.kind == "cubin":
             cubin = elf.read_cubin(content)
             target, fits = f"sm_{cubin.arch}", divmod(cubin.arch, 10) == image.target.capability
             kernels = {symbol: entry.parameters for symbol, entry in cubin.kernels.items()}
+            variables = cubin.variables
         else:
-            text = content.decode()
+            text = ptx.plain(content.decode())
             own, version = Target.parse(f"compute_{ptx.target(text)}"), ptx.version(text)
             # Somebody's own PTX may be for less than the image that is made of it.
             fits = own == image.target if own.suffix else own.capability <= image.target.capability
-            target, kernels = str(own), ptx.kernels(text)
+            target, kernels, variables = str(own), ptx.kernels(text), ptx.variables(text)
             if version != image.ptx_version:
                 yield f"{image} is PTX {dotted(version)}"
     except ValueError as error:
@@ -202,6 +208,12 @@ def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterato
         return
     if not fits:
         yield f"{image} is for {target}"
+    for variable in manifest.globals:
+        _, size = variables.get(variable.symbol, ("", variable.size))
+        if size != variable.size:
+            yield f"{image} has {size} bytes of {variable.symbol}"
+    if image.source is not None:  # one source's part of the kernels
+        return
     for kernel in manifest.kernels:
         if str(image.target) in kernel.absent:
             continue

@@ -103,7 +103,6 @@ class Launcher:
             "pack_into_as_is": self._struct_as_is.pack_into,
             "explanation": self._explanation,
             "launch_kernel": self._launch_kernel,
-            "handle": _ctypes_pointer(self._kernel.handle),
             "launch_again": self._launch_again,
         }
         source = _LAUNCH.format(
@@ -113,8 +112,9 @@ class Launcher:
             checked=_values(names, "", self._checked, namespace),
             unchecked=_values(names, "_as_is", self._unchecked, namespace),
         )
-        exec(source, namespace)
         self._kernel.module._library.launching.append(namespace)
+        namespace["handle"] = _ctypes_pointer(self._kernel.handle)  # not before an unloading would take it back
+        exec(source, namespace)
         function: Callable[..., None] = namespace["launch"]
         function.__doc__ = Kernel.launch.__doc__
         return function

@@ -406,7 +406,7 @@ class _Job(NamedTuple):
             *nvrtc_options(lto, self.options),
         )
         cache, key = Cache(), Cache.key("cuda", FORMAT, *parts)
-        kept = cache.read(key, _code_and_log)
+        kept = cache.read(key, loader.code_and_log)
         if kept is not None:
             return kept
         code, log = compile_cuda(*arguments)
@@ -446,10 +446,3 @@ def _recalled(kept: bytes) -> tuple[Output, str | None]:
     head, _, code = kept.partition(b"\0")
     said = json.loads(head)
     return Output(code, said["log"], said["errors"], None), said["ptx"]
-
-
-def _code_and_log(kept: bytes) -> tuple[bytes, str]:
-    log, _, code = kept.partition(b"\0")
-    if not code:
-        raise ValueError("there is no code")
-    return code, log.decode()

@@ -82,6 +82,7 @@ __all__ = [
     "attached",
     "cache_folder",
     "cache_limit",
+    "code_and_log",
     "device_and_driver",
     "device_count",
     "device_name",
@@ -371,7 +372,12 @@ class Global:
         """Where the variable is in the current context, for kernels and copies."""
         device_with_context()
         result = cuda_driver().cuLibraryGetGlobal(self.module.handle, self.info.symbol.encode())
-        return int(check_result(result, f"looking for {self.name} in {self.module!r}"))
+        address = int(check_result(result, f"looking for {self.name} in {self.module!r}"))
+        if result[2] < self.size and self.info.space != "managed":  # of which the driver tells a pointer's
+            raise ImageError(
+                f"the manifest of {self.module.name} is damaged: {self.name} has {result[2]} bytes, not {self.size}"
+            )
+        return address
 
     def write(self, data: Any, *, offset: int = 0, stream: Any = None) -> None:
         """Copy `data`, a NumPy array or any other contiguous buffer, or an array on the GPU, into the variable.
@@ -562,10 +568,11 @@ class Module(Mapping[str, Kernel]):
         variables end with it, and any use of them is a DriverError; addresses of them that others were given are good
         for nothing. `load` loads it anew. A module that was unloaded stays so.
         """
+        library = self._library  # of a module that was never used, this loads it, under the same lock
         with _lock:
-            for key in [key for key, module in _modules.items() if module._library is self._library]:
+            for key in [key for key, module in _modules.items() if module._library is library]:
                 del _modules[key]
-            address = self._library.end()
+            address = library.end()
         if address:
             check_result(cuda_driver().cuLibraryUnload(address), f"unloading {self.name}")
 
@@ -674,14 +681,24 @@ def load(
 def once(key: tuple[Any, ...], make: Callable[[], Module]) -> Module:
     """Return the module that is loaded under a key, of those that other threads ask for too; make it where there is
     none."""
-    with _lock:
-        lock = _locks.setdefault(key, threading.Lock())
-    with lock:
-        module = _modules.get(key)
-        if module is None:
-            module = _modules[key] = make()
-        _locks.pop(key, None)  # who waits for it finds the module
-    return module
+    while True:
+        with _lock:
+            module = _modules.get(key)
+            if module is not None:
+                return module
+            lock = _locks.setdefault(key, threading.Lock())
+        with lock:
+            with _lock:
+                if _locks.get(key) is not lock:  # who had it is done: look again
+                    continue
+            try:
+                module = make()
+                with _lock:
+                    _modules[key] = module
+                return module
+            finally:
+                with _lock:
+                    del _locks[key]
 
 
 def files_and_manifest(name: str, device: int | None) -> "tuple[_Files, Manifest]":
@@ -916,18 +933,24 @@ def _link(
     cache = Cache()
     key = cache.key("cubin", sha256_of(code), arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
     started = time.perf_counter()
-    kept = cache.get(key)
+    kept = cache.read(key, code_and_log)
     if kept is None:
         try:
-            cubin, log = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
+            kept = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
         except ImageError as error:
             raise ImageError(f"nvJitLink cannot compile {manifest.name}, {image}: {error}") from error
-        cache.put(key, log.encode() + b"\0" + cubin)
-    else:
-        words, _, cubin = kept.partition(b"\0")
-        log = words.decode()
+        cache.put(key, kept[1].encode() + b"\0" + kept[0])
+    cubin, log = kept
     jit = Jit(options, time.perf_counter() - started, log)
     return Module(manifest, image, "link", load_library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
+
+
+def code_and_log(kept: bytes) -> tuple[bytes, str]:
+    """Return the two that an entry of a linker's result holds; ValueError where it holds none."""
+    log, _, code = kept.partition(b"\0")
+    if not code:
+        raise ValueError("there is no code")
+    return code, log.decode()
 
 
 def nvjitlink_options(options: JitOptions) -> list[str]:
@@ -1403,7 +1426,12 @@ def read_image(files: _Files, manifest: Manifest, image: Image) -> bytes:
     elif _hashes_count():
         if sha256_of(content) != expected:
             wrong = f"{image} does not have the SHA-256 that the manifest names"
-    elif image.kind == "cubin" and image.offset is not None:
+    elif image.offset is None:
+        from .pieces import whole_fatbin
+
+        if not whole_fatbin(content):
+            wrong = "it is cut short"
+    elif image.kind == "cubin":
         from .elf import check_cubin
 
         try:

@@ -58,6 +58,11 @@ class Symbols(NamedTuple):
     wanted: frozenset[str]
 
 
+def plain(ptx: str) -> str:
+    """Return a text without what an assembler does not read: comments; nor texts, which mean nothing here."""
+    return _NOISE.sub(" ", ptx)
+
+
 def version(ptx: str) -> Version:
     """Return the PTX ISA version that the text declares; ValueError where it declares none."""
     match = VERSION.search(ptx)

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from cuda_wheel.build.outputs import VENDORED_PACKAGE
 from cuda_wheel.build.sbom import SBOM
+from cuda_wheel.build.scratch import scratch
 from cuda_wheel.errors import CudaWheelError
 from cuda_wheel.inspection import find_modules
 from cuda_wheel.manifest import MANIFEST_SUFFIX, Manifest, parse_version
@@ -52,15 +52,16 @@ def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
     Raises ImageError for what is no wheel of cuda-wheel's, and CudaWheelError where the project does not build.
     """
     wanted = pins(wheel)
-    with tempfile.TemporaryDirectory(prefix="cuda-wheel-") as scratch:
-        root = _copied(project, Path(scratch))
-        constraints, output = Path(scratch, "constraints.txt"), Path(scratch, "wheel")
+    with scratch() as folder:
+        root = _copied(project, folder)
+        constraints, output = folder / "constraints.txt", folder / "wheel"
         constraints.write_text("".join(f"{pin}\n" for pin in wanted), encoding="utf-8")
-        environ = os.environ | {"CUDA_WHEEL_CACHE_DIR": str(Path(scratch, "cache"))}
+        environ = os.environ | {"CUDA_WHEEL_CACHE_DIR": str(folder / "cache")}
         environ.pop("CUDA_WHEEL_CACHE_READONLY", None)
         command, extra = _front_end(root, output, constraints, isolated)
-        # What it says, which may take long, goes where it is seen and in nobody's way.
-        result = subprocess.run(command, env=environ | extra, stdout=sys.stderr, check=False)
+        # What it says, which may take long, goes where it is seen and in nobody's way. Python imports from where it is
+        # started: not from the folder of a stranger's wheel.
+        result = subprocess.run(command, cwd=folder, env=environ | extra, stdout=sys.stderr, check=False)
         made = sorted(output.glob("*.whl"))
         if result.returncode != 0 or len(made) != 1:
             raise CudaWheelError(f"{project} does not build: {' '.join(command[:4])} ended with {result.returncode}.")
@@ -99,19 +100,23 @@ NOT_SOURCES = shutil.ignore_patterns("build", "dist", ".venv", "venv", ".nox", "
 """What lies in projects' folders and is left of earlier builds, or no part of them."""
 
 
-def _copied(project: Path, scratch: Path) -> Path:
-    """Return a folder in `scratch` with what a project's folder holds, or an sdist."""
-    root = scratch / "project"
+def _left_out(place: str, names: list[str], top: str, folder: Path) -> set[str]:
+    """Return what of a folder is not copied: no source, or the folder that it is copied to."""
+    own = {folder.name} & {*names} if os.path.samefile(place, folder.parent) else set()
+    return own | (NOT_SOURCES(top, names) if place == top else set())
+
+
+def _copied(project: Path, folder: Path) -> Path:
+    """Return a folder in `folder` with what a project's folder holds, or an sdist."""
+    root = folder / "project"
     try:
         if project.is_dir():
             top = str(project)
-            shutil.copytree(
-                top, root, symlinks=True, ignore=lambda folder, names: NOT_SOURCES(top, names) if folder == top else ()
-            )
+            shutil.copytree(top, root, symlinks=True, ignore=lambda place, names: _left_out(place, names, top, folder))
         elif hasattr(tarfile, "data_filter"):
             with tarfile.open(project) as archive:
-                archive.extractall(scratch / "sdist", filter="data")
-            (root,) = (scratch / "sdist").iterdir()
+                archive.extractall(folder / "sdist", filter="data")
+            (root,) = (folder / "sdist").iterdir()
         else:
             raise CudaWheelError(f"this Python cannot unpack {project} safely: unpack it, and name its folder.")
     except (OSError, tarfile.TarError, EOFError, zlib.error, ValueError) as error:
@@ -127,7 +132,8 @@ def _front_end(root: Path, output: Path, constraints: Path, isolated: bool) -> t
     if importlib.util.find_spec("pip"):
         pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--disable-pip-version-check", *own]
         # pip 25.3 and later read the second for builds.
-        variables = {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)} if isolated else {}
+        place = constraints.as_uri()  # of a path, pip would take what stands between spaces for several
+        variables = {"PIP_CONSTRAINT": place, "PIP_BUILD_CONSTRAINT": place} if isolated else {}
         return [*pip, "-w", str(output), str(root)], variables
     uv = shutil.which("uv")
     if uv is None:

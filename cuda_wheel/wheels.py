@@ -67,6 +67,8 @@ def metadata_file(path: Path, name: str) -> bytes | None:
             for info in _files(path, archive)
             if re.fullmatch(rf"[^/]+\.dist-info/{re.escape(name)}", info.filename)
         ]
+        if len(found) > 1:
+            raise ImageError(f"{path} is no wheel: it has {found[0].filename} and {found[1].filename}.")
         return unpacked(archive, found[0].filename) if found else None
 
 
@@ -128,6 +130,8 @@ def _listed_in(folder: Path) -> dict[str, str]:
 
 def _differs(content: bytes, recorded: str) -> bool:
     algorithm, _, value = recorded.partition("=")
+    if not recorded:  # as some installers leave it
+        return False
     return algorithm not in ALGORITHMS or _encoded(hashlib.new(algorithm, content).digest()) != value
 
 
@@ -150,8 +154,8 @@ def read_sbom(path: Path) -> Sbom | None:
 
 def sbom_differences(sbom: Sbom, found: Mapping[str, str]) -> list[str]:
     """Return what of a wheel's fatbins is not as its SBOM says, one line each. `found` are the SHA-256 of files, by
-    their paths in the wheel."""
-    fatbins = {name for name in found if name.endswith(".fatbin")} | set(sbom.fatbins)
+    their paths in the wheel; of the fatbins, those that have a manifest count."""
+    fatbins = {name for name in found if name.endswith(".fatbin") and f"{name}.json" in found} | set(sbom.fatbins)
     return [
         f"{name} is not what the SBOM says" for name in sorted(fatbins) if sbom.fatbins.get(name) != found.get(name)
     ]

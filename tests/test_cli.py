@@ -212,6 +212,7 @@ def test_a_wheel_that_is_made_to_do_harm_is_no_wheel(command: str, fixture_wheel
     name = "saxpy_demo/kernels/saxpy.fatbin"
     for more, message in (
         (name, f"it has '{name}' twice"),
+        (name.upper(), f"it has '{name}' twice"),
         ("../x", "'../x' in it would be outside the folder that it is unpacked to"),
         ("/x", "'/x' in it would be outside"),
         ("C:\\x", "'C:"),

@@ -440,7 +440,7 @@ def test_a_build_gives_the_same_with_precompiled_headers_as_without(
     one, twice, _ = built("auto", 1, "one")
     two, each, _ = built("auto", 2, "two")
     assert plain == one == two
-    assert (none, twice) == (0, 2)  # one for each target
+    assert none == 0 and 1 <= twice <= 2  # one for each target, if enough jobs wait for it when the first is done
     assert each >= 2
     (project / "demo/own.h").write_text(OWN.replace("1", "2"))
     assert "6 from the cache, 6 compiled" in built("auto", 1, "one")[2]  # half of them include it
