@@ -373,7 +373,7 @@ class Global:
         device_with_context()
         result = cuda_driver().cuLibraryGetGlobal(self.module.handle, self.info.symbol.encode())
         address = int(check_result(result, f"looking for {self.name} in {self.module!r}"))
-        if result[2] < self.size and self.info.space != "managed":  # of which the driver tells a pointer's
+        if result[2] < self.size and self.info.space != "managed":  # for those, no document says what it tells
             raise ImageError(
                 f"the manifest of {self.module.name} is damaged: {self.name} has {result[2]} bytes, not {self.size}"
             )

@@ -30,6 +30,7 @@ __all__ = [
     "CompileCache",
     "Place",
     "holds_folder",
+    "is_below",
     "looked_for",
     "packed",
     "path_of",
@@ -250,8 +251,14 @@ def place_of(path: str, job: Job) -> Place | None:
     for number, folder in enumerate(job.include_dirs):
         if os.path.isabs(folder) and path.startswith(folder + os.sep):
             return number - len(job.include_dirs), os.path.relpath(path, folder)
-    below = os.path.relpath(path, job.root)
-    return None if below.startswith(os.pardir) else (0, below)
+    return (0, os.path.relpath(path, job.root)) if is_below(path, job.root) else None
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether an absolute path leads to something in a folder, by its words alone."""
+    if os.path.splitdrive(path)[0] != os.path.splitdrive(folder)[0]:  # of another one, Windows has no relative path
+        return False
+    return not os.path.relpath(path, folder).startswith(os.pardir)
 
 
 def path_of(place: Place, job: Job) -> str:

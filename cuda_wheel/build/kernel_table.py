@@ -119,8 +119,8 @@ def _declared(name: str, module: ModulePlan) -> str | None:
     return None
 
 
-_STATEMENT = re.compile(r"([^;{}]*)([;{}])")
-"""A text up to what ends it. What has no such end is none."""
+_STATEMENT = re.compile(r"([^;{}]*)([;{}]|\Z)")
+"""A text up to what ends it, be it the end of all."""
 
 
 def unseen(module: ModulePlan, parts: Mapping[str, Compiled]) -> list[str]:

@@ -163,8 +163,8 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
 def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = None) -> None:
     """Move files from under `source` to under `folder`, as `write` writes them.
 
-    `aside` is for the files of which `folder` has none yet: of the same file system, for a folder whose every file goes
-    into a wheel. A process that is killed leaves one there.
+    `aside` is for the files of which `folder` has none yet, where it is of the same file system: for a folder whose
+    every file goes into a wheel. A process that is killed leaves one there.
     """
     for name in names:
         with _whole(folder / name, aside) as path:
@@ -174,9 +174,10 @@ def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = 
 @contextmanager
 def _whole(path: Path, aside: Path | None = None) -> Iterator[Path]:
     """Have a file made under another name, beside its own or in the folder `aside`, and then moved to its own."""
-    temporary = (aside or path.parent) / f".{path.name}.{os.getpid()}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        near = aside is not None and aside.stat().st_dev == path.parent.stat().st_dev
+        temporary = (aside if aside is not None and near else path.parent) / f".{path.name}.{os.getpid()}"
         try:
             yield temporary
             temporary.replace(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from cuda_wheel.build.compiler import Compiled, Job
@@ -56,6 +56,9 @@ class Results(Mapping[Job, Compiled]):
             with path.open("wb") as file:
                 pickle.dump(result, file, pickle.HIGHEST_PROTOCOL)
         except (ConfigError, OSError):
+            if self._folder is not None:
+                with suppress(OSError):
+                    (self._folder / str(self._filed)).unlink(missing_ok=True)
             return None
         return path
 

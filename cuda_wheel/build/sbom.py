@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cuda_wheel
+from cuda_wheel.build.compile_cache import is_below
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.file_hashes import cuda_folders, is_cuda_package
 from cuda_wheel.build.toolchain import FURTHER_HEADERS, HEADERS, INCLUDE, LIBRARIES, Nvvm, Toolchain
@@ -97,10 +98,8 @@ class Materials:
         folder = next((folder for folder in self._include_dirs if path.startswith(folder + os.sep)), None)
         if folder == str(INCLUDE):
             return self._cuda_wheel(used_in=True)
-        if folder is None:
-            name = os.path.relpath(path, self._root).replace(os.sep, "/")
-            if not name.startswith("../"):
-                return self._own(name)
+        if folder is None and is_below(path, str(self._root)):
+            return self._own(os.path.relpath(path, self._root).replace(os.sep, "/"))
         # A toolkit's that a source includes by its place on this machine is called by that.
         name = path if folder is None else path[len(folder) + 1 :].replace(os.sep, "/")
         return self._package_of(path) or _file("toolkit", name, sha256(Path(path).read_bytes()).hexdigest())
@@ -147,7 +146,7 @@ def _owners(folder: str) -> dict[str, str]:
     owners: dict[str, str] = {}
     for name in sorted(filter(is_cuda_package, os.listdir(folder))):
         try:
-            record = Path(folder, name, "RECORD").read_text(encoding="utf-8")
+            record = Path(folder, name, "RECORD").read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
         owners |= dict.fromkeys((line.partition(",")[0] for line in record.splitlines()), name)
@@ -163,8 +162,9 @@ def _described(folder: str | None, name: str) -> Document:
     licences: list[Document] = []
     if "License-Expression" in about:
         licences = [{"expression": about["License-Expression"]}]
-    elif "License" in about:
-        licences = [{"license": {"name": about["License"].splitlines()[0]}}]
+    else:
+        lines = filter(None, map(str.strip, str(about["License"] or "").splitlines()))
+        licences = [{"license": {"name": line}} for line in [*lines][:1] if line != "UNKNOWN"]
     return _component(name, about["Version"], licences)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -37,8 +38,16 @@ def new_folder() -> TemporaryDirectory[str]:
 def scratch() -> Iterator[Path]:
     """Have a new folder, which no end of this process leaves but a sudden one. Raises ConfigError where there can be
     none."""
-    with ending_in_order(), new_folder() as folder:
-        yield Path(folder)
+    with ending_in_order():
+        folder = new_folder()
+        try:
+            yield Path(folder.name)
+        finally:
+            try:
+                folder.cleanup()
+            except BaseException:  # asked to end in the midst of that
+                shutil.rmtree(folder.name, ignore_errors=True)
+                raise
 
 
 @contextmanager

@@ -92,6 +92,14 @@ function(cuda_wheel_add_module)
     return()
   endif()
 
+  string(TOLOWER "${package}.${arg_TARGET}" folded)
+  get_property(other GLOBAL PROPERTY "cuda_wheel_name_${folded}")
+  if(other AND NOT other STREQUAL "${package}.${arg_TARGET}")
+    message(FATAL_ERROR "cuda_wheel_add_module: ${package}.${arg_TARGET} and ${other} would be one file where case does "
+      "not count, as on Windows and macOS: rename one of them.")
+  endif()
+  set_property(GLOBAL PROPERTY "cuda_wheel_name_${folded}" "${package}.${arg_TARGET}")
+
   set(built "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel")
   set(outputs "${stem}.fatbin" "${stem}.fatbin.json")
   set(part "${stem}.cdx.json")

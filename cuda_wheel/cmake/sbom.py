@@ -1,7 +1,7 @@
 """Write the SBOM of a project's modules: `python -m cuda_wheel.cmake.sbom ROOT PARTS FOLDER`.
 
 ROOT is the project's folder, PARTS a file that lists the part of each module, and FOLDER where the SBOM goes. There is
-none where the project's settings say so.
+none where the project's settings say so. Modules that were not built are in none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(root: Path, parts: Path, folder: Path) -> int:
         config = read_config(root, os.environ) if (root / "pyproject.toml").is_file() else Config()
         if config.sbom:
             paths = map(Path, parts.read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
-            write({SBOM: merged([json.loads(path.read_bytes()) for path in paths])}, folder)
+            write({SBOM: merged([json.loads(path.read_bytes()) for path in paths if path.is_file()])}, folder)
     except (CudaWheelError, OSError) as error:
         print(f"cuda-wheel: {error}", file=sys.stderr)
         return 1

@@ -54,6 +54,8 @@ at, whom, among = int(os.environ["KILL_AT"]), os.environ["KILL_WHOM"], os.enviro
 def watch(event, args):
     if event in CALLS or (event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)):
         path = os.path.abspath(args[event == "os.rename"]) if isinstance(args[0], (str, os.PathLike)) else ""
+        if event in ("os.remove", "os.rmdir") and args[1] not in (None, -1):  # as shutil.rmtree removes
+            path = os.path.join(os.readlink(f"/proc/self/fd/{args[1]}"), args[0])
         if path.startswith(among) and next(number) == at:
             os.kill(0 if whom == "group" else os.getpid(), int(os.environ["KILL_HOW"]))
 

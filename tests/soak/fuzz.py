@@ -34,7 +34,11 @@ def main() -> int:
     parser.add_argument("--executions", type=int, default=10_000_000, help="of all targets together (%(default)s)")
     parser.add_argument("--seconds", type=int, default=0, help="that each target may take (no limit)")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="at once (%(default)s)")
-    parser.add_argument("--corpus", type=Path, help="folder to begin with and to keep what is found worth keeping")
+    parser.add_argument(
+        "--corpus",
+        type=lambda path: Path(path).resolve(),
+        help="folder to begin with and to keep what is found worth keeping",
+    )
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("target", nargs="*", choices=[[], *TARGETS], help=f"of {', '.join(TARGETS)} (all)")
     given = parser.parse_args()

@@ -6,8 +6,10 @@ no GPU.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -94,6 +96,7 @@ def _tried(function: Callable[..., Any], *arguments: Any, raises: type[Exception
 def _folder() -> Path:
     """Return a folder with two headers, a package of CUDA and a place for a project's settings."""
     folder = Path(tempfile.mkdtemp(prefix="cuda-wheel-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in ("a.h", "d/b.h", "nvidia/c.h", "nvidia_c-1.dist-info/RECORD"):
         path = folder / name
         path.parent.mkdir(exist_ok=True)

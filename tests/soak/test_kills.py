@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count as numbers
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def test_a_build_that_is_asked_to_end_leaves_no_folder(bed: Bed, how: str, count
     rng = random.Random(None if SOAK else 8)
     folders = Path(bed.environ["TMPDIR"], "cuda-wheel-")
     asked = 0
-    for number in numbers():
+    for number in islice(numbers(), amount(20, 500)):  # some builds do not as much as to be asked
         if asked == amount(2, 50):
             break
         bed.edit(number)
@@ -86,13 +87,14 @@ def test_a_build_that_is_asked_to_end_leaves_no_folder(bed: Bed, how: str, count
             "KILL_HOW": str(signal.Signals[how].value),
             "KILL_WHOM": rng.choice(["group", "process"]),
             "KILL_AMONG": str(folders),
-            "KILL_AT": str(rng.randint(2, 12)),  # the first one makes a folder
+            "KILL_AT": str(rng.randint(2, 40)),  # the first one makes a folder
         }
         with bed.start(way, bed.folder / "out" / way, **settings) as process:
             told, _ = process.communicate(timeout=600)
         bed.wait_for_all()
         assert not list(folders.parent.glob("cuda-wheel-*")), told.decode()
         asked += process.returncode != 0
+    assert asked
     count(f"{how}s", asked)
 
 
