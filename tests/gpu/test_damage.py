@@ -98,7 +98,7 @@ def test_what_is_damaged_is_an_error_and_the_context_stays_usable(
         pytest.skip("no wheel with PTX alone was carried here (CUDA_WHEEL_TEST_WHEELS)")
     root = Path(__file__).parents[2]
     folder = site / "saxpy_demo" / "kernels"
-    total = amount(1000, 20_000) if kind == "cubin" else amount(200, 2000)
+    total = amount(3000, 20_000) if kind == "cubin" else amount(200, 2000)
     found: dict[int, str] = {}
 
     def work(numbers: range) -> None:
