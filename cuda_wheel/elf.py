@@ -27,9 +27,9 @@ _INSTRUCTIONS = 4
 _NOT_STORED = frozenset({8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015})
 """Types of sections that take no place in the file: NOBITS, and in relocatable cubins those of global, local and shared
 memory (CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED, CUDA_SHARED_RESERVED)."""
-_SHARED_TEXTS = 16
-"""How many times a file's size its names may have together: several may share a text, and a long one could be that of
-thousands."""
+_SHARED_BY = 16
+"""How many times a file's size its sections may have together, or its names: several may share a place, and a long one
+could be that of thousands."""
 _LOCAL, _GLOBAL, _WEAK = 0, 1, 2
 _OBJECT, _FUNCTION, _CUDA_OBJECT = 1, 2, 13
 _ENTRY, _MEMORY, _SHARED = 0x10, 0xE0, 0x40
@@ -37,6 +37,8 @@ _ENTRY, _MEMORY, _SHARED = 0x10, 0xE0, 0x40
 _SPACES: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
 _REGCOUNT, _KPARAM_INFO, _VALUE = 0x2F, 0x17, 4
 """Attributes in the sections `.nv.info` (EIATTR_...), and the format with a value of any size."""
+_OF_SYMBOLS = frozenset({_REGCOUNT, 0x11, 0x12, 0x23})
+"""Attributes that begin with a symbol's number: registers, sizes of frame and stack."""
 
 
 class _Section(NamedTuple):
@@ -148,6 +150,10 @@ def check_cubin(content: bytes) -> None:
             raise ValueError(f"its section {section.name} belongs to {link} and {info}, which it does not have")
         if section.kind in (_RELA, _REL):
             _check_relocations(content, section, symbols, headers[info][5] if info < len(headers) else 0)
+        if section.kind == _SYMTAB and sections[link].kind != _STRTAB:
+            raise ValueError("its section of symbols' names is damaged")
+        if section.name == ".nv.info":
+            _check_attributes(content, section, symbols)
         if section.kind == _NOTE:
             _check_note(content, section)
 
@@ -158,6 +164,12 @@ def _check_relocations(content: bytes, section: _Section, symbols: int, size: in
         offset, what = struct.unpack_from("<QQ", content, at)
         if offset >= size or what >> 32 >= symbols:
             raise ValueError(f"its section {section.name} is damaged")
+
+
+def _check_attributes(content: bytes, section: _Section, symbols: int) -> None:
+    for attribute, value in _attributes(content, section):
+        if attribute in _OF_SYMBOLS and (len(value) < 4 or struct.unpack_from("<I", value)[0] >= symbols):
+            raise ValueError(f"its section {section.name} tells of a symbol that it does not have")
 
 
 def _check_note(content: bytes, section: _Section) -> None:
@@ -237,7 +249,8 @@ def _sections(content: bytes) -> list[_Section]:
         if kind not in _NOT_STORED:
             _within(content, f"section {index}", at, size)
             stored += size
-    if stored > len(content):  # to read one thing many times would take for ever
+    # For Blackwell, nvcc has what tells of lines in two sections at once. But to read one thing many times is for ever.
+    if stored > _SHARED_BY * len(content):
         raise ValueError("its sections overlap")
     for index in range(programs):
         _, _, at, _, _, size, _, _ = _PROGRAM.unpack_from(content, programs_at + index * program)
@@ -271,7 +284,7 @@ def _symbols(content: bytes, table: _Section, sections: Sequence[_Section]) -> l
 
 def _texts(content: bytes, at: int, size: int, starts: Iterable[int]) -> Iterator[str]:
     """Yield the texts that start at places in a section of texts."""
-    most = _SHARED_TEXTS * len(content)
+    most = _SHARED_BY * len(content)
     for start in starts:
         end = content.find(b"\0", at + start, at + size)
         most -= end - at - start

@@ -34,3 +34,22 @@ def test_a_cubin_whose_sections_point_elsewhere_is_told(at: int, size: int) -> N
             refused += 1
     # Whoever knows no type of a section cannot refuse it, but for those that are followed; nor what takes no place.
     assert refused >= (2 if at == 4 else count - 10)
+
+
+@pytest.mark.parametrize("attribute", [0x2F, 0x11])
+def test_a_figure_of_no_symbol_is_told(attribute: int) -> None:
+    """NVIDIA's section `.nv.info` has records of four bytes, format, attribute and size, and a symbol's number."""
+    cubin = bytearray(compiled(BOTH, "cubin", "90"))
+    at = cubin.index(struct.pack("<BBH", 4, attribute, 8)) + 4
+    cubin[at + 2] ^= 4
+    with pytest.raises(ValueError, match=r"its section \.nv\.info tells of a symbol that it does not have"):
+        elf.check_cubin(bytes(cubin))
+
+
+def test_sections_may_share_a_place() -> None:
+    """As nvcc's cubins for Blackwell with line numbers have them."""
+    cubin = bytearray(compiled(BOTH, "cubin", "90"))
+    (sections,) = struct.unpack_from("<40xQ", cubin)
+    for index in (1, 2):  # no longer where they were: the whole file
+        struct.pack_into("<QQ", cubin, sections + 64 * (index + 20) + 24, 0, len(cubin))
+    elf.section_names(bytes(cubin))
