@@ -25,6 +25,8 @@ ONCE = [
     )
 ]
 """Tests of what no compiler has a part in: with the first toolchain alone."""
+AGAIN = "not (uv-isolated or build-isolated or setuptools-pip-isolated or scikit-build-core-pip-isolated)"
+"""Of the isolated builds, which install all that is required each time, with the others one alone."""
 LOWEST = ["tests/test_sbom.py", "tests/soak/test_rebuild.py"]
 """A few tests that go through every back end, and with every part of the toolchain."""
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
@@ -75,7 +77,8 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session, toolchain: str) -> None:
     """Run the tests with one toolchain, against cuda-wheel as it is installed from its wheel."""
     again = toolchain != TOOLCHAINS[0] and not session.posargs
-    run_tests(session, toolchain, *(f"--ignore={file}" for file in ONCE if again))
+    options = [f"--ignore={file}" for file in ONCE] + ["-k", AGAIN]
+    run_tests(session, toolchain, *(options if again else ()))
 
 
 @nox.session(python=PYTHONS)
