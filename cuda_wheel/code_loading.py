@@ -82,8 +82,7 @@ def _of_ptx(piece: Piece, digest: str, capability: Version, driver: Version, jit
 
 def _of_cubin(piece: Piece, digest: str, capability: Version, driver: Version) -> Module:
     try:
-        elf.check_cubin(piece.content)
-        cubin = elf.read_cubin(piece.content)
+        cubin = elf.check_cubin(piece.content)
     except ValueError as error:
         raise ImageError(f"{piece.name} is a damaged cubin: {error}") from None
     target = Target(*divmod(cubin.arch, 10), "", True)

@@ -130,13 +130,14 @@ def read_cubin(content: bytes) -> Cubin:
     )
 
 
-def check_cubin(content: bytes) -> None:
-    """Raise ValueError, which tells what is wrong, for what is no cubin, is not whole, or points out of its own tables.
+def check_cubin(content: bytes) -> Cubin:
+    """Return what `read_cubin` returns; ValueError, which tells what is wrong, also for what points out of its own
+    tables.
 
     That is what the driver follows without looking: it ends the process, or never returns. That a cubin passes does not
     mean that it holds what its author meant. Source: what driver 580 did with thousands of damaged cubins.
     """
-    read_cubin(content)
+    cubin = read_cubin(content)
     sections = _sections(content)
     at, names = struct.unpack_from("<40xQ14xH", content)
     headers = [_SECTION.unpack_from(content, at + index * _SECTION.size) for index in range(len(sections))]
@@ -156,6 +157,7 @@ def check_cubin(content: bytes) -> None:
             _check_attributes(content, section, symbols)
         if section.kind == _NOTE:
             _check_note(content, section)
+    return cubin
 
 
 def _check_relocations(content: bytes, section: _Section, symbols: int, size: int) -> None:

@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from pathlib import Path
 
 from cuda_wheel.build.config import read_pyproject
 from cuda_wheel.build.errors import ConfigError
 from cuda_wheel.build.layout import Layout, WheelFile
+from cuda_wheel.build.scratch import scratch
 
 __all__ = ["wheel_layout"]
 
@@ -28,12 +28,12 @@ def wheel_layout(root: Path) -> Layout:
     cmake = _find("cmake")
     if cmake is None:
         raise ConfigError("cmake is not installed, which has to tell what goes into the wheel: pip install cmake")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [cmake, "-S", str(root / settings.get("source-dir", ".")), "-B", folder, *options]
+    with scratch() as folder:
+        command = [cmake, "-S", str(root / settings.get("source-dir", ".")), "-B", str(folder), *options]
         result = subprocess.run(command, text=True, errors="replace", capture_output=True, check=False)
         if result.returncode != 0:
             raise ConfigError(f"CMake cannot configure {root.name}:\n{result.stderr.strip()}")
-        paths = Path(folder).rglob("*.cuda-wheel.json")
+        paths = folder.rglob("*.cuda-wheel.json")
         records = [json.loads(path.read_text(encoding="utf-8", errors="surrogateescape")) for path in paths]
     modules = [record["module"] for record in records]
     if not modules:
