@@ -9,6 +9,7 @@ import csv
 import hashlib
 import json
 import re
+import struct
 import zipfile
 from base64 import urlsafe_b64encode
 from collections import Counter
@@ -74,7 +75,7 @@ def metadata_file(path: Path, name: str) -> bytes | None:
 
 def record_differences(path: Path) -> list[str]:
     """Return what of a wheel is not as its RECORD says, one line each: it lists every file once, with a hash and a size
-    that are right, and no other. Raises ImageError for what is no wheel."""
+    that are right, and no other; and the archive has room for no other. Raises ImageError for what is no wheel."""
     text = metadata_file(path, "RECORD")
     if text is None:
         return ["there is no RECORD"]
@@ -88,6 +89,7 @@ def record_differences(path: Path) -> list[str]:
         names = {info.filename for info in infos}
         wrong = [f"RECORD lists {name} twice" for name, count in Counter(row[0] for row in rows).items() if count > 1]
         wrong += [f"RECORD lists {name}, which is not there" for name in recorded if name not in names]
+        wrong += _unlisted(path, archive)
         for info in infos:
             if re.fullmatch(rf"[^/]+\.dist-info/({'|'.join(map(re.escape, UNRECORDED))})", info.filename):
                 continue
@@ -166,6 +168,29 @@ def _files(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     if strange is not None:
         raise ImageError(f"{path} holds a file of the name {strange!r}, which is no wheel's.")
     return [info for info in archive.infolist() if not info.is_dir()]
+
+
+HEADER = struct.Struct("<26xHH")
+"""What an archive has before a file: the lengths of its name and of what else is told of it follow from the end."""
+
+
+def _unlisted(path: Path, archive: zipfile.ZipFile) -> list[str]:
+    """Return where a wheel has room for files that its directory does not list, and that others than `zipfile`, which
+    read it from its beginning, would find. One line each."""
+    wrong, end, before = [], 0, "the beginning"
+    with path.open("rb") as file:
+        starts = [
+            (info.header_offset, info) for info in sorted(archive.infolist(), key=lambda info: info.header_offset)
+        ]
+        for start, info in [*starts, (archive.start_dir, None)]:
+            # Less than a header are the sizes that may follow a file.
+            if not 0 <= start - end < HEADER.size:
+                wrong.append(f"after {before} there are {start - end} bytes of no file")
+            if info is not None:
+                file.seek(start)
+                end = start + HEADER.size + sum(HEADER.unpack(file.read(HEADER.size))) + info.compress_size
+                before = info.filename
+    return wrong
 
 
 def _digest(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, algorithm: str) -> bytes:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256, sha512
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -154,6 +155,33 @@ def test_a_file_that_is_there_twice_is_told(wheel: Path, tmp_path: Path) -> None
         archive.writestr(FATBIN, b"another")
     with pytest.raises(ImageError, match=f"it has '{FATBIN}' twice"):
         record_differences(twice)
+
+
+def test_a_file_that_the_archives_directory_does_not_list_is_told(wheel: Path, tmp_path: Path) -> None:
+    last, more = tmp_path / "last.whl", tmp_path / "more.whl"
+    shutil.copy(wheel, last)
+    with zipfile.ZipFile(last, "a") as archive:
+        archive.writestr("evil.py", b"")
+        archive.filelist.pop()
+    assert record_differences(last) == [f"after {RECORD} there are 37 bytes of no file"]
+    shutil.copy(last, more)
+    with zipfile.ZipFile(more, "a") as archive:
+        archive.writestr("listed.py", b"")
+    assert record_differences(more) == [f"after {RECORD} there are 37 bytes of no file", "listed.py is not in RECORD"]
+    more.write_bytes(bytes(40) + last.read_bytes())
+    assert record_differences(more)[0] == "after the beginning there are 40 bytes of no file"
+
+
+def test_the_sizes_that_may_follow_a_file_are_part_of_it(wheel: Path, tmp_path: Path) -> None:
+    streamed = tmp_path / "streamed.whl"
+    with streamed.open("wb") as file:
+        pipe: Any = SimpleNamespace(write=file.write, flush=file.flush)
+        with zipfile.ZipFile(pipe, "w") as archive:
+            for name, content in contents(wheel).items():
+                archive.writestr(name, content)
+    with zipfile.ZipFile(streamed) as archive:
+        assert all(info.flag_bits & 8 for info in archive.infolist())
+    assert record_differences(streamed) == []
 
 
 def test_a_fatbin_that_the_sbom_does_not_tell_of_is_told(altered, cuda_wheel) -> None:

@@ -371,6 +371,8 @@ def signatures(data: bytes) -> None:
 def binary(data: bytes) -> None:
     cubin = _tried(elf.read_cubin, data, raises=ValueError)
     sections = _tried(elf.section_names, data, raises=ValueError)
+    checked = _tried(elf.check_cubin, data, raises=ValueError)
+    assert checked is None or checked == cubin
     if cubin is not None:
         assert sections and not cubin.wanted & (cubin.defined | cubin.weak)
         assert all(isinstance(each, Parameter) for entry in cubin.kernels.values() for each in entry.parameters)
