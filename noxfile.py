@@ -120,7 +120,7 @@ def soak(session: nox.Session, toolchain: str) -> None:
     """Run in full what `tests` runs bounded of tests/soak: for hours."""
     install(session, toolchain, f"test-{toolchain}", "soak")
     session.run("pytest", "-rA", "tests/soak", *session.posargs, env={"CUDA_WHEEL_SOAK": "1"})
-    session.run("python", "tests/soak/fuzz.py")
+    session.run("python", "tests/soak/fuzz.py", success_codes=[0, 2])  # 2: there is no atheris for this Python
 
 
 def tools(session: nox.Session) -> Path:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from cuda_wheel.loader import Cache
 from tests.soak import SOAK, amount
-from tests.soak.builds import content_of, make_bed
+from tests.soak.builds import Bed, content_of
 
 ROUNDS = ["edited and pruned", "cold", "as before", "edited", "as before and pruned"]
 
 
 def test_builds_at_once_give_what_each_would_alone(
-    tmp_path: Path, extra: str, count: Callable[[str, int], None]
+    tmp_path: Path, make_bed: Callable[[Path], Bed], count: Callable[[str, int], None]
 ) -> None:
     rng = random.Random(None if SOAK else 8)
-    beds = [make_bed(tmp_path / name, extra) for name in "ab"]
+    beds = [make_bed(tmp_path / name) for name in "ab"]
     (beds[1].project("hatchling") / "demo/two.cu").write_text("__global__ void two(double* x) { *x = 2; }\n")
     kinds = [(bed, way) for bed in beds for way in ["cuda-wheel build", "hatchling"][: amount(1, 2)]]
     expected: dict[int, dict[str, bytes]] = {}

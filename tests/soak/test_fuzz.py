@@ -51,6 +51,9 @@ def test_seeds_hold(target: str) -> None:
 LARGE = 1 << 19
 """What is read more than once takes minutes at this size, in bytes."""
 
+EXTERN = "\0.version 8.0\n.target sm_80\n.extern .func f\n(\n);\n"
+"""PTX of a kernel that leaves a function to others."""
+
 
 @pytest.mark.parametrize(
     ("target", "before", "unit", "after"),
@@ -67,6 +70,10 @@ LARGE = 1 << 19
         ("symbol", "_Z1k", "i", ""),
         ("symbol", "_ZN", "1a", ""),
         ("symbol", "_Z", "9", ""),
+        *(("signatures", "", unit, EXTERN) for unit in ("f(", "f ", "__global__ void k(", "<")),
+        *(("mixed_source", "", unit, "") for unit in ("k<<<", "(", "template<class T> ", "/*")),
+        *(("include", "", unit, "") for unit in ("#include A(", '#include "a"\n', "__has_include(", "#if 1\n")),
+        *(("architecture_list", "", unit, "") for unit in ("90,", "9", "[")),
         ("binary", "", "/*", ""),
         ("settings", "x = ", "[", ""),
         ("settings", "[tool.cuda-wheel]\ntimeout = ", "9", ""),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count as numbers
 from itertools import islice
@@ -21,17 +21,14 @@ import cuda_wheel
 from cuda_wheel.loader import Cache
 from tests.conftest import LISTS, run
 from tests.soak import SOAK, amount
-from tests.soak.builds import WAYS, Bed, content_of, make_bed
+from tests.soak.builds import WAYS, Bed, content_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes are left is read from /proc")
 
 
 @pytest.fixture
-def bed(tmp_path: Path, extra: str) -> Iterator[Bed]:
-    bed = make_bed(tmp_path, extra)
-    yield bed
-    for pid in bed.left():
-        os.kill(pid, signal.SIGKILL)
+def bed(make_bed: Callable[[Path], Bed], tmp_path: Path) -> Bed:
+    return make_bed(tmp_path)
 
 
 def test_no_build_that_is_killed_is_seen_afterwards(bed: Bed, count: Callable[[str, int], None]) -> None:
