@@ -27,6 +27,12 @@ _INSTRUCTIONS = 4
 _NOT_STORED = frozenset({8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015})
 """Types of sections that take no place in the file: NOBITS, and in relocatable cubins those of global, local and shared
 memory (CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED, CUDA_SHARED_RESERVED)."""
+_SPECIAL = (0xFFF1, 0xFFF2)
+"""Instead of a symbol's section: that it is a number, or a variable without a place yet. (SHN_ABS, SHN_COMMON)"""
+_BLACKWELL = 8
+"""The version of the ABI that came with it, and that CUDA 13 uses for all."""
+_NOTES, _AUTHOR = ".note.nv.", b"NVIDIA Corp\0"
+"""What the driver finds its notes by, whatever type their sections have, and what each begins with."""
 _SHARED_BY = 16
 """How many times a file's size its sections may have together, or its names: several may share a place, and a long one
 could be that of thousands."""
@@ -116,7 +122,7 @@ def read_cubin(content: bytes) -> Cubin:
         and sections[symbol.section].name in _SPACES
     }
     # Source: e_flags of cubins that NVRTC made; the ABI's version says which bits hold the compute capability.
-    arch = flags >> 8 & 0xFF if ident[8] >= 8 else flags & 0xFF
+    arch = flags >> 8 & 0xFF if ident[8] >= _BLACKWELL else flags & 0xFF
     return Cubin(
         arch=arch,
         relocatable=form == _RELOCATABLE,
@@ -139,11 +145,11 @@ def check_cubin(content: bytes) -> Cubin:
     """
     cubin = read_cubin(content)
     sections = _sections(content)
-    at, names = struct.unpack_from("<40xQ14xH", content)
+    ident, _, _, _, _, _, at, of_gpu, *_, names = _HEADER.unpack_from(content)
     headers = [_SECTION.unpack_from(content, at + index * _SECTION.size) for index in range(len(sections))]
     symbols = max((section.size // _SYMBOL.size for section in sections if section.kind == _SYMTAB), default=0)
-    if sections[names].kind != _STRTAB:
-        raise ValueError("its section of names is damaged")
+    if sections[names].kind != _STRTAB or of_gpu & (0xFF000000 if ident[8] < _BLACKWELL else 1):  # which no tool sets
+        raise ValueError("its header is damaged")
     for section, (_, _, flags, _, _, _, link, info, *_) in zip(sections, headers, strict=True):
         # The number of a section or a symbol; above that of code's, before Blackwell, how many registers it takes.
         info &= 0xFFFFFF if flags & _INSTRUCTIONS else 0xFFFFFFFF
@@ -151,13 +157,22 @@ def check_cubin(content: bytes) -> Cubin:
             raise ValueError(f"its section {section.name} belongs to {link} and {info}, which it does not have")
         if section.kind in (_RELA, _REL):
             _check_relocations(content, section, symbols, headers[info][5] if info < len(headers) else 0)
-        if section.kind == _SYMTAB and sections[link].kind != _STRTAB:
-            raise ValueError("its section of symbols' names is damaged")
+        if section.kind == _SYMTAB:
+            if sections[link].kind != _STRTAB:
+                raise ValueError("its section of symbols' names is damaged")
+            _check_symbols(content, section, len(sections))
         if section.name == ".nv.info":
             _check_attributes(content, section, symbols)
-        if section.kind == _NOTE:
+        if section.kind == _NOTE or section.name.startswith(_NOTES):
             _check_note(content, section)
     return cubin
+
+
+def _check_symbols(content: bytes, table: _Section, sections: int) -> None:
+    for at in range(table.start, table.start + table.size - _SYMBOL.size + 1, _SYMBOL.size):
+        (section,) = struct.unpack_from("<6xH", content, at)
+        if section >= sections and section not in _SPECIAL:
+            raise ValueError(f"its section {table.name} is damaged")
 
 
 def _check_relocations(content: bytes, section: _Section, symbols: int, size: int) -> None:
@@ -182,6 +197,8 @@ def _check_note(content: bytes, section: _Section) -> None:
     start = section.start + 12 + name
     if 12 + name + size > section.size:
         raise ValueError(f"its section {section.name} is cut short")
+    if section.name.startswith(_NOTES) and content[start - name : start] != _AUTHOR:
+        raise ValueError(f"its section {section.name} is damaged")
     if section.name == ".note.nv.tkinfo" and size >= 24 and struct.unpack_from("<I", content, start)[0] == 2:
         places = struct.unpack_from("<5I", content, start + 4)
         if max(places) >= size - 24:

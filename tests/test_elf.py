@@ -46,6 +46,50 @@ def test_a_figure_of_no_symbol_is_told(attribute: int) -> None:
         elf.check_cubin(bytes(cubin))
 
 
+def headers(cubin: bytes, kind: int) -> list[tuple[int, int, int]]:
+    """Return where the headers of the sections of a type are, and where these begin and end."""
+    sections, count = struct.unpack_from("<40xQ12xH", cubin)
+    places = range(sections, sections + 64 * count, 64)
+    found = [(place, *struct.unpack_from("<4xI16xQQ", cubin, place)) for place in places]
+    return [(place, start, start + size) for place, its, start, size in found if its == kind]
+
+
+def test_a_symbol_of_no_section_is_told() -> None:
+    cubin = bytearray(compiled(BOTH, "cubin", "90"))
+    ((_, start, end),) = headers(cubin, kind=2)
+    for special in (0xFFF1, 0xFFF2):
+        struct.pack_into("<H", cubin, end - 24 + 6, special)
+        elf.check_cubin(bytes(cubin))
+    for at in (start, end - 24):
+        damaged = bytearray(cubin)
+        damaged[at + 7] ^= 0x20
+        with pytest.raises(ValueError, match=r"its section \.symtab is damaged"):
+            elf.check_cubin(bytes(damaged))
+
+
+@pytest.mark.parametrize("arch", ["90", "120"])
+def test_flags_that_no_tool_sets_are_told(arch: str) -> None:
+    cubin = bytearray(compiled(BOTH, "cubin", arch))
+    elf.check_cubin(bytes(cubin))
+    cubin[48 if cubin[8] >= 8 else 51] ^= 1  # by the version of the ABI
+    with pytest.raises(ValueError, match="its header is damaged"):
+        elf.check_cubin(bytes(cubin))
+
+
+def test_a_note_is_nvidias_whatever_its_section_says() -> None:
+    cubin = bytearray(compiled(BOTH, "cubin", "120"))
+    place, start, _ = next(
+        each for each in headers(cubin, kind=7) if cubin[each[1] + 12 :].startswith(b"NVIDIA Corp\0")
+    )
+    for kind in (7, 0x10000007):
+        struct.pack_into("<I", cubin, place + 4, kind)
+        elf.check_cubin(bytes(cubin))
+        cubin[start + 12] ^= 0x20
+        with pytest.raises(ValueError, match=r"its section \.note\.nv\.\w+ is damaged"):
+            elf.check_cubin(bytes(cubin))
+        cubin[start + 12] ^= 0x20
+
+
 def test_sections_may_share_a_place() -> None:
     """As nvcc's cubins for Blackwell with line numbers have them."""
     cubin = bytearray(compiled(BOTH, "cubin", "90"))

@@ -21,9 +21,12 @@ import pytest
 import cuda_wheel
 from cuda_wheel.loader import device_and_driver
 from cuda_wheel.manifest import Manifest, resolve
+from tests.conftest import installed_extra
 from tests.gpu.conftest import carried_sets
 from tests.soak import amount
 
+FIXTURE_OF = {"saxpy": "saxpy", "stencil": "stencil", "reduce": "reduce_cub", "separate": "linked"}
+"""Modules that are damaged."""
 SAXPY = "saxpy_demo.kernels.saxpy"
 PROGRAM = """
 import signal, sys
@@ -55,10 +58,10 @@ def damaged(content: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
-def outcomes(folder: str, numbers: range):
-    """Yield number and outcome of loading a module of which the image in `folder` that suits here was damaged."""
-    good = Path(folder, "saxpy.fatbin").read_bytes()
-    manifest = Manifest.from_json(Path(folder, "saxpy.fatbin.json").read_bytes(), "x")
+def outcomes(fatbin: str, numbers: range):
+    """Yield number and outcome of loading a module of which the image that suits here was damaged."""
+    good = Path(fatbin).read_bytes()
+    manifest = Manifest.from_json(Path(f"{fatbin}.json").read_bytes(), "x")
     image = resolve(manifest, *device_and_driver()).image
     start, end = image.offset, image.offset + image.size
     with tempfile.TemporaryDirectory() as root:
@@ -71,13 +74,13 @@ def outcomes(folder: str, numbers: range):
             content = good[:start] + damaged(good[start:end], random.Random(number))
             if len(content) == end:  # else the file ends there
                 content += good[end:]
-            fatbin = package / f"n{number}.fatbin"
-            fatbin.write_bytes(content)
-            text = manifest._replace(name=name, fatbin=fatbin.name).to_json()
+            path = package / f"n{number}.fatbin"
+            path.write_bytes(content)
+            text = manifest._replace(name=name, fatbin=path.name).to_json()
             (package / f"n{number}.fatbin.json").write_text(text)
             try:
                 module = cuda_wheel.load(name)
-                module["saxpy"].attributes  # noqa: B018 - has the driver load it into the context
+                module[next(iter(module.kernels))].attributes  # noqa: B018 - has the driver load it into the context
                 module.unload()
                 yield number, "loaded"
             except cuda_wheel.CudaWheelError as error:
@@ -85,20 +88,23 @@ def outcomes(folder: str, numbers: range):
                 yield number, f"{type(error).__name__} {answer[0] if answer else ''}".rstrip()
 
 
-@pytest.mark.parametrize("kind", ["cubin", "ptx"])
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [*((name, module) for name in ("cu12", "cu13") for module in FIXTURE_OF), ("cu12-jit", "saxpy")],
+)
 def test_what_is_damaged_is_an_error_and_the_context_stays_usable(
-    kind: str, request: pytest.FixtureRequest, install: Callable[[Path], Path], count
+    name: str, module: str, request: pytest.FixtureRequest, install: Callable[[Path], Path], count
 ) -> None:
-    sets = [name for name in carried_sets() if name.endswith("-jit") == (kind == "ptx")]
-    if sets:
-        site = install(request.getfixturevalue("carried")(sets[0], "saxpy"))
-    elif kind == "cubin":
-        site = install(request.getfixturevalue("fixture_wheel")("saxpy"))
-    else:
-        pytest.skip("no wheel with PTX alone was carried here (CUDA_WHEEL_TEST_WHEELS)")
+    def wheel(fixture: str) -> Path:
+        if not carried_sets() and name == installed_extra():
+            return request.getfixturevalue("fixture_wheel")(fixture)
+        return request.getfixturevalue("carried")(name, fixture)
+
+    site, other = install(wheel("saxpy")), install(wheel(FIXTURE_OF[module]))
+    kind = "PTX" if name.endswith("-jit") else f"cubins of {name}"
     root = Path(__file__).parents[2]
-    folder = site / "saxpy_demo" / "kernels"
-    total = amount(3000, 20_000) if kind == "cubin" else amount(200, 2000)
+    (fatbin,) = other.rglob(f"{module}.fatbin")
+    total = amount(200, 2000) if kind == "PTX" else amount(3000, 100_000)
     found: dict[int, str] = {}
 
     def work(numbers: range) -> None:
@@ -107,7 +113,7 @@ def test_what_is_damaged_is_an_error_and_the_context_stays_usable(
             environ = os.environ | {"CUDA_WHEEL_VERIFY": "off", "CUDA_CACHE_DISABLE": "1"}
             environ["PYTHONPATH"] = os.pathsep.join([str(site), str(root), os.environ.get("PYTHONPATH", "")])
             result = subprocess.run(
-                [sys.executable, "-c", PROGRAM, SAXPY, folder, str(at), str(numbers.stop)],
+                [sys.executable, "-c", PROGRAM, SAXPY, fatbin, str(at), str(numbers.stop)],
                 env=environ,
                 text=True,
                 capture_output=True,
@@ -121,11 +127,11 @@ def test_what_is_damaged_is_an_error_and_the_context_stays_usable(
                 found[at] = f"signal {-result.returncode}"
                 at += 1
 
-    lanes = 8
+    lanes = min(os.cpu_count() or 1, 16)
     with ThreadPoolExecutor(lanes) as executor:
         list(executor.map(work, [range(total * lane // lanes, total * (lane + 1) // lanes) for lane in range(lanes)]))
     ended = sorted(number for number, outcome in found.items() if outcome.startswith("signal"))
-    print(kind, sorted(Counter(found.values()).items()), ended[:20])
+    print(kind, module, sorted(Counter(found.values()).items()), ended[:20])
     assert len(found) == total
-    count(f"damaged images of kind {kind} before the driver", total)
+    count(f"damaged {kind} before the driver", total)
     assert not ended
