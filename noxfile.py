@@ -14,16 +14,13 @@ nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 TOOLCHAINS = ["cu12", "cu13"]
-ONCE = [
-    f"tests/{name}.py"
-    for name in (
-        *("soak/test_fuzz", "soak/test_kills", "soak/test_mutations", "soak/test_odd_projects"),
-        *("soak/test_strange_entries", "soak/test_toolchain_layouts", "test_benchmarks", "test_cache", "test_cli"),
-        *("test_config", "test_confinement", "test_cores", "test_damaged_code", "test_dask", "test_disks"),
-        *("test_front_ends", "test_launching", "test_neighbours", "test_places", "test_platforms", "test_releases"),
-        *("test_rules", "test_schedule", "test_sdist", "test_setuptools", "test_trace", "test_verify"),
-    )
-]
+ONCE = """
+    test_attach test_benchmarks test_cache test_cli test_cmake test_compile_cache test_config test_confinement
+    test_cores test_damaged_code test_dask test_disks test_dry_run test_front_ends test_launching test_neighbours
+    test_on_load test_places test_platforms test_releases test_rules test_schedule test_sdist test_setuptools
+    soak/test_concurrent_builds soak/test_fuzz soak/test_kills soak/test_mutations soak/test_odd_projects
+    soak/test_rebuild soak/test_strange_entries soak/test_toolchain_layouts test_trace test_verify
+""".split()
 """Tests of what no compiler has a part in: with the first toolchain alone."""
 AGAIN = "not (uv-isolated or build-isolated or setuptools-pip-isolated or scikit-build-core-pip-isolated)"
 """Of the isolated builds, which install all that is required each time, with the others one alone."""
@@ -77,7 +74,7 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session, toolchain: str) -> None:
     """Run the tests with one toolchain, against cuda-wheel as it is installed from its wheel."""
     again = toolchain != TOOLCHAINS[0] and not session.posargs
-    options = [f"--ignore={file}" for file in ONCE] + ["-k", AGAIN]
+    options = [f"--ignore=tests/{name}.py" for name in ONCE] + ["-k", AGAIN]
     run_tests(session, toolchain, *(options if again else ()))
 
 
