@@ -20,7 +20,7 @@ ONCE = """
     test_on_load test_places test_platforms test_releases test_rules test_schedule test_sdist test_setuptools
     soak/test_concurrent_builds soak/test_fuzz soak/test_kills soak/test_mutations soak/test_odd_projects
     soak/test_rebuild soak/test_strange_entries soak/test_toolchain_layouts test_trace test_verify
-""".split()
+""".split()  # noqa: SIM905 - a line for each would be forty
 """Tests of what no compiler has a part in: with the first toolchain alone."""
 AGAIN = "not (uv-isolated or build-isolated or setuptools-pip-isolated or scikit-build-core-pip-isolated)"
 """Of the isolated builds, which install all that is required each time, with the others one alone."""
