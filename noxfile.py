@@ -26,6 +26,9 @@ AGAIN = "not (uv-isolated or build-isolated or setuptools-pip-isolated or scikit
 """Of the isolated builds, which install all that is required each time, with the others one alone."""
 LOWEST = ["tests/test_sbom.py", "tests/soak/test_rebuild.py"]
 """A few tests that go through every back end, and with every part of the toolchain."""
+AT_ONCE = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist=loadfile"]
+"""For pytest: more processes than processors, since tests wait for what they start; a file's tests in one, since they
+share what they build."""
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 PTXAS = ["12.0", "12.2", "12.4", "12.8"]
 
@@ -88,8 +91,7 @@ def run_tests(session: nox.Session, toolchain: str, *options: str) -> None:
     """Install a toolchain, and what the tests need, and run them."""
     install(session, toolchain, f"test-{toolchain}")
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
-    # A file's tests in one process, since they share what they build.
-    session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options, *session.posargs, env=environ)
+    session.run("pytest", *AT_ONCE, *options, *session.posargs, env=environ)
 
 
 @nox.session
@@ -108,7 +110,7 @@ def lowest(session: nox.Session, toolchain: str) -> None:
     session.run(*install, "--upgrade", "--resolution", "lowest-direct", *declared)
     session.run(*install, *nox.project.dependency_groups(PYPROJECT, f"test-{toolchain}"))
     session.run(*install, "--no-deps", "--reinstall", str(wheel))
-    session.run("pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *(session.posargs or LOWEST))
+    session.run("pytest", *AT_ONCE, *(session.posargs or LOWEST))
 
 
 @nox.session

@@ -305,9 +305,9 @@ def _abort(call: tuple[str, Job]) -> None:
 def test_a_compiler_that_hangs_or_crashes_there_is_told_as_here(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
-    with opened(cluster, workers, toolchain, timeout=8) as (dask, told):
+    with opened(cluster, workers, toolchain, timeout=15) as (dask, told):
         hung, crashed = dask.submit(_hang, ("", make())), dask.submit(_abort, ("", make()))
-        with pytest.raises(CompileError, match="stopped after 8 s, the timeout of one compile job"):
+        with pytest.raises(CompileError, match="stopped after 15 s, the timeout of one compile job"):
             hung.result()
         with pytest.raises(CompileError, match="the compiler process died"):
             crashed.result()
