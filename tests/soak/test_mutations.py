@@ -338,19 +338,26 @@ def check_loads(made: Made, driver: StrictDriver, forged: bool) -> None:
     assert driver.foreign == []
 
 
+def check_changed(
+    made: Made, site: Path, driver: StrictDriver, path: Path, changed: bytes, seed: str, random: Random, forged=False
+) -> None:
+    """Check all that reads a module while a file of it is another."""
+    content = path.read_bytes()
+    path.write_bytes(changed)
+    with not_for_ever(seed):
+        check_loads(made, driver, forged=forged)
+        show(site, random)
+        assert command("verify", site)[0] == (changed != content)
+    path.write_bytes(content)
+
+
 def test_a_fatbin_that_was_damaged(made: Made, site: Path, driver: StrictDriver, count) -> None:
-    others = list(made.files.values())
+    others = [each for each in made.files.values() if each]
     for seed, random in mutations("fatbin", number := amount(25, 3000)):
         manifest = random.choice(list(made.manifests.values()))
         path = site / "damaged" / manifest.fatbin
-        content = path.read_bytes()
-        changed = damaged(content, [each for each in others if each], random)
-        path.write_bytes(changed)
-        with not_for_ever(seed):
-            check_loads(made, driver, forged=False)
-            show(site, random)
-            assert command("verify", site)[0] == (changed != content)
-        path.write_bytes(content)
+        changed = damaged(path.read_bytes(), others, random)
+        check_changed(made, site, driver, path, changed, seed, random)
     assert driver.loaded
     count("mutations", number)
 
@@ -367,12 +374,7 @@ def test_a_manifest_that_was_damaged(made: Made, site: Path, driver: StrictDrive
             changed = written(document, forged=False)
         else:
             changed = said_otherwise(text, random) if way == 3 else damaged(text, others, random)
-        path.write_bytes(changed)
-        with not_for_ever(seed):
-            check_loads(made, driver, forged=False)
-            show(site, random)
-            assert command("verify", site)[0] == (changed != text)
-        path.write_bytes(text)
+        check_changed(made, site, driver, path, changed, seed, random)
     count("mutations", number)
 
 
@@ -385,12 +387,7 @@ def test_a_manifest_that_was_forged(made: Made, site: Path, driver: StrictDriver
         changed = written(document, forged=True)
         if random.randrange(5) == 0:
             changed = said_otherwise(changed, random)
-        path.write_bytes(changed)
-        with not_for_ever(seed):
-            check_loads(made, driver, forged=True)
-            show(site, random)
-            assert command("verify", site)[0] == (changed != text)
-        path.write_bytes(text)
+        check_changed(made, site, driver, path, changed, seed, random, forged=True)
     count("mutations", number)
 
 
