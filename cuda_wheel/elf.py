@@ -141,7 +141,7 @@ def check_cubin(content: bytes) -> Cubin:
     tables.
 
     That is what the driver follows without looking: it ends the process, or never returns. That a cubin passes does not
-    mean that it holds what its author meant. Source: what driver 580 did with thousands of damaged cubins.
+    mean that it holds what its author meant. Source: what driver 580 did with a million damaged cubins.
     """
     cubin = read_cubin(content)
     sections = _sections(content)
