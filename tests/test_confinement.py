@@ -24,9 +24,9 @@ def _watch(event, arguments, log=os.open({log!r}, os.O_WRONLY | os.O_APPEND | os
     told = None
     if event.startswith("socket.") and event != "socket.gethostname":
         told = f"network: {{event}} {{arguments!r}}"
-    elif event in ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile"):
+    elif event in ("os.system", "os.exec", "os.fork", "os.forkpty", "os.startfile"):
         told = f"process: {{event}} {{arguments!r}}"
-    elif event == "subprocess.Popen":
+    elif event in ("subprocess.Popen", "os.posix_spawn"):  # by which the first goes from Python 3.13 on
         worker = arguments[0] == sys.executable and arguments[1][1:3] == ["-S", "-c"] and "worker_process" in arguments[1][3]
         searches = "ldconfig" in arguments[0] or "cuda.pathfinder" in str(arguments[1])
         told = "worker" if worker else "a search for the toolchain" if searches else f"process: {{arguments!r}}"
