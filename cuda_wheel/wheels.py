@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -171,25 +172,28 @@ def _files(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 HEADER = struct.Struct("<26xHH")
-"""What an archive has before a file: the lengths of its name and of what else is told of it follow from the end."""
+"""What an archive has before each file and its name: at the end are the lengths of that and of what further fields
+follow it. (PKWARE's APPNOTE.TXT, 4.3.7)"""
 
 
 def _unlisted(path: Path, archive: zipfile.ZipFile) -> list[str]:
     """Return where a wheel has room for files that its directory does not list, and that others than `zipfile`, which
-    read it from its beginning, would find. One line each."""
-    wrong, end, before = [], 0, "the beginning"
-    with path.open("rb") as file:
-        starts = [
-            (info.header_offset, info) for info in sorted(archive.infolist(), key=lambda info: info.header_offset)
-        ]
-        for start, info in [*starts, (archive.start_dir, None)]:
-            # Less than a header are the sizes that may follow a file.
-            if not 0 <= start - end < HEADER.size:
-                wrong.append(f"after {before} there are {start - end} bytes of no file")
-            if info is not None:
-                file.seek(start)
+    read it from its beginning, would find. One line each. Raises ImageError for what is no wheel."""
+    taken = [("the beginning", 0, 0)]
+    try:
+        with path.open("rb") as file:
+            for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+                start = file.seek(info.header_offset)
                 end = start + HEADER.size + sum(HEADER.unpack(file.read(HEADER.size))) + info.compress_size
-                before = info.filename
+                taken.append((info.filename, start, end))
+    except Exception as error:  # as in `opened`
+        raise unreadable(path, error) from error
+    wrong = []
+    for (before, _, end), (name, start, _) in pairwise([*taken, ("the directory", archive.start_dir, 0)]):
+        if start < end:
+            wrong.append(f"{name} begins before the end of {before}")
+        elif start - end >= HEADER.size:  # less are the sizes that may follow a file
+            wrong.append(f"after {before} there are {start - end} bytes of no file")
     return wrong
 
 

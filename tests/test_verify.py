@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -170,6 +171,31 @@ def test_a_file_that_the_archives_directory_does_not_list_is_told(wheel: Path, t
     assert record_differences(more) == [f"after {RECORD} there are 37 bytes of no file", "listed.py is not in RECORD"]
     more.write_bytes(bytes(40) + last.read_bytes())
     assert record_differences(more)[0] == "after the beginning there are 40 bytes of no file"
+
+
+def test_a_directory_that_names_other_places_is_told(wheel: Path, tmp_path: Path) -> None:
+    content = bytearray(wheel.read_bytes())
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(b"PK\x01\x02"))  # the last but one, which is the SBOM's
+    (place,) = struct.unpack_from("<I", content, entry + 42)
+    other = tmp_path / "other.whl"
+    for there in (len(content), place - 9):
+        struct.pack_into("<I", content, entry + 42, there)
+        other.write_bytes(content)
+        with pytest.raises(ImageError, match="cannot be read as a wheel"):
+            record_differences(other)
+
+
+def test_files_that_lie_over_each_other_are_told(wheel: Path, tmp_path: Path) -> None:
+    content = bytearray(wheel.read_bytes())
+    entry = content.index(b"PK\x01\x02")  # of what is deflated, and has an end of its own
+    (size,) = struct.unpack_from("<I", content, entry + 20)
+    struct.pack_into("<I", content, entry + 20, size + 40)
+    (other := tmp_path / "other.whl").write_bytes(content)
+    try:
+        told = "\n".join(record_differences(other))
+    except ImageError as error:
+        told = str(error)
+    assert "begins before the end of" in told or "Overlapped entries" in told  # which newer zipfiles see
 
 
 def test_the_sizes_that_may_follow_a_file_are_part_of_it(wheel: Path, tmp_path: Path) -> None:
