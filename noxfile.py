@@ -17,9 +17,10 @@ TOOLCHAINS = ["cu12", "cu13"]
 ONCE = """
     test_attach test_benchmarks test_cache test_cli test_cmake test_compile_cache test_config test_confinement
     test_cores test_damaged_code test_dask test_disks test_dry_run test_front_ends test_launching test_neighbours
-    test_on_load test_places test_platforms test_releases test_rules test_schedule test_sdist test_setuptools
-    soak/test_concurrent_builds soak/test_fuzz soak/test_kills soak/test_mutations soak/test_odd_projects
-    soak/test_rebuild soak/test_strange_entries soak/test_toolchain_layouts test_trace test_verify
+    test_on_load test_places test_platforms test_releases test_rules test_scale test_schedule test_sdist
+    test_setuptools test_size test_trace test_verify test_workers soak/test_concurrent_builds soak/test_fuzz
+    soak/test_kills soak/test_mutations soak/test_odd_projects soak/test_rebuild soak/test_strange_entries
+    soak/test_toolchain_layouts
 """.split()  # noqa: SIM905 - a line for each would be forty
 """Tests of what no compiler has a part in: with the first toolchain alone."""
 AGAIN = "not (uv-isolated or build-isolated or setuptools-pip-isolated or scikit-build-core-pip-isolated)"
