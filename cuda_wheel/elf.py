@@ -50,9 +50,14 @@ _OF_SYMBOLS = frozenset({_REGCOUNT, 0x11, 0x12, 0x23})
 class _Section(NamedTuple):
     name: str
     kind: int
+    flags: int
     start: int
     size: int
+    """Bytes that it takes in the file."""
+    extent: int
+    """Bytes that it is said to have, there or in memory."""
     link: int
+    info: int
     entry: int
 
 
@@ -96,7 +101,10 @@ class Cubin(NamedTuple):
 
 def read_cubin(content: bytes) -> Cubin:
     """Return what the cubin says; ValueError, which tells what is wrong, for what is none or not whole."""
-    sections = _sections(content)
+    return _cubin(content, _sections(content))
+
+
+def _cubin(content: bytes, sections: Sequence[_Section]) -> Cubin:
     ident, form, machine, _, _, _, _, flags, *_ = _HEADER.unpack_from(content)
     if machine != CUDA:
         raise ValueError(f"it is an ELF file for machine {machine}, and not for GPUs ({CUDA})")
@@ -143,22 +151,21 @@ def check_cubin(content: bytes) -> Cubin:
     That is what the driver follows without looking: it ends the process, or never returns. That a cubin passes does not
     mean that it holds what its author meant. Source: what driver 580 did with a million damaged cubins.
     """
-    cubin = read_cubin(content)
     sections = _sections(content)
-    ident, _, _, _, _, _, at, of_gpu, *_, names = _HEADER.unpack_from(content)
-    headers = [_SECTION.unpack_from(content, at + index * _SECTION.size) for index in range(len(sections))]
+    cubin = _cubin(content, sections)
+    ident, _, _, _, _, _, _, flags, *_, names = _HEADER.unpack_from(content)
     symbols = max((section.size // _SYMBOL.size for section in sections if section.kind == _SYMTAB), default=0)
-    if sections[names].kind != _STRTAB or of_gpu & (0xFF000000 if ident[8] < _BLACKWELL else 1):  # which no tool sets
+    if sections[names].kind != _STRTAB or flags & (0xFF000000 if ident[8] < _BLACKWELL else 1):  # which no tool sets
         raise ValueError("its header is damaged")
-    for section, (_, _, flags, _, _, _, link, info, *_) in zip(sections, headers, strict=True):
+    for section in sections:
         # The number of a section or a symbol; above that of code's, before Blackwell, how many registers it takes.
-        info &= 0xFFFFFF if flags & _INSTRUCTIONS else 0xFFFFFFFF
-        if link >= len(sections) or info >= max(len(sections), symbols + 1):
-            raise ValueError(f"its section {section.name} belongs to {link} and {info}, which it does not have")
+        info = section.info & (0xFFFFFF if section.flags & _INSTRUCTIONS else 0xFFFFFFFF)
+        if section.link >= len(sections) or info >= max(len(sections), symbols + 1):
+            raise ValueError(f"its section {section.name} belongs to {section.link} and {info}, which it does not have")
         if section.kind in (_RELA, _REL):
-            _check_relocations(content, section, symbols, headers[info][5] if info < len(headers) else 0)
+            _check_relocations(content, section, symbols, sections[info].extent if info < len(sections) else 0)
         if section.kind == _SYMTAB:
-            if sections[link].kind != _STRTAB:
+            if sections[section.link].kind != _STRTAB:
                 raise ValueError("its section of symbols' names is damaged")
             _check_symbols(content, section, len(sections))
         if section.name == ".nv.info":
@@ -277,8 +284,8 @@ def _sections(content: bytes) -> list[_Section]:
     texts, texts_size = headers[names][4:6]
     names_of = _texts(content, texts, texts_size, (name for name, *_ in headers))
     return [
-        _Section(text, kind, at, 0 if kind in _NOT_STORED else size, link, width)
-        for text, (_, kind, _, _, at, size, link, _, _, width) in zip(names_of, headers, strict=True)
+        _Section(text, kind, flags, at, 0 if kind in _NOT_STORED else size, size, link, info, width)
+        for text, (_, kind, flags, _, at, size, link, info, _, width) in zip(names_of, headers, strict=True)
     ]
 
 

@@ -29,8 +29,8 @@ __all__ = [
     "CLOCK",
     "CompileCache",
     "Place",
+    "below",
     "holds_folder",
-    "is_below",
     "looked_for",
     "packed",
     "path_of",
@@ -251,14 +251,16 @@ def place_of(path: str, job: Job) -> Place | None:
     for number, folder in enumerate(job.include_dirs):
         if os.path.isabs(folder) and path.startswith(folder + os.sep):
             return number - len(job.include_dirs), os.path.relpath(path, folder)
-    return (0, os.path.relpath(path, job.root)) if is_below(path, job.root) else None
+    own = below(path, job.root)
+    return None if own is None else (0, own)
 
 
-def is_below(path: str, folder: str) -> bool:
-    """Return whether an absolute path leads to something in a folder, by its words alone."""
+def below(path: str, folder: str) -> str | None:
+    """Return an absolute path from a folder on, by its words alone; None where it leads to nothing in there."""
     if os.path.splitdrive(path)[0] != os.path.splitdrive(folder)[0]:  # of another one, Windows has no relative path
-        return False
-    return not os.path.relpath(path, folder).startswith(os.pardir)
+        return None
+    relative = os.path.relpath(path, folder)
+    return None if relative.startswith(os.pardir) else relative
 
 
 def path_of(place: Place, job: Job) -> str:

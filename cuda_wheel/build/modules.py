@@ -254,9 +254,8 @@ def _is_glob(path: str, root: Path) -> bool:
 def _matches(pattern: str, where: str, root: Path) -> list[str]:
     """Return the project's files that a glob means, project-relative, in order; ConfigError where there is none."""
     try:
-        if any(
-            "**" in part and part != "**" for part in PurePosixPath(pattern).parts
-        ):  # from Python 3.13 on, it is "*"
+        # From Python 3.13 on, it is "*".
+        if any("**" in part and part != "**" for part in PurePosixPath(pattern).parts):
             raise ValueError('"**" can only be an entire path component')
         matches = sorted(path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file())
     except (ValueError, IndexError, NotImplementedError) as error:

@@ -176,8 +176,10 @@ def _whole(path: Path, aside: Path | None = None) -> Iterator[Path]:
     """Have a file made under another name, beside its own or in the folder `aside`, and then moved to its own."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        near = aside is not None and aside.stat().st_dev == path.parent.stat().st_dev
-        temporary = (aside if aside is not None and near else path.parent) / f".{path.name}.{os.getpid()}"
+        near = path.parent
+        if aside is not None and aside.stat().st_dev == near.stat().st_dev:
+            near = aside
+        temporary = near / f".{path.name}.{os.getpid()}"
         try:
             yield temporary
             temporary.replace(path)

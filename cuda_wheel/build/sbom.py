@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cuda_wheel
-from cuda_wheel.build.compile_cache import is_below
+from cuda_wheel.build.compile_cache import below
 from cuda_wheel.build.config import Config
 from cuda_wheel.build.file_hashes import cuda_folders, is_cuda_package
 from cuda_wheel.build.toolchain import FURTHER_HEADERS, HEADERS, INCLUDE, LIBRARIES, Nvvm, Toolchain
@@ -98,8 +98,9 @@ class Materials:
         folder = next((folder for folder in self._include_dirs if path.startswith(folder + os.sep)), None)
         if folder == str(INCLUDE):
             return self._cuda_wheel(used_in=True)
-        if folder is None and is_below(path, str(self._root)):
-            return self._own(os.path.relpath(path, self._root).replace(os.sep, "/"))
+        own = below(path, str(self._root)) if folder is None else None
+        if own is not None:
+            return self._own(own.replace(os.sep, "/"))
         # A toolkit's that a source includes by its place on this machine is called by that.
         name = path if folder is None else path[len(folder) + 1 :].replace(os.sep, "/")
         return self._package_of(path) or _file("toolkit", name, sha256(Path(path).read_bytes()).hexdigest())
