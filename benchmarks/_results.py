@@ -170,7 +170,7 @@ def table(lines: Sequence[Sequence[str]]) -> str:
 
 def machine() -> dict[str, str]:
     """Return what tells how fast this machine is: nothing that tells which one it is."""
-    from cuda_wheel.build.cores import available_cores
+    from cuda_wheel.builder.workers.cores import available_cores
 
     cpu = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():

@@ -17,7 +17,7 @@ __all__ = ["measure"]
 PROGRAM = """
 import sys, time
 from cuda_wheel import loader
-from cuda_wheel.manifest import Image, Manifest, Target
+from cuda_wheel.runtime.manifest import Image, Manifest, Target
 folder, size = sys.argv[1], int(sys.argv[2])
 content = bytes(size)
 with open(folder + "/k.fatbin", "wb") as file:

@@ -7,6 +7,6 @@ import sys
 if sys.path[:1] == [os.getcwd()]:
     del sys.path[0]
 
-from cuda_wheel.cli import main
+from cuda_wheel.cli.main import main
 
 sys.exit(main())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 if TYPE_CHECKING:
-    from cuda_wheel.build.config import Config
+    from cuda_wheel.builder.config.settings import Config
 
 __all__ = ["CudaBuildHook"]
 
@@ -34,7 +34,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         steps = {"sdist": self._complete, "wheel": self._build}
         if version == "editable" or self.target_name not in steps:
             return
-        from cuda_wheel.errors import CudaWheelError
+        from cuda_wheel.runtime.errors import CudaWheelError
 
         try:
             steps[self.target_name](build_data)
@@ -46,8 +46,8 @@ class CudaBuildHook(BuildHookInterface[Any]):
             raise
 
     def _read_config(self) -> Config:
-        from cuda_wheel.build.config import read_config
-        from cuda_wheel.build.errors import ConfigError
+        from cuda_wheel.builder.config.pyproject import read_config
+        from cuda_wheel.builder.errors import ConfigError
 
         misplaced = sorted(set(self.config) - HATCHLING_KEYS)
         if misplaced:
@@ -58,7 +58,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         return read_config(Path(self.root), os.environ)
 
     def _complete(self, build_data: dict[str, Any]) -> None:
-        from cuda_wheel.build.sdist import sdist_files
+        from cuda_wheel.builder.wheel.sdist import sdist_files
         from hatch_cuda.layout import wheel_files
 
         root = Path(self.root)
@@ -67,12 +67,12 @@ class CudaBuildHook(BuildHookInterface[Any]):
             build_data["artifacts"].append("/" + re.sub(r"([*?!#\\\[\] ])", r"\\\1", path))
 
     def _build(self, build_data: dict[str, Any]) -> None:
-        from cuda_wheel.build.layout import DEVICE_SOURCES
-        from cuda_wheel.build.modules import named_sources
-        from cuda_wheel.build.project import build_files
-        from cuda_wheel.build.sbom import SBOM
-        from cuda_wheel.build.scratch import scratch
-        from cuda_wheel.progress import ProgressReporter
+        from cuda_wheel.builder.project import build_files
+        from cuda_wheel.builder.report.progress import ProgressReporter
+        from cuda_wheel.builder.scratch import scratch
+        from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
+        from cuda_wheel.builder.sources.modules import named_sources
+        from cuda_wheel.builder.wheel.sbom import SBOM
         from hatch_cuda.layout import wheel_files
 
         root = Path(self.root)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hatchling.builders.wheel import WheelBuilder
 
-from cuda_wheel.build.errors import ConfigError
-from cuda_wheel.build.layout import Layout, WheelFile
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.sources.layout import Layout, WheelFile
 
 __all__ = ["wheel_files", "wheel_layout"]
 

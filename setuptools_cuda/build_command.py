@@ -14,16 +14,16 @@ from setuptools import Command, Distribution
 from setuptools.command.build import build
 from setuptools.errors import ExecError
 
-from cuda_wheel.build.config import read_config
-from cuda_wheel.build.layout import DEVICE_SOURCES
-from cuda_wheel.build.modules import named_sources
-from cuda_wheel.build.outputs import move, write
-from cuda_wheel.build.project import build_files, planned_files
-from cuda_wheel.build.sbom import SBOM
-from cuda_wheel.build.scratch import scratch
-from cuda_wheel.build.sdist import sdist_files
-from cuda_wheel.errors import CudaWheelError
-from cuda_wheel.progress import ProgressReporter
+from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.project import build_files, planned_files
+from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
+from cuda_wheel.builder.sources.modules import named_sources
+from cuda_wheel.builder.wheel.outputs import move, write
+from cuda_wheel.builder.wheel.sbom import SBOM
+from cuda_wheel.builder.wheel.sdist import sdist_files
+from cuda_wheel.runtime.errors import CudaWheelError
 from setuptools_cuda.layout import files_of
 
 __all__ = ["BuildCuda", "add_to"]

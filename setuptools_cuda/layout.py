@@ -8,9 +8,9 @@ from pathlib import Path
 from setuptools import Distribution
 from setuptools.errors import BaseError
 
-from cuda_wheel.build.errors import ConfigError
-from cuda_wheel.build.layout import DEVICE_SOURCES, Layout, WheelFile
-from cuda_wheel.build.modules import KINDS
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, Layout, WheelFile
+from cuda_wheel.builder.sources.modules import KINDS
 
 __all__ = ["files_of", "wheel_layout"]
 

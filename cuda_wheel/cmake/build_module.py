@@ -13,10 +13,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from cuda_wheel.build.outputs import write
-from cuda_wheel.build.project import build_module
-from cuda_wheel.errors import CudaWheelError
-from cuda_wheel.progress import ProgressReporter
+from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.wheel.outputs import write
+from cuda_wheel.runtime.errors import CudaWheelError
 
 __all__ = ["main"]
 

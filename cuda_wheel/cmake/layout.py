@@ -9,10 +9,10 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from cuda_wheel.build.config import read_pyproject
-from cuda_wheel.build.errors import ConfigError
-from cuda_wheel.build.layout import Layout, WheelFile
-from cuda_wheel.build.scratch import scratch
+from cuda_wheel.builder.config.pyproject import read_pyproject
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.sources.layout import Layout, WheelFile
 
 __all__ = ["wheel_layout"]
 

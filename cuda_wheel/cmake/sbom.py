@@ -11,10 +11,11 @@ import os
 import sys
 from pathlib import Path
 
-from cuda_wheel.build.config import Config, read_config
-from cuda_wheel.build.outputs import write
-from cuda_wheel.build.sbom import SBOM, merged
-from cuda_wheel.errors import CudaWheelError
+from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.wheel.outputs import write
+from cuda_wheel.builder.wheel.sbom import SBOM, merged
+from cuda_wheel.runtime.errors import CudaWheelError
 
 __all__ = ["main"]
 

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cuda_wheel.build.config import read_config
-from cuda_wheel.build.outputs import Package, stub_file, write
-from cuda_wheel.build.stubs import attaches
-from cuda_wheel.errors import CudaWheelError
-from cuda_wheel.manifest import MANIFEST_SUFFIX, Manifest
+from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.wheel.outputs import Package, stub_file, write
+from cuda_wheel.builder.wheel.stubs import attaches
+from cuda_wheel.runtime.errors import CudaWheelError
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = ["main"]
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.errors import DriverError
-from cuda_wheel.loader import device_and_driver
-from tests.conftest import installed_extra, run
+from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.errors import DriverError
+from tests.support.processes import run
+from tests.support.toolchains import installed_extra
 
 
 def why_no_gpu() -> str | None:
@@ -87,5 +88,5 @@ def saxpy(request: pytest.FixtureRequest, install: Callable[[Path], Path], monke
         wheel = request.getfixturevalue("fixture_wheel")("saxpy")
     else:
         wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
     return install(wheel) / "saxpy_demo" / "kernels"

@@ -13,7 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.conftest import GOOD, LINKED, copy_fixture, installed_extra, pip_wheel
+from tests.support.processes import pip_wheel
+from tests.support.projects import GOOD, LINKED, copy_fixture
+from tests.support.toolchains import installed_extra
 
 JIT = "120-real;80-virtual"
 

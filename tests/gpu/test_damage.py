@@ -19,11 +19,12 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from cuda_wheel.loader import device_and_driver
-from cuda_wheel.manifest import Manifest, resolve
-from tests.conftest import installed_extra
+from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.rules import resolve
 from tests.gpu.conftest import carried_sets
 from tests.soak import amount
+from tests.support.toolchains import installed_extra
 
 FIXTURE_OF = {"saxpy": "saxpy", "stencil": "stencil", "reduce": "reduce_cub", "separate": "linked"}
 """Modules that are damaged."""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import installed_extra
 from tests.gpu.conftest import carried_sets
+from tests.support.toolchains import installed_extra
 
 N = 100_003
 
@@ -26,7 +26,7 @@ def saxpy(
     else:
         sets = carried_sets()
         wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
     install(wheel)
     function: Callable[..., None] = importlib.import_module("saxpy_demo").saxpy
     return function

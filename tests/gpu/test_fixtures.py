@@ -11,9 +11,11 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import NoImageError
-from cuda_wheel.manifest import Manifest
-from tests.conftest import FIXTURES, GOOD, LINKED, installed_extra, run
+from cuda_wheel.runtime.manifest import Manifest
 from tests.gpu.conftest import carried_sets
+from tests.support.processes import run
+from tests.support.projects import FIXTURES, GOOD, LINKED
+from tests.support.toolchains import installed_extra
 
 
 def package_of(fixture: str) -> str:
@@ -69,7 +71,7 @@ def test_signatures_are_what_the_driver_says(
     else:
         wheel = request.getfixturevalue("carried")(sets[0], fixture)
     site = install(wheel)
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
     for path in site.rglob("*.fatbin.json"):
         name = ".".join(path.relative_to(site).parts).removesuffix(".fatbin.json")
         if all(image.source for image in Manifest.from_json(path.read_bytes(), name).images):

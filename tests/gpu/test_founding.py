@@ -13,12 +13,15 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import DriverError, JitOptions, LinkError, Piece
-from cuda_wheel.loader import Module, device_and_driver
-from cuda_wheel.manifest import Manifest, unsupported
-from tests.conftest import FIXTURES, installed_extra
+from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.module import Module
+from cuda_wheel.runtime.rules import unsupported
 from tests.gpu.conftest import carried_sets
 from tests.gpu.test_launch import Memory
 from tests.gpu.test_linking import context, fresh, nvjitlink, nvrtc
+from tests.support.projects import FIXTURES
+from tests.support.toolchains import installed_extra
 
 __all__ = ["context", "fresh", "nvjitlink", "nvrtc"]
 

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.loader import Module, device_and_driver
-from cuda_wheel.manifest import Manifest
-from tests.conftest import run
+from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.module import Module
 from tests.gpu.test_launch import Memory
 from tests.soak import amount
+from tests.support.processes import run
 
 SAXPY = "saxpy_demo.kernels.saxpy"
 N = 1024
@@ -185,7 +186,7 @@ def test_a_context_that_somebody_else_lost_is_reported_as_such(saxpy: Path) -> N
 FORK = f"""
 import os, sys, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads
-import saxpy_demo.kernels, cuda_wheel, cuda_wheel.loader, cuda_wheel.launching
+import saxpy_demo.kernels, cuda_wheel, cuda_wheel.runtime.loading, cuda_wheel.runtime.launching.launcher
 from tests.gpu.test_hard_use import check
 def work():
     module = cuda_wheel.load({SAXPY!r})

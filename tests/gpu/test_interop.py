@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from tests.conftest import installed_extra
 from tests.gpu.conftest import carried_sets
+from tests.support.toolchains import installed_extra
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from cuda_wheel import JitOptions, loader
-from cuda_wheel.loader import device_and_driver, device_count
-from tests.conftest import run
-from tests.editable import environment_on_top
+from cuda_wheel import JitOptions
+from cuda_wheel.runtime import files, nvjitlink
+from cuda_wheel.runtime.driver import device_and_driver, device_count
+from tests.support.editable import environment_on_top
+from tests.support.processes import run
 
 MATMUL = "matmul_demo.kernels.matmul"
 SAXPY = "saxpy_demo.kernels.saxpy"
@@ -21,7 +22,7 @@ SAXPY = "saxpy_demo.kernels.saxpy"
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
 
 
@@ -74,9 +75,9 @@ def test_broken_ptx_is_told_in_the_compilers_words_and_harms_nothing(
     carried, install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(carried("cu12-jit", "saxpy"))
-    read = loader.read_image
+    read = files.read_image
     with monkeypatch.context() as patch:
-        patch.setattr(loader, "read_image", lambda *a: read(*a).replace(b"fma.rn.f32", b"fma.xx.f32"))
+        patch.setattr(files, "read_image", lambda *a: read(*a).replace(b"fma.rn.f32", b"fma.xx.f32"))
         with pytest.raises(cuda_wheel.DriverError) as caught:
             cuda_wheel.load(SAXPY)
     print(caught.value)
@@ -174,7 +175,7 @@ def test_ptx_newer_than_all_compilers_here_is_an_error_that_says_what_helps(carr
     """The machine's own nvJitLink is as old as its driver."""
     install(carried("cu13-as-compiled", "saxpy"))
     _, driver = device_and_driver()
-    linker = loader.nvjitlink_version()
+    linker = nvjitlink.nvjitlink_version()
     if driver >= (13, 5) or (linker is not None and linker >= (13, 5)):
         pytest.skip("everything here reads PTX 9.5")
     with pytest.raises(cuda_wheel.NoImageError) as caught:

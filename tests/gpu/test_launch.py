@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.errors import ArgumentError, DriverError
-from cuda_wheel.loader import Module, device_and_driver, device_count
-from tests.conftest import installed_extra, run
+from cuda_wheel.runtime.driver import device_and_driver, device_count
+from cuda_wheel.runtime.errors import ArgumentError, DriverError
+from cuda_wheel.runtime.module import Module
 from tests.gpu.test_fixtures import compare_signatures
+from tests.support.processes import run
+from tests.support.toolchains import installed_extra
 
 KERNELS = Path(__file__).parent / "kernels"
 COPIED = {

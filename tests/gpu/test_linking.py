@@ -16,10 +16,13 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
-from cuda_wheel.linkers import nvrtc_version
-from cuda_wheel.loader import Module, device_and_driver, nvjitlink_version
-from tests.conftest import installed_extra, run
+from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.linking.linkers import nvrtc_version
+from cuda_wheel.runtime.module import Module
+from cuda_wheel.runtime.nvjitlink import nvjitlink_version
 from tests.gpu.test_launch import Memory
+from tests.support.processes import run
+from tests.support.toolchains import installed_extra
 
 HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
 APPLY = (
@@ -119,7 +122,7 @@ SIZES = [1 << 16, 1 << 20]
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
 
 

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from cuda_wheel.loader import device_and_driver, nvjitlink_version
-from cuda_wheel.manifest import Manifest, resolve
-from tests.conftest import installed_extra, pip_wheel, run
-from tests.editable import MODES, install_editable
-from tests.test_mixed_source import FILES
+from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.nvjitlink import nvjitlink_version
+from cuda_wheel.runtime.rules import resolve
+from tests.builder.hostcode.test_mixed_source import FILES
+from tests.support.editable import MODES, install_editable
+from tests.support.processes import pip_wheel, run
+from tests.support.toolchains import installed_extra
 
 SAXPY = "saxpy_demo.kernels.saxpy"
 
@@ -116,7 +119,7 @@ def loaded(carried: Callable[[str, str], Path], install: Callable[[Path], Path],
 
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
 def test_lowered_ptx_loads_natively(extra: str, carried, install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
     manifest, _ = loaded(carried, install, f"{extra}-jit")
     module = cuda_wheel.load(SAXPY)
     assert module.how == "jit"
@@ -126,7 +129,7 @@ def test_lowered_ptx_loads_natively(extra: str, carried, install, monkeypatch: p
 
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
 def test_ptx_as_compiled_does_what_the_rules_say(extra: str, carried, install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.loader._modules", {})
+    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
     _, expected = loaded(carried, install, f"{extra}-as-compiled")
     if expected.image is None:
         with pytest.raises(cuda_wheel.NoImageError, match=r"PTX .* needs a driver for CUDA") as caught:

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.conftest import pyproject_head
 from tests.soak import SOAK
+from tests.support.projects import pyproject_head
 
 __all__ = ["WAYS", "Bed", "content_of", "make_bed"]
 

@@ -18,46 +18,27 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from cuda_wheel import elf, pieces, ptx
-from cuda_wheel.build import (
-    architectures,
-    config,
-    cuda_tokens,
-    device_code,
-    device_files,
-    diagnostics,
-    errors,
-    file_hashes,
-    hints,
-    includes,
-    kernel_scan,
-    kernel_table,
-    link_errors,
-    lowering,
-    mangled,
-    nvvm_log,
-    parameter_types,
-    preamble,
-    variables,
-)
-from cuda_wheel.build import ptx as build_ptx
-from cuda_wheel.build.compiler import EMPTY
-from cuda_wheel.build.modules import Source
-from cuda_wheel.errors import CudaWheelError, ImageError
-from cuda_wheel.loader import parse_size
-from cuda_wheel.manifest import (
-    PARAMETERS,
-    Manifest,
-    Parameter,
-    Target,
-    dotted,
-    kernel_names,
-    no_image_message,
-    parse_version,
-    resolve,
-    unsupported,
-)
-from cuda_wheel.releases import RELEASES
+from cuda_wheel.builder import errors
+from cuda_wheel.builder.cache import file_hashes
+from cuda_wheel.builder.config import architectures, pyproject
+from cuda_wheel.builder.cxx import demangle, parameter_types
+from cuda_wheel.builder.cxx import kernels as kernels_module
+from cuda_wheel.builder.cxx import tokens as tokens_module
+from cuda_wheel.builder.describe import kernels as kernel_table_module
+from cuda_wheel.builder.hostcode import device_code, unit
+from cuda_wheel.builder.images import device_files, lowering, ptx_text, variables
+from cuda_wheel.builder.jobs import EMPTY
+from cuda_wheel.builder.messages import diagnostics, hints, link_errors, nvvm_log
+from cuda_wheel.builder.releases import RELEASES
+from cuda_wheel.builder.schedule import preamble
+from cuda_wheel.builder.sources import includes
+from cuda_wheel.builder.sources.modules import Source
+from cuda_wheel.runtime.cache import parse_size
+from cuda_wheel.runtime.errors import CudaWheelError, ImageError
+from cuda_wheel.runtime.formats import elf, fatbin, ptx, symbols
+from cuda_wheel.runtime.linking import inputs
+from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, Parameter, Target, dotted, kernel_names, parse_version
+from cuda_wheel.runtime.rules import no_image_message, resolve, unsupported
 from tests.soak import seeds
 
 __all__ = ["TARGETS", "FuzzTarget"]
@@ -206,7 +187,7 @@ def include(data: bytes) -> None:
 @_target(seeds.SOURCES, seeds.SOURCE_WORDS)
 def source(data: bytes) -> None:
     text = data.decode(errors="surrogateescape")
-    tokens, directives = cuda_tokens.scan(data)
+    tokens, directives = tokens_module.scan(data)
     at = 0
     for token in tokens:
         assert at <= token.start < token.end
@@ -218,17 +199,17 @@ def source(data: bytes) -> None:
             at <= directive.start < directive.end and data[directive.start : directive.end].lstrip(b" \t")[:1] == b"#"
         )
         at = directive.end
-    macros: dict[str, list[cuda_tokens.Macro]] = {}
+    macros: dict[str, list[tokens_module.Macro]] = {}
     for directive in directives:
-        if made := cuda_tokens.macro_of(directive):
+        if made := tokens_module.macro_of(directive):
             macros.setdefault(made.name, []).append(made)
-    told = _tried(lambda: list(cuda_tokens.expand(tokens, macros)), raises=OverflowError)
+    told = _tried(lambda: list(tokens_module.expand(tokens, macros)), raises=OverflowError)
     assert all(0 <= start < len(data) for _, start in told or ())
-    kernels = kernel_scan.kernels_in(text)
+    kernels = kernels_module.kernels_in(text)
     lines = [kernel.line for kernel in kernels]
     assert lines == sorted(lines) and all(1 <= line <= data.count(b"\n") + 1 for line in lines)
     assert all(kernel.name in text for kernel in kernels)
-    assert kernel_scan.made_by_macros(text) <= set(re.findall(r"\b[A-Za-z_]\w*\b", text))
+    assert kernels_module.made_by_macros(text) <= set(re.findall(r"\b[A-Za-z_]\w*\b", text))
     types = parameter_types.parameter_types(text)
     assert types.keys() <= {kernel.name for kernel in kernels}
     assert all(type_.isprintable() for its in types.values() for type_ in its)
@@ -241,7 +222,7 @@ def source(data: bytes) -> None:
 
 @_target(seeds.SOURCES, seeds.SOURCE_WORDS)
 def mixed_source(data: bytes) -> None:
-    header = device_code.Header("h.h", b"#pragma once\n__device__ int helper() { return 1; }\nvoid host();\n")
+    header = unit.Header("h.h", b"#pragma once\n__device__ int helper() { return 1; }\nvoid host();\n")
     extraction = device_code.extract(data, "k.cu", lambda name, quoted, includer: header if "h" in name else None)
     assert extraction.text.count(b"\n") == data.count(b"\n")
     ends = {"k.cu": data.count(b"\n") + 1, "h.h": 4}
@@ -265,22 +246,22 @@ def ptx_reader(data: bytes) -> None:
         for each in parameters:
             assert each.offset >= end and each.size >= 0
             end = each.offset + each.size
-    assert build_ptx.bounds(text).keys() <= kernels.keys()
+    assert ptx_text.bounds(text).keys() <= kernels.keys()
     found = ptx.symbols(text)
     assert not found.wanted & (found.defined | found.weak)
     assert all(symbol in text for its in found for symbol in its)
     assert all(symbol in text for symbol in ptx.prototypes(text))
     assert all(size >= 0 for _, size in ptx.variables(text).values())
-    undefined = build_ptx.undefined(text)
-    beside = build_ptx.definitions(text, undefined.values())
+    undefined = ptx_text.undefined(text)
+    beside = ptx_text.definitions(text, undefined.values())
     assert all(symbol in text and symbol in beside for symbol in undefined)
-    build_ptx.compiler_release(text)
+    ptx_text.compiler_release(text)
 
 
 @_target(seeds.PTX, seeds.PTX_WORDS)
 def ptx_writer(data: bytes) -> None:
-    normal = build_ptx.normalise(data.decode(errors="replace"))
-    assert build_ptx.normalise(normal) == normal
+    normal = ptx_text.normalise(data.decode(errors="replace"))
+    assert ptx_text.normalise(normal) == normal
     less = variables.without_unused(normal)
     defined = re.findall(r"^\S.*?([\w$]+)\s*[\[=;]", normal, re.MULTILINE)
     if len(set(defined)) == len(defined):  # no assembler takes what is defined twice
@@ -288,7 +269,7 @@ def ptx_writer(data: bytes) -> None:
     left = iter(normal)
     assert all(character in left for character in less)  # what is left, in its order
     assert all(each.symbol in normal and each.size > 0 for each in variables.variables(normal))
-    moved = build_ptx.relocate_files(normal, {"/a": "b/", "/a/c": "d"})
+    moved = ptx_text.relocate_files(normal, {"/a": "b/", "/a/c": "d"})
     assert moved.count("\n") == normal.count("\n")
     version = _tried(ptx.version, normal, raises=ValueError)
     if version is not None:
@@ -321,10 +302,10 @@ def _lowered(text: str, version: tuple[int, int], needed: tuple[int, int]) -> No
 @_target(seeds.SYMBOLS, seeds.SYMBOL_WORDS)
 def symbol(data: bytes) -> None:
     text = data.decode(errors="replace")
-    signature = mangled.signature(text)
+    signature = demangle.signature(text)
     assert signature.name or not text
     assert signature.name != text or signature.parameters is None or not text.startswith("_Z")
-    name = pieces.demangled(text)
+    name = symbols.demangled(text)
     assert name or not text
     if re.fullmatch(r"_Z(?:1[a-z]|N1[a-z]1[a-z]E)v", text):
         assert name == signature.name != text
@@ -337,7 +318,7 @@ def symbol(data: bytes) -> None:
 def signatures(data: bytes) -> None:
     """A source, a NUL, and the PTX that its kernels are read from."""
     content, _, code = data.partition(b"\0")
-    text = build_ptx.normalise(code.decode(errors="replace"))
+    text = ptx_text.normalise(code.decode(errors="replace"))
     settings = SimpleNamespace(optional_kernels=("k",), extern=("f",))
     module = SimpleNamespace(
         name="demo.k",
@@ -351,13 +332,13 @@ def signatures(data: bytes) -> None:
         module=module, all_targets=(Target.parse("sm_80"), Target.parse("sm_90")), options=("-DA=1",), relocatable=()
     )
     both = {arch: EMPTY.__class__(**{**vars(EMPTY), "kernels": ptx.kernels(text)}) for arch in ("80", "90")}
-    kernels = _tried(kernel_table.kernel_table, plan, both, raises=CudaWheelError)
+    kernels = _tried(kernel_table_module.kernel_table, plan, both, raises=CudaWheelError)
     for kernel in kernels or ():
         assert kernel.symbol in text and not kernel.absent
         assert [each[:3] for each in kernel.parameters] == [each[:3] for each in both["80"].kernels[kernel.symbol]]
-    kernel_table.unseen(plan, both)
+    kernel_table_module.unseen(plan, both)
     _tried(
-        kernel_table.external_table,
+        kernel_table_module.external_table,
         plan,
         [(Target.parse("compute_80"), "k.cu", ("ptx", "80", text.encode()))],
         raises=CudaWheelError,
@@ -378,9 +359,9 @@ def binary(data: bytes) -> None:
         assert all(isinstance(each, Parameter) for entry in cubin.kernels.values() for each in entry.parameters)
     for kind in (*device_files.CHECKS, "nothing"):
         device_files.faulty(kind, data)
-    assert not pieces.whole_fatbin(data) or len(data) >= 16
-    piece = _tried(pieces.piece_of, data, raises=ImageError)
-    assert piece is None or pieces.piece_of(piece).kind == piece.kind
+    assert not fatbin.whole_fatbin(data) or len(data) >= 16
+    piece = _tried(inputs.piece_of, data, raises=ImageError)
+    assert piece is None or inputs.piece_of(piece).kind == piece.kind
 
 
 # --- settings, logs and records -----------------------------------------------------------------------
@@ -390,7 +371,7 @@ def binary(data: bytes) -> None:
 def settings(data: bytes) -> None:
     root = _folder()
     (root / "pyproject.toml").write_bytes(data)
-    found = _tried(config.read_config, root, {}, raises=errors.ConfigError)
+    found = _tried(pyproject.read_config, root, {}, raises=errors.ConfigError)
     if found is None:
         return
     assert 0 < found.timeout < 1e6 and found.memory_limit >= 1 << 30
@@ -399,8 +380,8 @@ def settings(data: bytes) -> None:
         assert re.fullmatch(r"c\+\+[0-9][0-9]", module.std)
         arguments = ([75, 80, 90], lambda: [], module.architectures.where, "NVRTC")
         _tried(architectures.settle, module.architectures.entries, *arguments, raises=errors.ConfigError)
-    project = config.read_pyproject(root)
-    assert config.is_concerned(project) in (True, False)
+    project = pyproject.read_pyproject(root)
+    assert pyproject.is_concerned(project) in (True, False)
 
 
 @_target(seeds.LOGS, seeds.LOG_WORDS)
@@ -418,7 +399,7 @@ def log(data: bytes) -> None:
     told = hints.hints(read.diagnostics, case)
     assert len(told) <= hints.MOST and all(each.startswith("help: ") for each in told)
     diagnostics.merged({"sm_80": str(read), "sm_90": ""})
-    build_ptx.place_errors(text, "k.ptx")
+    ptx_text.place_errors(text, "k.ptx")
     request: Any = {"name": "k.ll", "text": b"define void @k() {\n  ret void\n}\n", "arch": "80", "options": []}
     for error in ("", "NVVM_ERROR_COMPILATION", "NVVM_ERROR_INVALID_OPTION"):
         answer: Any = {"log": text, "error": error}

@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.build.compiler import Job
-from cuda_wheel.build.config import Config
-from cuda_wheel.build.device_link import LinkJob
-from cuda_wheel.build.errors import CompileError
-from cuda_wheel.build.execute import Silent, execute
-from cuda_wheel.build.layout import WheelFile
-from cuda_wheel.build.modules import select
-from cuda_wheel.build.plan import Plan, make_plan
-from cuda_wheel.build.preamble import Group
-from cuda_wheel.build.timing import PRECOMPILING, Timed
-from cuda_wheel.build.toolchain import find_toolchain
-from cuda_wheel.build.workers import Workers
-from tests.conftest import run
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.jobs import Job, LinkJob
+from cuda_wheel.builder.plan import Plan, make_plan
+from cuda_wheel.builder.report.reporter import Silent
+from cuda_wheel.builder.schedule.groups import Group
+from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.builder.sources.modules import select
+from cuda_wheel.builder.timing import PRECOMPILING, Timed
+from cuda_wheel.builder.toolchain.find import find_toolchain
+from cuda_wheel.builder.workers.pool import Workers
 from tests.soak import SOAK, amount
+from tests.support.processes import run
 
 RELEASES = ["13.1.115", "13.2.86", "13.3.33", "13.4.92"]
 """Of NVRTC, those in which one module's options may make a later one of the same process wrong."""

@@ -11,16 +11,18 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.build.bundling import Bundle, bundle
-from cuda_wheel.build.compiler import Job, compile_job
-from cuda_wheel.build.device_files import faulty
-from cuda_wheel.build.device_link import Input, LinkJob, link_job
-from cuda_wheel.build.errors import CompileError, ConfigError, ToolchainError
-from cuda_wheel.build.toolchain import INCLUDE, Toolchain, find_nvvm
-from cuda_wheel.build.worker import Died, Late
-from cuda_wheel.build.workers import Workers
-from tests.linker_inputs import archive, fatbin, object_file, relocatable, with_device_code
+from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.builder.images.bundling import bundle
+from cuda_wheel.builder.images.device_files import faulty
+from cuda_wheel.builder.jobs import Bundle, Job, LinkInput, LinkJob
+from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.toolchain.find import find_nvvm
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.builder.workers.worker import Died, Late
 from tests.soak import SOAK, amount
+from tests.support.linker_inputs import archive, fatbin, object_file, relocatable, with_device_code
 
 LIMITS = {"timeout": 20 if SOAK else 60, "memory": 2 << 30}
 """For one job. What hangs is for the full run: here it would take that long."""
@@ -184,9 +186,12 @@ def test_every_damaged_file_ends_in_an_image_or_in_words(
         if faulty(kind, content):
             refused += 1
             continue
-        main = Input("demo/k.cu", "ltoir" if lto else "ptx", mains[lto])
+        main = LinkInput("demo/k.cu", "ltoir" if lto else "ptx", mains[lto])
         calls.append(
-            (link_job, LinkJob("demo.m", "80", True, lto, (main, Input("part", kind, content)), (), False, "auto", ()))
+            (
+                link_job,
+                LinkJob("demo.m", "80", True, lto, (main, LinkInput("part", kind, content)), (), False, "auto", ()),
+            )
         )
         if rng.random() < 0.2:
             image = (rng.choice(["cubin", "ptx", "ltoir"]), rng.choice(["80", "90a", "no"]), content)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from cuda_wheel.loader import Cache
+from cuda_wheel.runtime.cache import Cache
 from tests.soak import SOAK, amount
 from tests.soak.builds import Bed, content_of
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, run
+from tests.runtime.test_package_files import LOAD, LOADED, STAND_IN, unpack, with_loader
 from tests.soak import SOAK
-from tests.test_places import LOAD, LOADED, STAND_IN, unpack, with_loader
+from tests.support.processes import run
+from tests.support.projects import ROOT
 
 
 @pytest.mark.skipif(not SOAK, reason="installs PyInstaller and freezes for minutes: `nox -s soak` does")

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from cuda_wheel.loader import Cache
-from tests.conftest import LISTS, run
+from cuda_wheel.runtime.cache import Cache
 from tests.soak import SOAK, amount
 from tests.soak.builds import WAYS, Bed, content_of
+from tests.support.processes import run
+from tests.support.projects import LISTS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes are left is read from /proc")
 

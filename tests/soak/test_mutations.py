@@ -25,11 +25,17 @@ from typing import Any
 import pytest
 
 import cuda_wheel as package
-from cuda_wheel import CudaWheelError, cli, loader
-from cuda_wheel.manifest import Image, Manifest, resolve, unsupported
-from tests.conftest import contents, pip_wheel, pyproject_head
-from tests.driver import Driver, Result
+from cuda_wheel import CudaWheelError
+from cuda_wheel.cli.main import main
+from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime import loading, registry
+from cuda_wheel.runtime.manifest import Image, Manifest
+from cuda_wheel.runtime.rules import resolve, unsupported
 from tests.soak import SOAK, amount
+from tests.support.driver import Driver, Result
+from tests.support.processes import pip_wheel
+from tests.support.projects import pyproject_head
+from tests.support.wheels import contents
 
 SEED = secrets.randbits(32) if SOAK else 0
 GPUS = [(8, 0), (8, 6), (9, 0), (12, 0)]
@@ -123,10 +129,10 @@ def made(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Made:
 @pytest.fixture
 def driver(made: Made, monkeypatch: pytest.MonkeyPatch) -> StrictDriver:
     driver = StrictDriver(made)
-    monkeypatch.setattr(cli, "_parser", cache(cli._parser))  # which takes as long as the commands
-    monkeypatch.setattr(loader, "_bindings", driver)
-    monkeypatch.setattr(loader, "_modules", {})
-    monkeypatch.setattr(loader, "_locks", {})
+    monkeypatch.setattr(main, "_parser", cache(main._parser))  # which takes as long as the commands
+    monkeypatch.setattr(driver_module, "_bindings", driver)
+    monkeypatch.setattr(registry, "modules", {})
+    monkeypatch.setattr(registry, "key_locks", {})
     return driver
 
 
@@ -301,7 +307,7 @@ def command(*arguments: object) -> tuple[int, str]:
     """Return exit status and words of `cuda-wheel`, run in this process."""
     words = io.StringIO()
     with redirect_stdout(words), redirect_stderr(words):
-        status = cli.main([str(argument) for argument in arguments])
+        status = main.main([str(argument) for argument in arguments])
     assert status in (0, 1)
     assert not re.search("[\0-\x09\x0b-\x1f]|Traceback", words.getvalue()), words.getvalue()
     return status, words.getvalue()
@@ -317,13 +323,13 @@ def show(path: Path, random: Random) -> None:
 
 def check_loads(made: Made, driver: StrictDriver, forged: bool) -> None:
     """Load every module for every GPU: an error of ours, or the author's kernels."""
-    loader._modules.clear()
-    loader._locks.clear()
+    registry.modules.clear()
+    registry.key_locks.clear()
     for name, manifest in made.manifests.items():
         for number, gpu in enumerate(GPUS):
             driver.gpu = gpu
             try:
-                module = loader.load(name, device=number)
+                module = loading.load(name, device=number)
                 kernels = {kernel: module[kernel] for kernel in module}
             except CudaWheelError:
                 continue

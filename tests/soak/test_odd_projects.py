@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import BACKENDS, contents, copy_fixture, run
+from tests.runtime.test_package_files import ODD_NAMES, made
 from tests.soak import SOAK
-from tests.test_places import ODD_NAMES, made
+from tests.support.processes import run
+from tests.support.projects import BACKENDS, copy_fixture
+from tests.support.wheels import contents
 
 HOOK = "import sys, {backend} as backend; backend.build_wheel(sys.argv[1])"
 """What a front end calls (PEP 517)."""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.wheels import read_sbom
-from tests.conftest import BACKENDS, GOOD, LINKED, copy_fixture, pip_wheel, run
+from cuda_wheel.inspect.wheel import read_sbom
 from tests.soak import SOAK
+from tests.support.processes import pip_wheel, run
+from tests.support.projects import BACKENDS, GOOD, LINKED, copy_fixture
 
 CASES = (
     list(product([*GOOD, *LINKED], BACKENDS)) if SOAK else [("plugin", "setuptools"), ("linked", "scikit-build-core")]

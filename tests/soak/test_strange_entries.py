@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from cuda_wheel.loader import Cache
+from cuda_wheel.runtime.cache import Cache
 from tests.soak import SOAK, amount
 from tests.soak.builds import Bed, content_of
 

@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cuda_wheel.build.toolchain import HEADERS, LIBRARIES, _libdevice
-from tests.conftest import ROOT, run
+from cuda_wheel.builder.toolchain.find import _libdevice
+from cuda_wheel.builder.toolchain.records import HEADERS, LIBRARIES
 from tests.soak import SOAK
+from tests.support.processes import run
+from tests.support.projects import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -1,0 +1,1 @@
+"""Keep the results of jobs across builds."""

@@ -1,0 +1,1 @@
+"""Run a build's jobs on a Dask cluster."""

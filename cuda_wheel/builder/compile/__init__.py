@@ -1,0 +1,1 @@
+"""Compile one job, in a worker process."""

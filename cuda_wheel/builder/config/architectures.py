@@ -1,0 +1,113 @@
+"""Read `architectures` in every spelling, and settle them against what a toolchain can compile for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.runtime.manifest import Target, Version
+
+__all__ = [
+    "settle",
+    "split",
+]
+
+
+_NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
+
+
+_PREFIXED = re.compile(r"(?P<prefix>sm|compute)_(?P<number>\d{2,3})(?P<suffix>[af]?)")
+
+
+_DOTTED = re.compile(r"(?P<major>\d{1,2})\.(?P<minor>\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?", re.IGNORECASE)
+
+
+_WORDS = ("all", "all-major", "native")
+
+
+HELP = (
+    'Write "all-major", "all", "native", or a list of "86" (machine code and PTX), "86-real" (machine code), '
+    '"86-virtual" (PTX); "sm_86", "compute_86" and "8.6+PTX" are understood too.'
+)
+
+
+def split(text: str) -> list[str]:
+    """Return the entries of an `architectures` text: "75;80-real" or "8.0 9.0+PTX" as in CMake and PyTorch."""
+    return [entry for entry in re.split(r"[;,\s]+", text) if entry]
+
+
+def settle(
+    entries: Sequence[str],
+    supported: Iterable[int],
+    installed_gpus: Callable[[], Iterable[Version]],
+    where: str,
+    compiler: str,
+) -> tuple[Target, ...]:
+    """Return the targets that `entries` name, real ones first, each once, in ascending order.
+
+    `supported` is what nvrtcGetSupportedArchs answers; `installed_gpus` returns the compute capabilities of
+    the GPUs in this machine and is called for "native" only; `where` names the setting and `compiler` the
+    NVRTC in messages.
+
+    Raises ConfigError for an unknown spelling, a target that the compiler lacks, and a list without machine code.
+    """
+    known = sorted(supported)
+    targets: set[Target] = set()
+    for entry in entries:
+        word = entry.lower()
+        if word == "native":
+            targets |= {Target(*capability, "", True) for capability in installed_gpus()}
+        elif word in _WORDS:
+            targets |= _expand(word, known)
+        else:
+            targets |= _parse(entry, where)
+    if not targets:
+        raise ConfigError(f"{where} is empty, so that there is nothing to compile for. {HELP}")
+    for target in sorted(targets):
+        _check(target, known, where, compiler)
+    if not any(target.real for target in targets):
+        raise ConfigError(
+            f"{where} names PTX only ({', '.join(map(str, sorted(targets)))}): every user would wait for a compiler at "
+            'first use. Add a real target, such as "80-real", or "all-major" for one of each GPU generation.'
+        )
+    return tuple(sorted(targets, key=lambda target: (not target.real, target)))
+
+
+def _expand(word: str, known: Sequence[int]) -> set[Target]:
+    """Return what nvcc and CMake mean by "all" and "all-major": machine code for every (major) compute
+    capability and the earliest, and PTX for the latest major one."""
+    major = [number for number in known if number % 10 == 0]
+    real = known if word == "all" else {known[0], *major}
+    return {_target(number, "", True) for number in real} | {_target(major[-1], "", False)}
+
+
+def _parse(entry: str, where: str) -> set[Target]:
+    if match := _NUMBER.fullmatch(entry):
+        forms = {"real": [True], "virtual": [False], None: [True, False]}[match["form"]]
+        return {_target(int(match["number"]), match["suffix"], real) for real in forms}
+    if match := _PREFIXED.fullmatch(entry):
+        return {_target(int(match["number"]), match["suffix"], match["prefix"] == "sm")}
+    if match := _DOTTED.fullmatch(entry):
+        number = int(match["major"] + match["minor"])
+        return {_target(number, match["suffix"].lower(), real) for real in ([True, False] if match["ptx"] else [True])}
+    raise ConfigError(f"{where}: {entry!r} is not an architecture. {HELP}")
+
+
+def _target(number: int, suffix: str, real: bool) -> Target:
+    return Target(number // 10, number % 10, suffix, real)
+
+
+def _check(target: Target, known: Sequence[int], where: str, compiler: str) -> None:
+    number = target.major * 10 + target.minor
+    if number not in known:
+        other = "cuda-wheel[cu12] reaches back to sm_50" if number < known[0] else "a newer toolchain may have it"
+        raise ConfigError(
+            f"{where}: {compiler} cannot compile for {target}; it can for {', '.join(map(str, known))}. "
+            f"Leave {target} out, or change the toolchain in build-system.requires: {other}."
+        )
+    first = {"a": 90, "f": 100}.get(target.suffix, 0)
+    if number < first:
+        raise ConfigError(
+            f'{where}: {target} does not exist: "{target.suffix}" targets begin with sm_{first}{target.suffix}.'
+        )

@@ -1,0 +1,1 @@
+"""Read C++ and CUDA C++ as text."""

@@ -1,0 +1,1 @@
+"""Describe a built module in its manifest."""

@@ -1,0 +1,1 @@
+"""Compile a module when it is loaded from a source tree."""

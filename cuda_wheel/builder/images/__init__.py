@@ -1,0 +1,1 @@
+"""Process compiled images: lower PTX, drop unused variables, bundle."""

@@ -1,0 +1,1 @@
+"""Turn compilers' logs into diagnostics and hints."""

@@ -1,0 +1,1 @@
+"""Report the progress of a build."""

@@ -1,0 +1,1 @@
+"""Decide the order of jobs."""

@@ -1,0 +1,71 @@
+"""Ask a project's build back end which files go into its wheel, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.builder.config.pyproject import read_pyproject
+from cuda_wheel.builder.errors import ConfigError
+
+__all__ = [
+    "DEVICE_SOURCES",
+    "GROUP",
+    "Layout",
+    "WheelFile",
+    "wheel_layout",
+]
+
+
+DEVICE_SOURCES = (".cu", ".cuh")
+"""How the files are called that `exclude-sources` keeps out of the wheel."""
+
+
+GROUP = "cuda_wheel.layout"
+"""Entry points that map the name of a build back end to a function as `wheel_layout`."""
+
+
+@dataclass(frozen=True)
+class WheelFile:
+    """A file that the back end puts into the wheel. `destination` is its path there, with "/"."""
+
+    source: Path
+    destination: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A project as its build back end sees it: the files of its wheel, and module tables from elsewhere than
+    pyproject.toml, in whose place they stand."""
+
+    files: Sequence[WheelFile]
+    modules: Sequence[Mapping[str, Any]] = ()
+
+
+def wheel_layout(root: Path) -> Layout:
+    """Return the layout of the project in `root`.
+
+    Raises ConfigError where that back end is not supported or not installed.
+    """
+    from importlib.metadata import entry_points  # 20 ms, which compiling on load need not pay
+
+    backend = read_pyproject(root).get("build-system", {}).get("build-backend", "setuptools.build_meta")
+    backend = backend.partition(":")[0]  # setuptools.build_meta:__legacy__
+    found = list(entry_points(group=GROUP))
+    for entry in found:
+        if entry.name == backend:
+            try:
+                function: Callable[[Path], Layout] = entry.load()
+            except ImportError as error:
+                raise ConfigError(
+                    f"{root / 'pyproject.toml'} names the build back end {backend}, which must be installed "
+                    f"to know what goes into the wheel ({error})."
+                ) from error
+            return function(root)
+    known = ", ".join(sorted(entry.name for entry in found))
+    raise ConfigError(
+        f"{root / 'pyproject.toml'} names the build back end {backend!r}, whose layout cuda-wheel does not know; "
+        f"it knows {known}."
+    )

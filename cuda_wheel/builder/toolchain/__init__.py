@@ -1,0 +1,1 @@
+"""Find and call the CUDA compilers."""

@@ -1,0 +1,1 @@
+"""Produce the files that a build adds to a wheel."""

@@ -1,0 +1,84 @@
+"""Write the stub of a package that attaches its kernels, so that editors and type checkers know them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from cuda_wheel.runtime.attaching import attached
+from cuda_wheel.runtime.launching.parameters import argument_type
+from cuda_wheel.runtime.manifest import KernelInfo, Manifest
+from cuda_wheel.runtime.module import signature
+
+__all__ = [
+    "attaches",
+    "stub",
+]
+
+
+def attaches(source: str) -> bool:
+    """Return whether a package's `__init__.py` makes its kernels its attributes, by `attach`."""
+    if "attach" not in source:
+        return False
+    try:
+        return any(map(_is_attaching, ast.parse(source).body))
+    except SyntaxError:  # Python's to tell, and not of this Python's version perhaps
+        return False
+
+
+def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader: str) -> str:
+    """Return the `__init__.pyi` of a package with this `__init__.py`, these modules and files of these names.
+
+    `loader` is the module that holds the loader. Of everything else in the package the stub says what `__init__.py`
+    says: type checkers read the attributes of classes out of their methods.
+    """
+    lines = ["# Made by cuda-wheel of __init__.py and the compiled kernels."]
+    for statement in ast.parse(source).body:
+        if _is_attaching(statement):
+            lines += _kernels(_targets(statement)[2:], modules, files, loader)
+        else:
+            lines.append(ast.unparse(_reexported(statement)))
+    return "\n".join(lines) + "\n"
+
+
+def _kernels(all_: Sequence[str], modules: Sequence[Manifest], files: Sequence[str], loader: str) -> list[str]:
+    """Return the lines for what `attach` gives; `all_` is the name, if any, of the list of names."""
+    known = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in modules}
+    attributes = attached({name: list(kernels) for name, kernels in known.items()}, files)
+    lines = [f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct"]
+    lines += [f"{name} = {sorted(attributes)!r}" for name in all_ if name]
+    for name, (module, kernel) in sorted(attributes.items()):
+        if kernel is None:
+            lines += [f"{name}: Module", f'"""The module {module}."""']
+        else:
+            info = known[module][kernel]
+            lines += [f"{name}: {_annotation(info)}", f'"""{kernel}({signature(info)}) of {module}."""']
+    return lines
+
+
+def _annotation(info: KernelInfo) -> str:
+    return f"Kernel[{', '.join(map(argument_type, info.parameters)) or '()'}]"
+
+
+def _is_attaching(statement: ast.stmt) -> bool:
+    """Return whether a statement is `__getattr__, __dir__, __all__ = attach(__name__)`, by whatever name."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return False
+    function = statement.value.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name == "attach" and "__getattr__" in _targets(statement)
+
+
+def _targets(statement: ast.stmt) -> list[str]:
+    """Return the names that an assignment of several gives."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return [getattr(each, "id", "") for each in target.elts] if isinstance(target, ast.Tuple) else []
+
+
+def _reexported(statement: ast.stmt) -> ast.stmt:
+    """Return a statement; an import says that a name is for others as well, as it is without a stub."""
+    if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+        for alias in statement.names:
+            if alias.name != "*":
+                alias.asname = alias.asname or alias.name
+    return statement

@@ -1,0 +1,1 @@
+"""Run calls in worker processes."""

@@ -1,0 +1,1 @@
+"""The `cuda-wheel` command: one file for each of its commands."""

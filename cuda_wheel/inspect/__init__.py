@@ -1,0 +1,1 @@
+"""Examine wheels and machines: contents, coverage, sizes, verification."""

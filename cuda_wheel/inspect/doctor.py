@@ -1,0 +1,89 @@
+"""Gather what this machine has: driver, GPUs, compilers, headers, cache, and what installed packages load here."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import distributions
+from typing import Any
+
+from cuda_wheel.builder.releases import RELEASES
+from cuda_wheel.inspect import cache
+from cuda_wheel.inspect.modules import find_modules
+from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.driver import device_and_driver, device_count, device_name
+from cuda_wheel.runtime.errors import CudaWheelError, DriverError
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
+from cuda_wheel.runtime.nvjitlink import nvjitlink_version
+from cuda_wheel.runtime.rules import resolve
+
+__all__ = [
+    "examine",
+]
+
+
+def examine() -> dict[str, Any]:
+    """Return the findings as a JSON object; what is not there says why in its place ("error")."""
+    machine = _machine()
+    return {
+        "python": {"version": sys.version.split()[0], "prefix": sys.prefix},
+        **machine,
+        "toolchain": _toolchain(),
+        "cache": _cache(),
+        "modules": _modules([tuple(gpu["compute_capability"]) for gpu in machine["gpus"]], machine["driver"]),
+    }
+
+
+def _machine() -> dict[str, Any]:
+    try:
+        found = [(device_name(number), *device_and_driver(number)) for number in range(device_count())]
+    except DriverError as error:
+        return {"driver": {"error": str(error)}, "gpus": []}
+    cuda = found[0][2]
+    branch = next((release.branch for release in RELEASES if release.cuda == cuda), None)
+    return {
+        "driver": {"cuda": list(cuda), "branch": branch},
+        "gpus": [{"name": name, "compute_capability": list(capability)} for name, capability, _ in found],
+    }
+
+
+def _toolchain() -> dict[str, Any]:
+    from cuda_wheel.builder.toolchain.find import find_toolchain, parts
+    from cuda_wheel.builder.workers.pool import Workers
+
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        listed = [part._asdict() for part in workers.submit(parts, None).result()]
+        try:
+            found = workers.submit(find_toolchain, None).result()
+        except CudaWheelError as error:
+            return {"parts": listed, "error": str(error)}
+    targets = [f"sm_{number}" for number in found.supported]
+    versions = {"nvrtc": found.nvrtc, "nvjitlink": found.nvjitlink, "nvfatbin": found.nvfatbin}
+    return {"parts": listed, **versions, "targets": targets}
+
+
+def _cache() -> dict[str, Any]:
+    try:
+        return cache.examine(Cache())
+    except CudaWheelError as error:
+        return {"error": str(error)}
+
+
+def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return every module of every installed distribution, and what each kind of GPU here would load."""
+    found = []
+    for distribution in distributions():
+        manifests = [file for file in distribution.files or () if file.name.endswith(MANIFEST_SUFFIX)]
+        for file in manifests:
+            entry: dict[str, Any] = {"distribution": distribution.metadata["Name"], "manifest": str(file), "loads": []}
+            found.append(entry)
+            try:
+                (module,) = find_modules(str(file.locate()))
+            except CudaWheelError as error:
+                entry["error"] = str(error)
+                continue
+            entry["name"] = module.manifest.name
+            for gpu in dict.fromkeys(gpus):
+                resolution = resolve(module.manifest, gpu, tuple(driver["cuda"]), nvjitlink_version())
+                image = resolution.image and str(resolution.image)
+                entry["loads"].append({"gpu": dotted(gpu), "image": image, "how": resolution.how})
+    return found

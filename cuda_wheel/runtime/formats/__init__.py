@@ -1,0 +1,1 @@
+"""Read what images say of themselves: ELF, PTX, fatbin, symbols."""

@@ -1,0 +1,180 @@
+"""Compile PTX on the user's machine, by the driver or by nvJitLink."""
+
+import time
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeVar
+
+from .cache import Cache
+from .digest import sha256_of
+from .driver import check_result, cuda_driver, load_library
+from .errors import DriverError, ImageError
+from .manifest import FORMAT, Image, Manifest, Version
+from .module import Module
+from .nvjitlink import link_code, log_text, nvjitlink_version
+
+__all__ = [
+    "Jit",
+    "JitOptions",
+    "code_and_log",
+    "load_linked_ptx",
+    "nvjitlink_options",
+    "resources_of",
+]
+
+T = TypeVar("T")
+
+
+class JitOptions(NamedTuple):
+    """How to compile PTX, and link, on the user's machine, by the driver or nvJitLink."""
+
+    verbose: bool = True
+    """Whether the log tells of each kernel's resources. (CU_JIT_LOG_VERBOSE)"""
+    optimization_level: int | None = None
+    """0 to 4; None is the compiler's own choice, the highest. (CU_JIT_OPTIMIZATION_LEVEL)"""
+    max_registers: int | None = None
+    """The most registers that a thread may use; None for no limit. (CU_JIT_MAX_REGISTERS)"""
+    lineinfo: bool = False
+    """Whether the code carries line numbers, where the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
+    lto: bool | None = None
+    """Of linking: True optimises what has LTO-IR across pieces, False does not; None does where every piece has it."""
+    linker: Literal["nvjitlink", "driver"] | None = None
+    """Of linking: by which linker; None takes nvJitLink where it is installed and fits, else the driver's."""
+
+    def check(self) -> None:
+        """Raise ValueError where an option has a value that no compiler takes."""
+        if self.lto not in (None, False, True):
+            raise ValueError(f"lto must be True, False or None, not {self.lto!r}")
+        if self.linker not in (None, "nvjitlink", "driver"):
+            raise ValueError(f"linker must be 'nvjitlink', 'driver' or None, not {self.linker!r}")
+        if self.optimization_level not in (None, 0, 1, 2, 3, 4):
+            raise ValueError(f"optimization_level must be 0 to 4, not {self.optimization_level!r}")
+        if self.max_registers is not None and not 16 <= self.max_registers <= 255:
+            raise ValueError(f"max_registers must be 16 to 255, not {self.max_registers!r}")
+
+
+class Jit:
+    """How a module was compiled on this machine: with which `options`, in how many `seconds` (wall time), and what the
+    compiler said (`log`; empty where its result came out of the driver's cache)."""
+
+    def __init__(self, options: JitOptions, seconds: float, log: str) -> None:
+        self.options = options
+        self.seconds = seconds
+        self.log = log
+        self.buffers: tuple[bytearray, ...] = ()
+        """What the driver may still write to."""
+        self._resources = resources_of(log)
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """Registers per thread, by kernel symbol: of the kernels that the log tells of, and so of none unless it is
+        verbose."""
+        return {symbol: figures["registers"] for symbol, figures in self._resources.items()}
+
+    @property
+    def spills(self) -> dict[str, int]:
+        """Bytes of spill stores and loads, likewise."""
+        return {
+            symbol: figures.get("spill_stores", 0) + figures.get("spill_loads", 0)
+            for symbol, figures in self._resources.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"<Jit: {self.seconds:.3f} s>"
+
+
+def resources_of(log: str) -> dict[str, dict[str, int]]:
+    """Return what `ptxas -v` says of each kernel: registers, and bytes of static shared memory, stack and spills."""
+    import re
+
+    resources: dict[str, dict[str, int]] = {}
+    symbol, frame = "", {}
+    for line in log.splitlines():
+        if match := re.search(r"Function properties for (\S+)", line):
+            symbol = match[1]
+        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            frame = dict(zip(("local", "spill_stores", "spill_loads"), map(int, match.groups()), strict=True))
+        elif match := re.match(r"ptxas info\s*: Used (\d+) registers(.*)", line):
+            shared = re.search(r"(\d+) bytes smem", match[2])
+            resources[symbol] = {"registers": int(match[1]), "shared": int(shared[1]) if shared else 0, **frame}
+    return resources
+
+
+def load_ptx(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
+    """Return the module of PTX that the driver compiles."""
+
+    def find_one(handle: int) -> None:  # a failure shows here, and not while the library is loaded
+        for kernel in manifest.kernels[:1]:
+            check_result(cuda_driver().cuLibraryGetKernel(handle, kernel.symbol.encode()), doing)
+
+    doing = f"compiling {manifest.name}, {image}"
+    handle, _, jit = load_compiled(code, doing, options, find_one)
+    return Module(manifest, image, "jit", handle, jit)
+
+
+def load_compiled(code: bytes, doing: str, options: JitOptions, then: Callable[[int], T]) -> "tuple[int, T, Jit]":
+    """Return the handle of a library that the driver compiles, what `then` makes of it, which is to have the driver
+    compile it now, and how it was compiled. Raises DriverError with the compiler's log."""
+    # The driver writes its words into these as long as the library is being loaded.
+    info, errors = bytearray(1 << 16), bytearray(1 << 16)
+    chosen = {
+        "INFO_LOG_BUFFER": info,
+        "INFO_LOG_BUFFER_SIZE_BYTES": len(info),
+        "ERROR_LOG_BUFFER": errors,
+        "ERROR_LOG_BUFFER_SIZE_BYTES": len(errors),
+        "LOG_VERBOSE": int(options.verbose),
+        "GENERATE_LINE_INFO": int(options.lineinfo),
+    }
+    if options.optimization_level is not None:
+        chosen["OPTIMIZATION_LEVEL"] = options.optimization_level
+    if options.max_registers is not None:
+        chosen["MAX_REGISTERS"] = options.max_registers
+    started = time.perf_counter()
+    try:
+        handle = load_library(code, doing, chosen)
+        try:
+            made = then(handle)
+        except DriverError:
+            cuda_driver().cuLibraryUnload(handle)
+            raise
+    except DriverError as error:
+        raise DriverError(f"{error}\n{log_text(errors)}".rstrip()) from None
+    jit = Jit(options, time.perf_counter() - started, "\n".join(filter(None, (log_text(errors), log_text(info)))))
+    jit.buffers = info, errors  # of a library without kernels nothing is compiled yet
+    return handle, made, jit
+
+
+def load_linked_ptx(
+    manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
+) -> Module:
+    """Return the module of PTX that the driver cannot read: nvJitLink compiles it, and the result is kept."""
+    arguments = nvjitlink_options(options)
+    arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
+    cache = Cache()
+    key = cache.key("cubin", sha256_of(code), arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
+    started = time.perf_counter()
+    kept = cache.read(key, code_and_log)
+    if kept is None:
+        try:
+            kept = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
+        except ImageError as error:
+            raise ImageError(f"nvJitLink cannot compile {manifest.name}, {image}: {error}") from error
+        cache.put(key, kept[1].encode() + b"\0" + kept[0])
+    cubin, log = kept
+    jit = Jit(options, time.perf_counter() - started, log)
+    return Module(manifest, image, "link", load_library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
+
+
+def code_and_log(kept: bytes) -> tuple[bytes, str]:
+    """Return the two that an entry of a linker's result holds; ValueError where it holds none."""
+    log, _, code = kept.partition(b"\0")
+    if not code:
+        raise ValueError("there is no code")
+    return code, log.decode()
+
+
+def nvjitlink_options(options: JitOptions) -> list[str]:
+    """Return the options in nvJitLink's words."""
+    arguments = ["-Xptxas=-v"] if options.verbose else []
+    arguments += ["-lineinfo"] if options.lineinfo else []
+    arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]
+    return arguments + ([] if options.max_registers is None else [f"-maxrregcount={options.max_registers}"])

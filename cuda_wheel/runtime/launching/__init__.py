@@ -1,0 +1,1 @@
+"""Launch kernels. Imported at the first launch."""

@@ -1,0 +1,161 @@
+"""A job is done again when anything changes that decides what it reads, and only then; whether NVRTC lists what it
+read, refuses to, or keeps silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.cache.compile_cache import CompileCache
+from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.report.reporter import Silent
+from cuda_wheel.builder.timing import Step
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.workers import worker
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.cache import Cache
+from tests.builder.sources.test_includes import make
+from tests.support.opened_files import with_an_option_that_does_nothing, with_an_unknown_option
+
+FILES = {
+    "src/k.cu": """\
+#include "deep/one.h"
+#include <two.h>
+#define FOLDER deep
+#define PLACE(name) <FOLDER/name>
+#include PLACE(three.h)
+#if __has_include("maybe.h")
+#include "maybe.h"
+#else
+#define MAYBE 0
+#endif
+__global__ void k(int* x) { *x = ONE + TWO + THREE + MAYBE; }
+""",
+    "src/deep/one.h": '#include "shared.h"\n#define ONE SHARED\n',
+    "include/shared.h": "#define SHARED 1\n",
+    "include/two.h": "#define TWO 2\n",
+    "include/deep/three.h": "#define THREE 3\n",
+    "src/unrelated.h": "",
+}
+WAYS = [compile_job, with_an_unknown_option, with_an_option_that_does_nothing]
+
+
+@pytest.fixture
+def job(tmp_path: Path, toolchain: Toolchain) -> Job:
+    root = make(tmp_path / "project", **FILES)
+    return Job(
+        toolchain.libraries[0], str(root), "src/k.cu", FILES["src/k.cu"].encode(), "80", True, False, ("--std=c++17",),
+        ("src", "include"), (), False, "auto",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_job_reads_is_what_it_is_known_by(
+    way: Callable[[Job], Compiled], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    cache = Cache(str(tmp_path / "cache"))
+
+    def kept() -> bool:
+        return CompileCache(cache, toolchain).recall(job) is not None
+
+    assert not kept()
+    assert CompileCache(cache, toolchain).keep(job, workers.submit(way, job).result())
+    for file, content in {
+        **{file: FILES[file] + "// edited\n" for file in FILES if file.endswith(".h") and file != "src/unrelated.h"},
+        "src/maybe.h": "#define MAYBE 1\n",  # which a condition asks for
+        "src/deep/shared.h": "#define SHARED 2\n",  # beside the header that asks for it, and so before all others
+        "src/two.h": "#define TWO 4\n",  # in a folder that is searched before
+        "include/maybe.h": "#define MAYBE 3\n",
+        "src/deep/three.h": "#define THREE 4\n",
+    }.items():
+        path = Path(job.root, file)
+        path.write_text(content)
+        assert not kept(), file
+        path.write_text(FILES[file]) if file in FILES else path.unlink()
+        assert kept(), file
+    Path(job.root, "src/unrelated.h").write_text("// edited")
+    Path(job.root, "include/other.h").write_text("// new")
+    assert kept()
+    for other in (
+        replace(job, options=("--std=c++20",)),
+        replace(job, arch="90"),
+        replace(job, include_dirs=("src",)),
+        replace(job, text=job.text + b"\n"),
+    ):
+        assert CompileCache(cache, toolchain).recall(other) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "options"),
+    [
+        ("#include NAME\n", ("--define-macro=NAME=<two.h>", "-I", "include")),
+        ("#include PLACE(two)\n", ("-D", "PLACE(x)=<x.h>")),
+        ("", ("--pre-include=include/two.h",)),
+    ],
+)
+def test_where_nobody_can_tell_what_is_read_nothing_is_kept(
+    first: str, options: tuple[str, ...], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    """A macro from outside that takes parameters, or an option that reads a file; a plain macro can be told."""
+    text = f"{first}__global__ void k(int* x) {{ *x = TWO; }}\n".encode()
+    job = replace(job, text=text, options=options)
+    result = workers.submit(with_an_unknown_option, job).result()
+    known = first == "#include NAME\n"
+    assert (result.headers is not None) == known
+    assert CompileCache(Cache(str(tmp_path / "cache")), toolchain).keep(job, result) == known
+    assert workers.submit(compile_job, job).result().headers == (str(Path(job.root, "include/two.h")),)
+
+
+class Steps(Silent):
+    """The reporter that takes note how all was done."""
+
+    def __init__(self) -> None:
+        self.how: list[str] = []
+
+    def done(self, step: Step) -> None:
+        self.how.append(step.how)
+
+
+def test_a_build_without_a_list_of_headers_uses_the_cache_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing = "from cuda_wheel.builder import nvrtc; nvrtc.LIST_HEADERS = ['--list-headers-please']; from "
+    monkeypatch.setattr(worker, "_CHILD", worker._CHILD.replace("from ", refusing, 1))
+    root = make(tmp_path, **FILES)
+    table = {"name": "src.k", "sources": ["src/k.cu"], "architectures": ["80-real"], "include-dirs": ["include"]}
+
+    def built() -> tuple[list[str], list[str]]:
+        steps = Steps()
+        _, read = build_module(root, table, {}, steps)
+        return steps.how, sorted(Path(path).relative_to(root).as_posix() for path in read)
+
+    own = ["include/deep/three.h", "include/shared.h", "include/two.h", "src/deep/one.h", "src/k.cu"]
+    assert built() == (["compiled", "bundled"], own)
+    assert built() == (["from the cache"], own)
+    (root / "include/shared.h").write_text("#define SHARED 5\n")
+    assert built() == (["compiled", "bundled"], own)
+
+
+def _edited(header: Path) -> None:
+    header.write_text("#define TWO 4\n")
+
+
+def _preceded(header: Path) -> None:
+    (header.parents[1] / "src/two.h").write_text("#define TWO 4\n")
+
+
+@pytest.mark.parametrize("change", [_edited, _preceded, Path.unlink])
+def test_what_is_edited_while_it_compiles_is_not_kept(
+    change: Callable[[Path], None], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    """Else the next build would take what came of the old header for what comes of the new one."""
+    cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
+    result = workers.submit(compile_job, job).result()
+    change(Path(job.root, "include/two.h"))
+    assert not cache.keep(job, result)
+    assert cache.recall(job) is None

@@ -1,0 +1,181 @@
+"""What headers define and nobody uses is in no image; all that somebody may ask for is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.compile import library_variables
+from cuda_wheel.builder.compile.request import nvrtc_request
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.images.variables import identifier, without_unused
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.runtime.formats.elf import read_cubin
+
+PTX = """
+.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 own;
+.global .align 1 .b8 _ZN4cuda3std6unusedE[1];
+.global .align 4 .u32 _ZN4cuda3std4usedE = 3;
+.global .align 8 .u64 _ZN4cuda3std5firstE[2] = {generic(_ZN4cuda3std6secondE), 0};
+.global .align 8 .u64 _ZN4cuda3std6secondE[1] = {_ZN4cuda3std5thirdE};
+.const .align 4 .u32 _ZN4cuda3std5thirdE = 1;
+.global .align 4 .u32 _ZN4cuda3std8pointed_E;
+.global .align 8 .u64 pointer = generic(_ZN4cuda3std8pointed_E);
+.visible .entry k()
+{
+ld.global.u32 %r1, [_ZN4cuda3std4usedE];
+ret;
+}
+"""
+
+
+def test_what_nothing_uses_goes_and_what_that_alone_used_goes_with_it() -> None:
+    gone = {"_ZN4cuda3std6unusedE", "_ZN4cuda3std5firstE", "_ZN4cuda3std6secondE", "_ZN4cuda3std5thirdE"}
+    expected = "".join(line for line in PTX.splitlines(keepends=True) if not any(symbol in line for symbol in gone))
+    assert without_unused(PTX) == expected
+    assert without_unused(expected) == expected
+
+
+def test_names_are_known_by_their_word() -> None:
+    names = {"v": "v", "ns::v": "v", "v<int>": "v", "ns::v<other::type<3>, x>": "v", "a<b::c>::d": "d"}
+    assert {name: identifier(name) for name in names} == names
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "worth"),
+    [
+        ("#include <cub/block/block_reduce.cuh>", (), True),
+        ("#include <cooperative_groups.h>", ("--std=c++17", "-DX=1", "--use_fast_math"), True),
+        ("#include <curand_kernel.h>", ("-maxrregcount", "32"), True),
+        ('#include "own.h"', (), True),
+        ("#include <cuda_fp16.h>\n#include <mma.h>\n#include <cstdint>\n#include <nv/target>", (), False),
+        ("// #include <cub/cub.cuh>", (), False),
+        ('#include "deep/plain.h"', (), False),
+        ('#include "../include/deep/plain.h"', (), False),
+        ('#include "../own.h"', (), True),
+        ("#include <cub/cub.cuh>", ("--split-compile=2",), False),
+        ("#include <cub/cub.cuh>", ("-G",), False),
+    ],
+)
+def test_only_what_includes_large_libraries_is_compiled_otherwise(
+    tmp_path: Path, text: str, options: tuple[str, ...], worth: bool
+) -> None:
+    (tmp_path / "own.h").write_text("#include <thrust/tuple.h>\n")
+    (tmp_path / "include/deep").mkdir(parents=True)
+    (tmp_path / "include/deep/plain.h").write_text("#include <cuda_fp16.h>\n")
+    folders = (".", "include", str(INCLUDE))
+    assert library_variables.is_worth(str(tmp_path), "demo/k.cu", text.encode(), folders, options) is worth
+
+
+LARGE = "#include <cuda/std/utility>\n"
+OWN = """
+__device__ int plain;
+static __device__ int with_a_value[4] = {1, 2};
+namespace { __device__ float hidden; }
+namespace ns { __constant__ float coefficients[16]; }
+__managed__ int shared_with_all[5];
+template <class T> __device__ T of_type = 3;
+__global__ void k(int* x) { *x = cuda::std::pair<int, int>(*x, 1).second; if (*x == 7) printf("%f", of_type<float>); }
+__global__ void __launch_bounds__(96) other(float* x, int n) { x[n] = sqrtf(x[n]) / 3; }
+"""
+
+
+@pytest.mark.parametrize("arch", ["80", "90a", "120"])
+def test_the_same_code_without_what_nobody_uses(compiled, nvdisasm, tmp_path: Path, arch: str) -> None:
+    options = ("--std=c++17", "--use_fast_math", "--maxrregcount=40")
+    lean = compiled(LARGE + OWN, arch, options=options)
+    # What optimises for space alone changes nothing here, but is no option of nvJitLink.
+    full = compiled(LARGE + OWN, arch, options=(*options, "--device-stack-protector=false"))
+    for name in ("kernels", "bounds", "resources", "names", "headers", "ptx_version_compiled"):
+        assert getattr(lean, name) == getattr(full, name), name
+    assert {variable.symbol: variable for variable in lean.variables} == {each.symbol: each for each in full.variables}
+    assert lean.cubin is not None and full.cubin is not None
+    assert len(lean.cubin) < len(full.cubin) / 2
+    assert instructions(nvdisasm, tmp_path, lean.cubin) == instructions(nvdisasm, tmp_path, full.cubin)
+    found = read_cubin(lean.cubin)
+    assert found.variables.keys() | found.private >= {variable.symbol for variable in lean.variables}
+    assert {variable.name for variable in lean.variables} >= {
+        "plain", "with_a_value", "hidden", "ns::coefficients", "shared_with_all", "of_type<float>"
+    }  # fmt: skip
+    assert b"_ZN4cuda3std" not in (lean.ptx or b"")
+
+
+def instructions(nvdisasm: Callable[[Path], str], folder: Path, cubin: bytes) -> list[str]:
+    path = folder / "k.cubin"
+    path.write_bytes(cubin)
+    code = re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+([^;]*?)\s*;", nvdisasm(path), re.MULTILINE)
+    assert code
+    # Where the addresses of variables lie in constant memory is the linker's choice.
+    return [re.sub(r"c\[0x4\]\[\w+\]|`\(.*?\)", "...", re.sub(r"\s+", " ", line)) for line in code]
+
+
+def test_thousands_of_variables_are_kept(compiled) -> None:
+    own = "".join(f"__device__ int variable_with_a_rather_long_name_{number};\n" for number in range(3000))
+    result = compiled(LARGE + own + "__global__ void k() {}")
+    assert result.cubin is not None and len(result.variables) == 3000
+    assert len(read_cubin(result.cubin).private | read_cubin(result.cubin).variables.keys()) == 3000
+
+
+def test_the_folder_decides_nothing(compiled, tmp_path: Path) -> None:
+    for name in ("a", "much longer than the other"):
+        (tmp_path / name / "own").mkdir(parents=True)
+        (tmp_path / name / "own/large.h").write_text(LARGE)
+    text = '#include "own/large.h"\n' + OWN
+    one, other = (compiled(text, root=tmp_path / name) for name in ("a", "much longer than the other"))
+    assert (one.cubin, one.ptx) == (other.cubin, other.ptx)
+
+
+def test_a_librarys_own_tables_are_left_out_and_told_of_nobody(compiled, tmp_path: Path, toolchain: Toolchain) -> None:
+    library = tmp_path / "library" / "lib"
+    library.mkdir(parents=True)
+    (library / "tables.h").write_text(
+        "static __device__ unsigned lib_table[1 << 14] = {1};\n#define TABLE(name) __device__ int name##_table[3];\n"
+    )
+    text = "#include <lib/tables.h>\nTABLE(mine)\n__global__ void k() {}"
+    folders = (str(INCLUDE), str(library.parent), *toolchain.include_dirs)
+    result = compiled(text, include_dirs=folders)
+    assert [variable.name for variable in result.variables] == ["mine_table"]
+    assert result.cubin is not None and len(result.cubin) < 1 << 14
+    used = compiled(text.replace("k() {}", "k(unsigned* x) { *x = lib_table[*x]; }"), include_dirs=folders)
+    assert used.cubin is not None and len(used.cubin) > 1 << 16
+    asked = compiled(text + "\n// The host sets lib_table.", include_dirs=folders)
+    assert "lib_table" in {variable.name for variable in asked.variables}
+    assert asked.cubin is not None and len(asked.cubin) > 1 << 16
+
+
+def test_what_lto_would_take_for_others_is_one_files_own(compiled) -> None:
+    result = compiled(LARGE + "extern __device__ int v; __global__ void k(int* x) { *x = v; }")
+    assert [variable.name for variable in result.variables] == ["v"]
+    assert b"_ZN4cuda3std" not in (result.ptx or b"")
+    with pytest.raises(CompileError, match="Unresolved extern function '_Z1fv'"):
+        compiled(LARGE + "__device__ int f(); __global__ void k(int* x) { *x = f(); }")
+
+
+def test_a_mistake_is_told_once(compiled) -> None:
+    with pytest.raises(CompileError) as caught:
+        compiled(LARGE + "__global__ void k() { nonsense; }")
+    assert str(caught.value).count("nonsense") == 2  # the message, and the line that it is about
+
+
+def test_what_cccl_does_for_nvcc_it_does_for_nvrtc(toolchain: Toolchain) -> None:
+    (header,) = (
+        path
+        for folder in toolchain.include_dirs
+        if (path := Path(folder, "cuda/std/__type_traits/type_list.h")).is_file()
+    )
+    nvccs, _ = re.findall(r"define _CCCL_META_UNROLL_LIMIT (\d+)", header.read_text())
+    job = Job("", ".", "k.cu", b"", "80", True, False, (), (), (), False, "auto")
+    assert f"--define-macro=_CCCL_META_UNROLL_LIMIT={nvccs}" in nvrtc_request(job)["options"]
+    for own in (
+        replace(job, options=("-D_CCCL_META_UNROLL_LIMIT=3",)),
+        replace(job, text=b"#define _CCCL_META_UNROLL_LIMIT"),
+    ):
+        assert not any("=10" in option for option in nvrtc_request(own)["options"])

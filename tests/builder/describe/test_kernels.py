@@ -1,0 +1,234 @@
+"""What a manifest tells of kernels, and which kernels a build refuses or warns of."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.builder.plan import make_plan
+from cuda_wheel.builder.report.reporter import Silent
+from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.builder.sources.modules import select
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.inspect.listing import described
+from cuda_wheel.runtime.manifest import Manifest, Parameter
+
+Build = Callable[..., tuple[Manifest, list[str]]]
+
+
+class Listener(Silent):
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warning(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+@pytest.fixture
+def build(tmp_path: Path, workers: Workers, toolchain: Toolchain) -> Build:
+    """Return a function that builds a module of one text, and gives its manifest and the warnings."""
+
+    def build(text: str, *architectures: str, **settings: object) -> tuple[Manifest, list[str]]:
+        source = tmp_path / "demo" / "k.cu"
+        source.parent.mkdir(exist_ok=True)
+        source.write_text(text)
+        table = {"architectures": list(architectures or ("80-real",))}
+        if "instantiate" in settings:
+            table["module"] = [{"name": "demo.k", "instantiate": settings.pop("instantiate")}]  # type: ignore[list-item]
+        config = Config.from_table(table | settings)
+        modules = select(config, tmp_path, [WheelFile(source, "demo/k.cu")])
+        listener = Listener()
+        built: tuple[BuiltModule, ...] = execute(
+            make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None, lambda module: module
+        )
+        return built[0].manifest, listener.warnings
+
+    return build
+
+
+def test_parameters_have_their_cpp_types(build: Build) -> None:
+    manifest, warnings = build(
+        """
+        struct P { float* x; int n; };
+        __global__ void plain(const float* __restrict__ x, unsigned n, P p) {}
+        extern "C" __global__ void c(const float* __restrict__ x, unsigned n, P p, P* q) {}
+        #define REAL float
+        extern "C" __global__ void doubtful(REAL* x, int n) {}
+        template <class T, int N> __global__ void t(T (&x)[N]) {}
+        template __global__ void t<float, 3>(float (&)[3]);
+        template <class T> __global__ void named(T* x) {}
+        """,
+        "80-real",
+        "100-virtual",
+        instantiate=["named< int >"],
+    )
+    found = {kernel.name: [parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels}
+    assert found == {
+        "plain": ["const float*", "unsigned int", "P"],
+        "c": ["const float*", "unsigned int", "", "P*"],  # its symbol says nothing, but the text does
+        "doubtful": ["void*", ""],  # the text says nothing for sure, but PTX for Blackwell says what is a pointer
+        "t<float, 3>": ["float (&)[3]"],
+        "named< int >": ["int*"],
+    }
+    assert warnings == []
+
+
+def test_a_text_that_disagrees_with_the_compiled_code_is_not_believed(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "macros.h").write_text(
+        "#define real float y, int\n#define short int\n#define REAL const float\n"
+    )
+    manifest, _ = build(
+        """
+        #include "macros.h"
+        extern "C" __global__ void more(float* x, real n) {}
+        extern "C" __global__ void wider(float* x, short n) {}
+        extern "C" __global__ void same(float* x, REAL n) {}
+        """
+    )
+    assert {kernel.name: [parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels} == {
+        "more": ["", "", ""],
+        "wider": ["", ""],
+        "same": ["float*", ""],
+    }
+
+
+def test_macros_of_the_settings_leave_doubt(build: Build) -> None:
+    text = 'extern "C" __global__ void k(float* x, REAL* y) {}  extern "C" __global__ void l(float* x) {}'
+    manifest, _ = build(text, defines={"REAL": "int"})
+    found = [[parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels]
+    assert found == [["", ""], ["float*"]]
+    manifest, _ = build(text, options=["-DREAL=float"])
+    assert [[parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels] == found
+
+
+def test_launch_bounds_are_in_every_image(build: Build) -> None:
+    manifest, _ = build(
+        """
+        extern "C" __global__ void __launch_bounds__(256, 2) b(float* x) { *x = 1; }
+        extern "C" __global__ void u(float* x, long n, float4 v) { *x = 1; }
+        __device__ int v[3];
+        """,
+        "80",
+    )
+    cubin, text = (image.resources for image in manifest.images)
+    assert cubin["b"].items() >= {"max_threads": 256, "min_blocks": 2}.items()
+    assert cubin["b"]["registers"] > 0
+    assert "max_threads" not in cubin["u"]
+    assert text == {"b": {"max_threads": 256, "min_blocks": 2}}
+    assert described(manifest) == [
+        "b(float*): at most 256 threads in a block, at least 2 blocks on a multiprocessor",
+        "u(float*, long, float4)",
+        "v: global variable, 12 bytes",
+    ]
+
+
+PARTLY = """
+__global__ void everywhere(int* x) {}
+#if __CUDA_ARCH__ >= 900
+template <class T> __global__ void later(T* x) {}
+template __global__ void later<float>(float*);
+#endif
+"""
+
+
+def test_a_kernel_that_an_image_lacks_is_an_error(build: Build) -> None:
+    with pytest.raises(CompileError) as caught:
+        build(PARTLY, "80", "90-real")
+    message = str(caught.value)
+    assert "later<float> is in the image of sm_90, and not of sm_80, compute_80\n" in message
+    assert "An #if with __CUDA_ARCH__ around a kernel does that." in message
+    assert 'optional-kernels = ["later<float>"]' in message
+    assert "everywhere is" not in message
+
+
+def test_kernels_that_a_condition_takes_away_are_named(build: Build) -> None:
+    with pytest.raises(CompileError, match=r"It seems to define never \(line 2\): is that inside an #if"):
+        build("#ifdef NEVER\n__global__ void never() {}\n#endif")
+
+
+@pytest.mark.parametrize("pattern", ["later<float>", "later*", "_Z5laterI*", "later< float >"])
+def test_a_kernel_that_an_image_may_lack_is_marked(build: Build, pattern: str) -> None:
+    manifest, warnings = build(PARTLY, "80", "90-real", **{"optional-kernels": [pattern, "nothing"]})
+    assert {kernel.name: kernel.absent for kernel in manifest.kernels} == {
+        "everywhere": (),
+        "later<float>": ("sm_80", "compute_80"),
+    }
+    assert "later<float>(float*): not in sm_80, compute_80" in described(manifest)
+    assert warnings == []
+
+
+def test_a_kernel_whose_parameters_differ_is_an_error(build: Build) -> None:
+    text = """
+    struct P {
+    #if __CUDA_ARCH__ >= 900
+        int more[4];
+    #endif
+        int n;
+    };
+    __global__ void k(P p) {}
+    """
+    with pytest.raises(CompileError) as caught:
+        build(text, "80-real", "90-real", **{"optional-kernels": ["*"]})
+    message = str(caught.value)
+    assert "the kernel k of demo/k.cu has other parameters in some images than in others" in message
+    assert "\n  sm_80: .b8 of 4 bytes at 0\n  sm_90: .b8 of 20 bytes at 0\n" in message
+
+
+def test_variables_that_differ_between_images_are_not_told(build: Build) -> None:
+    manifest, _ = build(
+        "__device__ int same; __device__ char other[__CUDA_ARCH__]; __global__ void k() { same = other[0]; }",
+        "80-real",
+        "90-real",
+    )
+    assert [variable.name for variable in manifest.globals] == ["same"]
+
+
+def test_kernels_that_no_image_has_are_told(build: Build) -> None:
+    manifest, warnings = build(
+        """
+        namespace ns { __global__ void k() {} }
+        template <class T> __global__ void t(T* x) {}
+        #ifdef NEVER
+        __global__ void never() {}
+        #endif
+        """
+    )
+    assert [kernel.name for kernel in manifest.kernels] == ["ns::k"]
+    assert warnings == [
+        "demo/k.cu:3: warning: no image has the kernel template t: name its instantiations in the module's instantiate.",
+        "demo/k.cu:5: warning: no image has the kernel never: is it inside an #if that is not met?",
+    ]
+
+
+def test_templates_of_a_file_without_kernels_are_named(build: Build) -> None:
+    with pytest.raises(CompileError, match=r"It has templates: a \(line 1\), b \(line 2\)\. Name their instantiations"):
+        build("template <class T> __global__ void a(T* x) {}\ntemplate <int N> __global__ void b() {}")
+
+
+def test_a_build_prints_the_warnings(
+    make_project, cuda_wheel: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    text = "__global__ void k() {}\ntemplate <class T> __global__ void t(T* x) {}\n"
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["80-real"]', **{"demo/k.cu": text})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0
+    assert "demo/k.cu:2: warning: no image has the kernel template t" in result.stdout
+
+
+def test_the_tables_parameters_are_the_manifests(build: Build) -> None:
+    manifest, _ = build("__global__ void k(char c, double d, float3 v) {}")
+    assert manifest.kernels[0].parameters == (
+        Parameter("u8", 0, 1, "char"),
+        Parameter("f64", 8, 8, "double"),
+        Parameter("b8", 16, 12, "float3"),
+    )
+    assert Manifest.from_json(manifest.to_json(), "it") == manifest

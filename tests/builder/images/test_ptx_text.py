@@ -1,0 +1,268 @@
+"""Reading and rewriting PTX text, and lowering its version with the assembler's proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.images.bundling import bundle
+from cuda_wheel.builder.images.lowering import lower
+from cuda_wheel.builder.jobs import Bundle, Compiled, Job
+from cuda_wheel.builder.releases import RELEASES
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.manifest import Parameter, dotted
+
+TEXT = """\
+//
+// Cuda compilation tools, release 12.9, V12.9.86
+//
+
+.version 8.8
+.target sm_80
+.address_size 64
+
+\t// .globl\tk
+.visible .entry k(
+\t.param .f32 k_param_0,
+\t.param .u64 .ptr .global .align 4 k_param_1,
+\t.param .align 8 .b8 k_param_2[24],
+\t.param .u16 k_param_3
+)
+.maxntid 256, 1, 1
+{
+\t.reg .b32 \t%r<3>;  /* two
+   lines */
+\tret;
+}
+.entry empty()
+{
+\tret;
+}
+.entry bare
+{ ret; }
+"""
+
+
+def test_the_version_is_read_and_set() -> None:
+    assert ptx.version(TEXT) == (8, 8)
+    assert ptx_text.set_version(TEXT, (6, 3)) == TEXT.replace("8.8", "6.3")
+    with pytest.raises(ValueError, match=r"without a \.version"):
+        ptx.version("ret;")
+
+
+def test_the_compilers_release_is_read() -> None:
+    assert ptx_text.compiler_release(TEXT) == "12.9.86"
+    assert ptx_text.compiler_release(".version 8.8\n") is None
+
+
+def test_kernels_are_read_with_their_parameters() -> None:
+    expected = {
+        "k": (
+            Parameter("f32", 0, 4),
+            Parameter("u64", 8, 8, "void*"),
+            Parameter("b8", 16, 24),
+            Parameter("u16", 40, 2),
+        ),
+        "empty": (),
+        "bare": (),
+    }
+    assert ptx.kernels(TEXT) == ptx.kernels(ptx_text.normalise(TEXT)) == expected
+
+
+def test_parameters_are_read_whatever_their_attributes() -> None:
+    text = ".entry k(.param .u64 .ptr .const .align 16 a,.param .u64 .ptr b, .param .align 4 .b8 c[4], .param .u8 d)\n{"
+    assert ptx.kernels(text)["k"] == (
+        Parameter("u64", 0, 8, "void*"),
+        Parameter("u64", 8, 8, "void*"),
+        Parameter("b8", 16, 4),
+        Parameter("u8", 20, 1),
+    )
+
+
+def test_launch_bounds_are_read() -> None:
+    text = TEXT + (
+        ".visible .entry c()\n.reqntid 16, 8\n.minnctapersm 2\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{ ret; }\n"
+        ".visible .entry r()\n.maxclusterrank 4\n.maxnreg 32\n{ .maxntid 7 }\n"
+    )
+    assert ptx_text.bounds(ptx_text.normalise(text)) == {
+        "k": {"max_threads": 256},
+        "c": {"max_threads": 128, "min_blocks": 2, "cluster_blocks": 2},
+        "r": {"cluster_blocks": 4},
+    }
+
+
+def test_normal_text_has_no_comments_and_single_spaces() -> None:
+    lines = ptx_text.normalise(TEXT).split("\n")
+    assert lines[:4] == ["", ".version 8.8", ".target sm_80", ".address_size 64"]
+    assert ".reg .b32 %r<3>;" in lines
+    assert ptx_text.normalise('.file 1 "a  //b/*c*/"\n') == '\n.file 1 "a  //b/*c*/"\n'
+
+
+@given(st.text(alphabet=' \t\n/*"\\abc.;', max_size=60))
+def test_normalising_twice_changes_nothing_more(text: str) -> None:
+    once = ptx_text.normalise(text)
+    assert ptx_text.normalise(once) == once
+
+
+def test_file_paths_move_under_their_roots() -> None:
+    text = '.file 1 "/home/me/project/src/k.cu"\n.file 2 "/cuda/include/cuda_fp16.hpp"\n.file 3 "/other/x.h"\n'
+    moved = ptx_text.relocate_files(text, {"/home/me/project": "", "/cuda/include": "cuda/", "/home": "wrong/"})
+    assert moved == '.file 1 "src/k.cu"\n.file 2 "cuda/cuda_fp16.hpp"\n.file 3 "/other/x.h"\n'
+
+
+# --- lowering, with the real assemblers ------------------------------------------------------------
+
+PLAIN = "__global__ void k(float* x) { x[threadIdx.x] *= 2; }"
+# Inline PTX that needs a version of its own, above the target's. Source: PTX ISA, each instruction's "PTX ISA Notes".
+NEEDS = {
+    "redux": ("80", '__global__ void k(int* x) { asm("redux.sync.add.s32 %0, %0, -1;" : "+r"(*x)); }', (7, 0)),
+    "createpolicy": (
+        "80",
+        '__global__ void k(unsigned long long* x) { asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(*x)); }',
+        (7, 4),
+    ),
+    "griddepcontrol": ("90", '__global__ void k() { asm volatile("griddepcontrol.wait;"); }', (7, 8)),
+    "barrier.cluster": (
+        "90",
+        '__global__ void k() { asm volatile("barrier.cluster.arrive; barrier.cluster.wait;"); }',
+        (7, 8),
+    ),
+    "elect": (
+        "90",
+        '__global__ void k(int* x) { asm volatile("{.reg .pred p; elect.sync %0|p, -1;}" : "=r"(*x)); }',
+        (8, 0),
+    ),
+    "add.bf16": ("90", '__global__ void k(unsigned short* x) { asm("add.bf16 %0, %0, %0;" : "+h"(*x)); }', (7, 8)),
+    "cp.async.bulk": (
+        "90",
+        '__global__ void k(float* x) { asm volatile("cp.async.bulk.prefetch.L2.global [%0], 256;" :: "l"(x)); }',
+        (8, 0),
+    ),
+    "cp.async.bulk.shared::cta": (
+        "90",
+        '__global__ void k(float* x) { __shared__ alignas(16) float s[64]; __shared__ unsigned long long b; asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" :: "r"((unsigned)__cvta_generic_to_shared(s)), "l"(x), "r"((unsigned)__cvta_generic_to_shared(&b))); }',
+        (8, 6),
+    ),
+    "mbarrier.try_wait": (
+        "90",
+        '__global__ void k() { __shared__ unsigned long long b; asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;}" :: "r"((unsigned)__cvta_generic_to_shared(&b))); }',
+        (7, 8),
+    ),
+}
+
+
+def compiled(workers: Workers, toolchain: Toolchain, text: str, arch: str, ptx_version: str = "auto") -> Compiled:
+    job = Job(
+        toolchain.libraries[0],
+        ".",
+        "k.cu",
+        text.encode(),
+        arch,
+        False,
+        True,
+        ("--std=c++17",),
+        (),
+        (),
+        False,
+        ptx_version,
+    )
+    return workers.submit(compile_job, job).result()
+
+
+@pytest.mark.parametrize(
+    ("arch", "expected"), [("75", (6, 3)), ("80", (7, 0)), ("90", (7, 8)), ("90a", (8, 0)), ("120", (8, 7))]
+)
+def test_plain_code_is_lowered_to_what_its_target_needs(
+    workers: Workers, arch: str, expected: tuple[int, int], toolchain: Toolchain
+) -> None:
+    result = compiled(workers, toolchain, PLAIN, arch)
+    assert ptx.version(result.ptx.decode()) == expected
+    assert result.ptx_version_compiled > expected
+
+
+@pytest.mark.parametrize("instruction", NEEDS)
+def test_an_instruction_keeps_the_version_that_it_needs(
+    workers: Workers, instruction: str, toolchain: Toolchain
+) -> None:
+    arch, text, needed = NEEDS[instruction]
+    assert ptx.version(compiled(workers, toolchain, text, arch).ptx.decode()) == needed
+
+
+@pytest.mark.parametrize(
+    ("arch", "needs", "versions"),
+    [
+        ("80", (7, 0), [(9, 5), (7, 0)]),  # the usual case: once as compiled, once as lowered
+        ("80", (7, 4), [(9, 5), (7, 0), (7, 4)]),  # the assembler's complaint leads straight to what is needed
+        ("120", (8, 7), [(9, 5), (8, 7)]),
+    ],
+)
+def test_the_usual_case_costs_two_assemblies(arch: str, needs: tuple[int, int], versions: list) -> None:
+    asked = []
+
+    def assemble(text: str, _: str) -> bytes:
+        asked.append(ptx.version(text))
+        if asked[-1] < needs:
+            raise CompileError(f"Feature 'x' requires PTX ISA .version {needs[0]}.{needs[1]} or later")
+        return b"machine code"
+
+    lowered = lower(".version 9.5\n.target sm_80\n", "auto", arch, "k.cu", assemble)
+    assert ptx.version(lowered) == needs
+    assert asked == versions
+
+
+def test_a_version_that_gives_other_machine_code_is_not_taken() -> None:
+    text = ".version 9.5\n.target sm_80\n"
+    assert lower(text, "auto", "80", "k.cu", lambda text, _: str(ptx.version(text)).encode()) == text
+
+
+def test_the_compilers_own_version_stays_where_asked_for(workers: Workers, toolchain: Toolchain) -> None:
+    result = compiled(workers, toolchain, PLAIN, "80", "as-compiled")
+    assert ptx.version(result.ptx.decode()) == result.ptx_version_compiled
+
+
+def test_an_explicit_version_is_taken_where_it_is_proven(workers: Workers, toolchain: Toolchain) -> None:
+    assert ptx.version(compiled(workers, toolchain, PLAIN, "80", "8.0").ptx.decode()) == (8, 0)
+
+
+def test_an_explicit_version_that_cannot_be_proven_quotes_the_assembler(workers: Workers, toolchain: Toolchain) -> None:
+    arch, text, _ = NEEDS["elect"]
+    with pytest.raises(
+        ConfigError, match=r"ptx-version 7\.8 does not suit k\.cu for compute_90.*requires PTX ISA \.version 8\.0"
+    ):
+        compiled(workers, toolchain, text, arch, "7.8")
+
+
+@pytest.mark.parametrize("release", ["12.0", "12.2", "12.4", "12.8"])
+def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
+    workers: Workers, ptxas: Callable[[str, Path, str], str], tmp_path: Path, release: str, toolchain: Toolchain
+) -> None:
+    reads = next(known.ptx_isa for known in RELEASES if dotted(known.cuda) == release)
+    cases = {name: (arch, text) for name, (arch, text, _) in NEEDS.items()} | {
+        "plain 75": ("75", PLAIN),
+        "plain 120": ("120", PLAIN),
+    }
+    for name, (arch, text) in cases.items():
+        content = compiled(workers, toolchain, text, arch).ptx
+        path = tmp_path / "k.ptx"
+        path.write_bytes(content)
+        complaints = ptxas(release, path, arch)
+        assert (complaints == "") == (ptx.version(content.decode()) <= reads), f"{name}: {complaints}"
+
+
+# --- bundling -------------------------------------------------------------------------------------
+
+
+def test_every_image_lies_in_the_fatbin_as_it_is(workers: Workers, toolchain: Toolchain) -> None:
+    images = tuple((("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx), "k") for arch in ("80", "90a", "120"))
+    bundled = workers.submit(bundle, Bundle("k", images, "none")).result()
+    for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):
+        assert bundled.fatbin[offset : offset + len(content)] == content

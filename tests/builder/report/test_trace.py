@@ -1,0 +1,184 @@
+"""A build tells what it did when, and nothing that it makes or keeps holds any of that."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.report.trace import chrome_trace
+from cuda_wheel.builder.schedule.durations import FORMAT
+from cuda_wheel.builder.timing import Span, Step, phase, timed, times_of
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.cache import Cache
+from tests.support.processes import pip_wheel
+from tests.support.projects import copy_fixture
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+TABLE = """\
+[tool.cuda-wheel]
+architectures = ["80", "90-real"]
+[[tool.cuda-wheel.module]]
+name = "demo.linked"
+sources = ["demo/a.cu", "demo/b.cu"]
+link = "lto"
+"""
+FILES = {
+    "demo/a.cu": "__device__ int f();\n__global__ void k(int* x) { *x = f(); }\n",
+    "demo/b.cu": "__device__ int f() { return 1; }\n",
+    "demo/c.cu": "__global__ void c(int* x) { *x = 1; }\n",
+    "demo/d.cu": "__global__ void d(int* x) { *x = 1; }\n",
+}
+
+
+@pytest.fixture
+def project(make_project) -> Path:
+    return make_project(TABLE, **FILES)
+
+
+def assert_nested(events: list[dict]) -> None:
+    """See that events of one thread lie in one another, or do not overlap: else no viewer can draw them."""
+    for tid in {event["tid"] for event in events}:
+        open_until: list[int] = []
+        for event in sorted(
+            (event for event in events if event["tid"] == tid), key=lambda event: (event["ts"], -event["dur"])
+        ):
+            assert event["ts"] >= 0
+            assert event["dur"] >= 0
+            while open_until and open_until[-1] <= event["ts"]:
+                open_until.pop()
+            assert not open_until or event["ts"] + event["dur"] <= open_until[-1]
+            open_until.append(event["ts"] + event["dur"])
+
+
+def test_what_is_measured_does_not_get_into_what_is_kept(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
+    """Two caches, filled at different times, hold the same but for how long all took."""
+    keys = [Cache.key(FORMAT, f"demo.{name}") for name in ("linked", "c", "d")]
+    records = {Path("cache", key[:2], key[2:]) for key in keys}
+    kept = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        result = cuda_wheel("build", project, "-o", folder / "out", CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
+        assert result.returncode == 0
+        entries = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        assert records < entries.keys()
+        kept.append({path: content for path, content in entries.items() if path not in records})
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("fixture", ["linked", "plugin"])
+def test_all_that_was_done_is_in_the_trace(fixture: str, tmp_path: Path, extra: str, cuda_wheel: Run) -> None:
+    project = copy_fixture(fixture, tmp_path / "project", extra)
+    for first in (True, False):
+        result = cuda_wheel("build", project, "-o", tmp_path / "out", "--timings", tmp_path / "trace.json")
+        assert result.returncode == 0, result.stdout
+        events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+        slices = [event for event in events if event["ph"] == "X"]
+        assert_nested(slices)
+        phases = {"compiling", "assembling", "lowering", "linking", "bundling", "starting"}
+        steps = [event["args"]["how"] for event in slices if event["name"] not in phases]
+        jobs = int(result.stdout.splitlines()[-1].split()[1])
+        modules = int(result.stdout.split()[1])
+        bundled = modules if first else 0  # what was bundled before is in the cache
+        assert len(steps) == jobs + bundled
+        assert steps.count("bundled") == bundled
+        assert {event["tid"] for event in slices} <= {event["tid"] for event in events if event["ph"] == "M"}
+
+
+def test_every_back_end_writes_the_trace_where_it_is_told(
+    tmp_path: Path, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "traces").mkdir()
+    for backend in ("hatchling", "setuptools", "scikit-build-core"):
+        monkeypatch.setenv(
+            "CUDA_WHEEL_TIMINGS", str(tmp_path / "traces" / "") if "-" in backend else str(tmp_path / backend)
+        )
+        project = copy_fixture("linked", tmp_path / f"project-{backend}", extra, backend)
+        pip_wheel(project, tmp_path / "dist")
+    for path in (tmp_path / "hatchling", tmp_path / "setuptools"):
+        assert json.loads(path.read_text())["traceEvents"]
+    assert len(list((tmp_path / "traces").glob("cuda-wheel-*.json"))) == 3  # for CMake, each module is a build
+
+
+def test_a_trace_that_cannot_be_written_ends_the_build_before_it_began(
+    project: Path, cuda_wheel: Run, tmp_path: Path
+) -> None:
+    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_TIMINGS=str(tmp_path / "no" / "folder"))
+    assert result.returncode == 1
+    assert "the timings cannot be written to " in result.stdout
+    assert "No such file or directory" in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_build_that_fails_has_a_trace_too(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    files = {"demo/good.cu": FILES["demo/c.cu"], "demo/wrong.cu": "wrong\n"}
+    project = make_project('[tool.cuda-wheel]\narchitectures = "80-real"\n', **files)
+    result = cuda_wheel(
+        "build", project, "-o", tmp_path / "out", "--timings", tmp_path / "trace.json", CUDA_WHEEL_JOBS="1"
+    )
+    assert result.returncode == 1
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    slices = {event["name"]: event for event in events if event["ph"] == "X"}
+    assert "demo/good.cu sm_80" in slices
+    assert slices["demo/wrong.cu sm_80 failed"]["dur"] > 0
+    assert slices["demo/wrong.cu sm_80 failed"]["args"]["how"] == "failed"
+    assert_nested([*slices.values()])
+    assert re.search(r" s: 1 compiled, 1 failed", result.stdout)
+
+
+def test_a_job_that_ends_badly_has_its_time_in_the_trace_too(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    bomb = "".join(f"#define M{n + 1} M{n} M{n} M{n} M{n}\n" for n in range(40))  # would take years
+    project = make_project(
+        '[tool.cuda-wheel]\narchitectures = "80-real"\ntimeout = 2\n',
+        **{"demo/k.cu": f"#define M0 +1\n{bomb}enum {{ E = 0 M40 }};\n{FILES['demo/c.cu']}"},
+    )
+    result = cuda_wheel("build", project, "-o", tmp_path / "out", "--timings", tmp_path / "trace.json")
+    assert result.returncode == 1
+    assert "was stopped after 2 s" in result.stdout
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    (failed,) = (event for event in events if event["name"] == "demo/k.cu sm_80 failed")
+    assert failed["dur"] >= 2e6 * 0.9
+    assert re.search(r"^cuda-wheel: 1 job in .* s: 1 failed; workers: .* s failing", result.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("function", "argument"), [(os._exit, 1), (bytes, 1 << 44), (int, "x")])
+def test_what_a_call_raises_tells_how_long_it_took(function: Callable, argument: object, workers: Workers) -> None:
+    """The worker dies, its memory does not do, or it says that something is wrong."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        workers.submit(timed, (function, argument)).result()
+    times = times_of(caught.value)
+    assert times is not None
+    assert 0 <= times.seconds < 60
+    assert times_of(ValueError()) is None
+
+
+def test_phases_are_measured_where_they_are_asked_for() -> None:
+    @phase("doubling")
+    def double(number: int) -> int:
+        return 2 * number
+
+    assert double(1) == 2
+    measured = timed((double, 3))
+    (span,) = measured.phases
+    assert (measured.value, span.name) == (6, "doubling")
+    assert measured.began <= span.began <= span.ended <= measured.ended
+    assert timed((abs, -1)).phases == ()
+
+
+def test_what_touches_does_not_overlap_in_a_trace() -> None:
+    """Whatever the fractions of microseconds are."""
+    times = [1.7e9 + number * 3.3e-6 for number in range(50)]
+    steps = [
+        Step("demo.k", ("k.cu",), "sm_80", "compiled", "w", began, ended, (Span("compiling", began, ended),))
+        for began, ended in pairwise(times)
+    ]
+    events = [event for event in chrome_trace(steps)["traceEvents"] if event["ph"] == "X"]
+    assert len(events) == 98
+    assert_nested(events)
+    assert chrome_trace([])["traceEvents"][0]["args"]["name"] == "build"

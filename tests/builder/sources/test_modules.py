@@ -1,0 +1,254 @@
+"""Which `.cu` files become which modules."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.builder.sources.modules import named_sources, select
+
+PACKAGE = ["src/pkg/__init__.py", "src/pkg/kernels/__init__.py", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    for name in [*PACKAGE, "csrc/c.cu", "include/x.h"]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("// nothing\n")
+    return root
+
+
+def names(root: Path, table: dict | None = None) -> dict[str, str]:
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    return {module.name: module.paths[0] for module in select(Config.from_table(table or {}), root, files)}
+
+
+def test_every_cu_in_the_packages_is_a_module_by_default(root: Path) -> None:
+    assert names(root) == {"pkg.kernels.a": "src/pkg/kernels/a.cu", "pkg.kernels.b": "src/pkg/kernels/b.cu"}
+
+
+def test_sources_choose_among_them(root: Path) -> None:
+    assert list(names(root, {"sources": ["src/**/b.cu"]})) == ["pkg.kernels.b"]
+
+
+def test_a_table_gives_a_source_from_elsewhere_its_name(root: Path) -> None:
+    table = {"module": [{"name": "pkg.kernels.c", "sources": ["csrc/c.cu"]}]}
+    assert names(root, table)["pkg.kernels.c"] == "csrc/c.cu"
+    assert len(names(root, table)) == 3
+    assert list(names(root, table | {"sources": ["csrc/*.cu"]})) == ["pkg.kernels.c"]
+
+
+def test_a_table_may_rename_a_source_of_the_package(root: Path) -> None:
+    table = {"module": [{"name": "pkg.kernels.other", "sources": ["src/pkg/kernels/a.cu"]}]}
+    assert names(root, table) == {"pkg.kernels.other": "src/pkg/kernels/a.cu", "pkg.kernels.b": "src/pkg/kernels/b.cu"}
+
+
+def test_a_table_takes_globs(root: Path) -> None:
+    (root / "csrc/a[1].cu").write_text("// nothing\n")
+    table = {
+        "module": [{"name": "pkg.kernels.c", "sources": ["csrc/c.cu", "src/**/[ab].cu", "csrc/a[1].cu"], "link": "lto"}]
+    }
+    config = Config.from_table(table)
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    (module,) = select(config, root, files)
+    assert module.paths == ("csrc/c.cu", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu", "csrc/a[1].cu")
+    assert named_sources(config, root) == {root / path for path in module.paths}
+
+
+def test_a_byte_order_mark_is_dropped(root: Path) -> None:
+    (root / PACKAGE[2]).write_bytes("\ufeff// ä\n".encode())
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    assert select(Config(), root, files)[0].sources[0].content == "// ä\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"sources": ["../**/*.cu"]}, "../**/*.cu lies outside the project"),
+        ({"sources": ["/etc/*.cu"]}, "/etc/*.cu lies outside the project"),
+        ({"sources": ["src/*.cu"]}, "tool.cuda-wheel.sources: 'src/*.cu' matches no file in project."),
+        ({"sources": ["**.cu"]}, "'**.cu' is not a pattern of files"),
+        ({"sources": ["."]}, "'.' is not a pattern of files"),
+        ({"sources": ["csrc/*.cu"]}, "csrc/c.cu is in no package that goes into the wheel"),
+        ({"include-dirs": ["includes"]}, "tool.cuda-wheel.include-dirs: there is no folder includes in project."),
+        ({"include-dirs": ["../include"]}, "../include lies outside the project"),
+        (
+            {"module": [{"name": "pkg.kernels.z"}]},
+            "module[0] names no sources, and the wheel's packages have no .cu file that is called pkg.kernels.z",
+        ),
+        ({"module": [{"name": "pkg.kernels.z", "sources": ["z.cu"]}]}, "module[0].sources: there is no file z.cu."),
+        (
+            {"module": [{"name": "pkg.kernels.z", "sources": ["z/*.cu"]}]},
+            "module[0].sources: 'z/*.cu' matches no file in project.",
+        ),
+        ({"module": [{"name": "pkg.kernels.z", "sources": ["../*.cu"]}]}, "../*.cu lies outside the project"),
+        ({"module": [{"name": "pkg.kernels.a"}] * 2}, "a second module of the name pkg.kernels.a"),
+        (
+            {"module": [{"name": "pkg.kernels.b", "sources": ["src/pkg/kernels/a.cu"]}]},
+            "src/pkg/kernels/b.cu and src/pkg/kernels/a.cu would both become the module pkg.kernels.b",
+        ),
+        (
+            {"module": [{"name": "c", "sources": ["csrc/c.cu"]}]},
+            "'c', which no import system can find: it lies in no package",
+        ),
+        ({"module": [{"name": "pkg.my-c", "sources": ["csrc/c.cu"]}]}, "'my-c' is not a Python name"),
+        ({"module": [{"name": "pkg.../c", "sources": ["csrc/c.cu"]}]}, "is not a Python name"),
+        (
+            {"module": [{"name": "other.c", "sources": ["csrc/c.cu"]}]},
+            "the package other, of which nothing goes into the wheel",
+        ),
+        (
+            {"module": [{"name": "pkg.c", "sources": ["csrc/c.cu", PACKAGE[2]]}]},
+            "pkg.c has 2 sources: say how to link them",
+        ),
+    ],
+)
+def test_a_wrong_choice_is_told_with_the_way_out(root: Path, table: dict, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        names(root, table)
+    assert message in str(caught.value)
+
+
+BAD_NAMES = [
+    *(
+        "..",
+        "../x",
+        "/x",
+        "pkg/x",
+        "pkg\\x",
+        "C:x",
+        "x y",
+        "x.",
+        "x ",
+        "my-x",
+        "1x",
+        "x\n",
+        "x\r",
+        "x\x7f",
+        "x\u202e",
+        "",
+    ),
+    *("x\udcff", "con", "NUL", "Aux", "com1", "LPT9", "x" * 240, "é" * 120),
+]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_no_module_has_a_name_that_some_system_takes_for_another_place(root: Path, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        names(root, {"module": [{"name": f"pkg.kernels.{name}", "sources": ["csrc/c.cu"]}]})
+    text = str(caught.value)
+    assert "another name" in text or "Correct the name" in text
+    assert text.encode().decode().replace(" ", "").isprintable() or name == "x\u202e"
+
+
+def test_a_file_is_refused_like_a_tables_name(root: Path) -> None:
+    (root / "src/pkg/kernels/aux.cu").write_text("// nothing\n")
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in [*PACKAGE, "src/pkg/kernels/aux.cu"]]
+    with pytest.raises(ConfigError, match=r"would be a file of the name aux, which Windows keeps for itself"):
+        select(Config(), root, files)
+
+
+@pytest.mark.parametrize("other", ["A", "\uff41"])
+def test_two_modules_that_differ_by_case_alone_are_refused(root: Path, other: str) -> None:
+    table = {"module": [{"name": f"pkg.kernels.{other}", "sources": ["csrc/c.cu"]}]}
+    with pytest.raises(ConfigError, match=r"are one file where case does not count.*rename one of them"):
+        names(root, table)
+
+
+def test_a_module_and_another_file_that_differ_by_case_alone_are_refused(root: Path) -> None:
+    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
+    files.append(WheelFile(root / "include/x.h", "pkg/kernels/B.FatBin"))
+    with pytest.raises(
+        ConfigError, match=r"pkg/kernels/b\.fatbin, which the module pkg\.kernels\.b would become, and pkg/"
+    ):
+        select(Config(), root, files)
+
+
+@pytest.mark.parametrize("key", ["sources", "extern-default", "include-dirs"])
+@pytest.mark.parametrize(
+    "path", ["../far", "/far", "src/../../far", "src\\..\\..\\far", "link", "link/far.cu", "a\nb.cu"]
+)
+def test_no_key_leads_out_of_the_project(root: Path, tmp_path: Path, key: str, path: str) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/far.cu").write_text("// nothing\n")
+    (root / "link").symlink_to(tmp_path / "far")
+    module = {"name": "pkg.kernels.c", "sources": ["csrc/c.cu"], "extern": ["f"], "link": "lto"}
+    with pytest.raises(ConfigError, match=rf"{key}: .*(lies outside the project|holds what no file's name should)"):
+        names(root, {"module": [{**module, key: [path]}]})
+
+
+def test_globs_follow_no_loops_and_no_links_out_of_the_project(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/far.cu").write_text("// nothing\n")
+    (root / "src/pkg/out").symlink_to(tmp_path / "far")
+    (root / "src/pkg/loop").symlink_to(root / "src")
+    (root / "src/pkg/kernels/self.cu").symlink_to("self.cu")
+    assert list(names(root, {"sources": ["src/**/*.cu"]})) == ["pkg.kernels.a", "pkg.kernels.b"]
+    with pytest.raises(ConfigError, match=r"src/pkg/out/far\.cu lies outside the project"):
+        names(root, {"sources": ["src/pkg/*/far.cu"]})
+
+
+def test_a_source_that_a_link_leads_to_outside_the_project_is_refused(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "far.cu").write_text("// nothing\n")
+    (root / PACKAGE[2]).unlink()
+    (root / PACKAGE[2]).symlink_to(tmp_path / "far.cu")
+    with pytest.raises(
+        ConfigError, match=r"a\.cu is for the wheel, but lies outside the project \(/.*far\.cu\): copy it"
+    ):
+        names(root)
+    (root / PACKAGE[2]).unlink()
+    (root / PACKAGE[2]).symlink_to(root / "csrc/c.cu")
+    assert "pkg.kernels.a" in names(root)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_no_source(root: Path) -> None:
+    (root / PACKAGE[2]).unlink()
+    os.mkfifo(root / PACKAGE[2])
+    with pytest.raises(ConfigError, match=r"a\.cu is no file that can be read"):
+        names(root)
+
+
+def test_a_link_that_leads_out_of_the_project_is_refused(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.cu").write_text("")
+    (root / "src/pkg/kernels/link.cu").symlink_to(tmp_path / "secret.cu")
+    with pytest.raises(ConfigError, match=r"link\.cu lies outside the project"):
+        names(root, {"sources": ["src/**/link.cu"]})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"// fine\n// \xff\n", r"src/pkg/kernels/a\.cu:2: is not UTF-8"),
+        (b"// fine\n\n\0", r"src/pkg/kernels/a\.cu:3: holds a NUL byte"),
+    ],
+)
+def test_a_source_that_is_no_text_is_refused_with_its_line(root: Path, content: bytes, message: str) -> None:
+    (root / PACKAGE[2]).write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        names(root)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs a user whom permissions bind")
+def test_an_unreadable_source_is_told(root: Path) -> None:
+    (root / PACKAGE[2]).chmod(0)
+    with pytest.raises(ConfigError, match=r"a\.cu cannot be read: Permission denied"):
+        names(root)
+
+
+def test_a_source_that_vanished_is_told(root: Path) -> None:
+    (root / PACKAGE[2]).unlink()
+    with pytest.raises(ConfigError, match=r"a\.cu cannot be read: No such file"):
+        names(root)
+
+
+def test_no_source_at_all_is_an_error(root: Path) -> None:
+    with pytest.raises(ConfigError, match="there is nothing to compile"):
+        select(Config(), root, [WheelFile(root / PACKAGE[0], "pkg/__init__.py")])

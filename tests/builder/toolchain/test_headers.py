@@ -1,0 +1,63 @@
+"""The C and C++ headers that NVRTC lacks and this project brings: what real files ask of them compiles, without a warning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.workers.pool import Workers
+
+CASES = sorted((Path(__file__).parents[2] / "data" / "headers").glob("*.cu"))
+
+
+def compiled(text: bytes, workers: Workers, toolchain: Toolchain, include_dirs: tuple[str, ...], std: str = "c++17"):
+    job = Job(
+        toolchain.libraries[0],
+        ".",
+        "k.cu",
+        text,
+        "80",
+        True,
+        True,
+        (f"--std={std}",),
+        include_dirs,
+        (),
+        False,
+        "as-compiled",
+    )
+    return workers.submit(compile_job, job).result()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_a_file_in_the_manner_of_real_ones_compiles_in_silence(
+    case: Path, workers: Workers, toolchain: Toolchain
+) -> None:
+    result = compiled(case.read_bytes(), workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))
+    assert result.cubin
+    assert result.log == ""
+
+
+@pytest.mark.parametrize("header", ["cstdint", "cmath", "cstdio", "cassert", "limits", "type_traits", "algorithm"])
+def test_the_headers_suit_the_next_standard_too(header: str, workers: Workers, toolchain: Toolchain) -> None:
+    text = f"#include <{header}>\n__global__ void k() {{}}\n".encode()
+    assert compiled(text, workers, toolchain, (str(INCLUDE), *toolchain.include_dirs), "c++20").log == ""
+
+
+@pytest.mark.parametrize("include", ["cub/block/block_reduce.cuh", "cuda_fp16.h", "cooperative_groups.h", "mma.h"])
+def test_nothing_changes_for_a_file_that_needs_none_of_them(
+    include: str, workers: Workers, toolchain: Toolchain
+) -> None:
+    text = f"#include <{include}>\n__global__ void k(float* x) {{ *x = 1; }}\n".encode()
+    bare = compiled(text, workers, toolchain, toolchain.include_dirs)
+    with_ours = compiled(text, workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))
+    assert (bare.cubin, bare.ptx) == (with_ours.cubin, with_ours.ptx)
+
+
+def test_every_header_says_what_it_is() -> None:
+    for path in INCLUDE.rglob("*"):
+        if path.is_file():
+            assert path.read_text().startswith("//"), path

@@ -1,0 +1,436 @@
+"""NVVM IR becomes PTX and LTO-IR, and what is wrong with it is told where it is."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cuda_wheel.builder.cache.compile_cache import CompileCache
+from cuda_wheel.builder.config.parsers import Architectures
+from cuda_wheel.builder.config.settings import Config, ModuleConfig
+from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.images.assembly import assemble
+from cuda_wheel.builder.messages.nvvm_log import read_answer, read_log
+from cuda_wheel.builder.plan import Plan, make_plan
+from cuda_wheel.builder.report.reporter import Silent
+from cuda_wheel.builder.sources.modules import Source, SourceModule
+from cuda_wheel.builder.toolchain.find import find_nvvm, parts
+from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, TRIPLE, compile_ir
+from cuda_wheel.builder.toolchain.options import floating_point
+from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.formats import ptx
+from tests.support.projects import FIXTURES
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvvm import Answer, Request
+
+KERNELS = FIXTURES / "nvvm_ir/src/nvvm_demo/kernels"
+MULTIPLY = (KERNELS / "multiply.ll").read_bytes()
+RSQRT_SCALE = (KERNELS / "rsqrt_scale.ll").read_bytes()
+OPAQUE = MULTIPLY.replace(b"void (float*, float*, float*, i32)*", b"ptr").replace(b"float*", b"ptr")
+BITCODE = Path(__file__).parents[2] / "data" / "nvvm/root.bc"
+HEAD = f'target datalayout = "{DATA_LAYOUT}"\ntarget triple = "{TRIPLE}"\n'.encode()
+VERSION = b"!nvvmir.version = !{!1}\n!1 = !{i32 2, i32 0}\n"
+TARGETS = ["75", "80", "90a", "100", "100f", "120a"]
+
+
+@pytest.fixture(scope="module")
+def nvvm(workers: Workers, toolchain: Toolchain, extra: str) -> Nvvm:
+    try:
+        return workers.submit(find_nvvm, toolchain).result()
+    except ToolchainError as error:
+        assert extra != "cu12", "cuda-wheel[cu12] brings libNVVM"
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def request_of(nvvm: Nvvm) -> Callable[..., Request]:
+    """Return a function that makes the request to compile a text."""
+
+    def make(text: bytes, arch: str = "80", *options: str, name: str = "src/k.ll", lto: bool = False) -> Request:
+        return {
+            "library": nvvm.library,
+            "libdevice": nvvm.libdevice,
+            "text": text,
+            "name": name,
+            "arch": arch,
+            "lto": lto,
+            "options": list(options),
+        }
+
+    return make
+
+
+@pytest.fixture
+def compiled(workers: Workers, request_of: Callable[..., Request]) -> Callable[..., Answer]:
+    """Return a function that compiles a text in a worker; it raises what is raised for users."""
+
+    def compile(*arguments, **more) -> Answer:
+        request = request_of(*arguments, **more)
+        answer = workers.submit(compile_ir, request).result()
+        assert read_answer(request, answer) == ""
+        return answer
+
+    return compile
+
+
+def link(job: tuple[list[bytes], str, bool]) -> bytes:
+    """Return the cubin that nvJitLink makes of PTX, or of LTO-IR, for an architecture. Runs in workers."""
+    from cuda.bindings import nvjitlink
+
+    inputs, arch, lto = job
+    options = [f"-arch=sm_{arch}", *(["-lto"] if lto else [])]
+    handle = nvjitlink.create(len(options), options)
+    kind = nvjitlink.InputType.LTOIR if lto else nvjitlink.InputType.PTX
+    for number, content in enumerate(inputs):
+        nvjitlink.add_data(handle, kind, content, len(content), f"input{number}")
+    nvjitlink.complete(handle)
+    cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+    nvjitlink.get_linked_cubin(handle, cubin)
+    nvjitlink.destroy(handle)
+    return bytes(cubin)
+
+
+# --- what it compiles ---------------------------------------------------------------------------------
+
+
+def test_libnvvm_is_of_the_toolchain(nvvm: Nvvm, toolchain: Toolchain) -> None:
+    assert nvvm.release.split(".")[0] == toolchain.nvrtc.split(".")[0]
+    assert nvvm.ir == (2, 0)
+    assert Path(nvvm.library).is_file() and Path(nvvm.libdevice).name == "libdevice.10.bc"
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize(("text", "kernel"), [(MULTIPLY, "multiply"), (RSQRT_SCALE, "rsqrt_scale")])
+def test_one_text_serves_every_target(text: bytes, kernel: str, arch: str, compiled) -> None:
+    written = compiled(text, arch)["ptx"].decode()
+    assert re.search(rf"^\.target sm_{arch}$", written, re.MULTILINE)
+    kernels = ptx.kernels(ptx_text.normalise(written))
+    assert list(kernels) == [kernel]
+    assert [parameter.size for parameter in kernels[kernel]] == {"multiply": [8, 8, 8, 4], "rsqrt_scale": [4, 8, 8, 4]}[
+        kernel
+    ]
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize(("text", "kernel"), [(MULTIPLY, "multiply"), (RSQRT_SCALE, "rsqrt_scale")])
+def test_ptx_and_ltoir_become_cubins_with_the_kernel(
+    text: bytes, kernel: str, arch: str, compiled, workers: Workers, cuobjdump, tmp_path: Path
+) -> None:
+    answer = compiled(text, arch, lto=True)
+    assert answer["ptx"] == compiled(text, arch)["ptx"]
+    for lto, code in ((False, answer["ptx"]), (True, answer["ltoir"])):
+        cubin = tmp_path / "k.cubin"
+        cubin.write_bytes(workers.submit(link, ([code], arch, lto)).result())
+        assert f".text.{kernel}" in cuobjdump("-elf", cubin)
+
+
+def test_opaque_pointers_give_the_same_where_they_are_read(compiled) -> None:
+    assert compiled(OPAQUE, "100") == compiled(MULTIPLY, "100")
+
+
+@pytest.mark.parametrize("arch", ["80", "100"])
+def test_bitcode_gives_what_its_text_gives(arch: str, compiled) -> None:
+    answer = compiled(BITCODE.read_bytes(), arch, name="root.bc")
+    assert answer == compiled(BITCODE.with_suffix(".ll").read_bytes(), arch)
+    assert b".entry root" in answer["ptx"] and b"rsqrt.approx" in answer["ptx"]
+
+
+def test_libdevice_is_linked_where_it_is_called(compiled, request_of, workers: Workers) -> None:
+    written = compiled(RSQRT_SCALE)["ptx"]
+    assert b"rsqrt.approx.f32" in written
+    assert b"__nv_" not in written and b".func" not in written
+    nowhere = {**request_of(MULTIPLY), "libdevice": "/nowhere/libdevice.10.bc"}
+    assert workers.submit(compile_ir, nowhere).result() == compiled(MULTIPLY)
+
+
+@pytest.mark.parametrize(
+    ("option", "instruction"), [("-ftz=1", b"rsqrt.approx.ftz.f32"), ("-opt=0", b"rsqrt.approx.f32")]
+)
+def test_options_reach_libdevice(option: str, instruction: bytes, compiled) -> None:
+    assert instruction in compiled(RSQRT_SCALE, "80", option)["ptx"]
+
+
+def test_a_function_of_the_name_of_libdevices_goes_before_it(compiled) -> None:
+    own = b"define float @__nv_rsqrtf(float %x) {\n  %r = fadd float %x, 1.0\n  ret float %r\n}\n"
+    written = compiled(RSQRT_SCALE.replace(b"declare float @__nv_rsqrtf(float)\n", own))["ptx"]
+    assert b"rsqrt.approx" not in written and b"add" in written
+
+
+@pytest.mark.parametrize("arch", ["80", "100"])
+@pytest.mark.parametrize("lto", [False, True])
+def test_modules_link_into_one_image(lto: bool, arch: str, compiled, workers: Workers) -> None:
+    caller = MULTIPLY.replace(b"fmul float %left, %right", b"call float @combined(float %left, float %right)")
+    caller += b"declare float @combined(float, float)\n"
+    callee = b"define float @combined(float %a, float %b) {\n  %r = fmul float %a, %b\n  ret float %r\n}\n"
+    answers = [compiled(caller, arch, lto=lto), compiled(HEAD + callee + VERSION, arch, lto=lto)]
+    codes = [answer["ltoir" if lto else "ptx"] for answer in answers]
+    assert b"multiply" in workers.submit(link, (codes, arch, lto)).result()
+    with pytest.raises(Exception, match=r"ERROR_"):
+        workers.submit(link, (codes[:1], arch, lto)).result()
+
+
+VARIABLES = {
+    "i1": "true", "i8": "7", "i16": "7", "i32": "7", "i64": "7", "i128": "7", "float": "1.0", "double": "1.0",
+    "<3 x float>": "zeroinitializer", "[5 x i16]": "zeroinitializer", "{ i8, i32, [3 x i8] }": "zeroinitializer",
+    "i8*": "null", "{ i8*, i32 }": "zeroinitializer", "i8 addrspace(1)*": "@other",
+}  # fmt: skip
+"""Values by their types."""
+
+
+@pytest.mark.parametrize("arch", ["80", "100"])
+@pytest.mark.parametrize("space", ["addrspace(1)", "addrspace(4)", ""])
+def test_a_link_of_ltoir_keeps_the_variables(
+    space: str, arch: str, compiled, workers: Workers, cuobjdump, tmp_path: Path
+) -> None:
+    lines = ["@other = addrspace(1) global i8 0"]
+    lines += [f"@v{n} = {space} global {type} {value}" for n, (type, value) in enumerate(VARIABLES.items())]
+    text = MULTIPLY.replace(b"define void", "\n".join([*lines, "define void"]).encode(), 1)
+    answer = compiled(text, arch, lto=True)
+    symbols = []
+    for lto in (False, True):
+        cubin = tmp_path / "k.cubin"
+        cubin.write_bytes(workers.submit(link, ([answer["ltoir" if lto else "ptx"]], arch, lto)).result())
+        found = re.findall(r"(0x\w+)\s+OBJECT\s+GLOBAL\s.*\s(\w+)$", cuobjdump("-elf", cubin), re.MULTILINE)
+        symbols.append({name: int(size, 16) for size, name in found})
+    assert symbols[0] == symbols[1]
+    assert len(symbols[0]) == len(lines)
+
+
+def compile_elsewhere(job: tuple[Request, str]) -> Answer:
+    os.chdir(job[1])
+    return compile_ir(job[0])
+
+
+@pytest.mark.parametrize("arch", ["80", "100"])
+def test_bytes_depend_on_no_folder_and_ptx_on_no_name(
+    arch: str, compiled, request_of, nvvm: Nvvm, tmp_path: Path
+) -> None:
+    here = compiled(RSQRT_SCALE, arch, lto=True)
+    moved = tmp_path / "libdevice.10.bc"
+    moved.write_bytes(Path(nvvm.libdevice).read_bytes())
+    request = {**request_of(RSQRT_SCALE, arch, lto=True), "libdevice": str(moved)}
+    with Workers(timeout=60, memory=None, count=1) as others:
+        assert others.submit(compile_elsewhere, (request, str(tmp_path))).result() == here
+    static = MULTIPLY.replace(b"define void", b"@count = internal addrspace(1) global i32 0\n\ndefine void")
+    static = static.replace(b"  ret void", b"  %c = atomicrmw add i32 addrspace(1)* @count, i32 1 seq_cst\n  ret void")
+    assert compiled(static, arch)["ptx"] == compiled(static, arch, name="other/name.ll")["ptx"]
+
+
+def test_what_is_assembled_is_small(compiled) -> None:
+    cubin, log = assemble([compiled(MULTIPLY)["ptx"].decode()], "80", ("-Xptxas=-v",))
+    assert b"multiply" in cubin and "0 bytes spill stores" in log
+
+
+# --- what is wrong ------------------------------------------------------------------------------------
+
+MISTAKES = {
+    "undefined value": (b"fmul float %left", b"fmul float %gone", "src/k.ll:24:25: error: use of undefined value '%gone'\n"),
+    "type": (b"fmul float %left", b"fmul float %index", "src/k.ll:24:25: error: '%index' defined with type 'i32'"),
+    "characters": (
+        b"%product = fmul float %left",
+        '%"é" = fmul float %gone'.encode(),
+        "src/k.ll:24:21: error: use of undefined value '%gone'\n"
+        '    %"é" = fmul float %gone, %right\n'
+        "                      ^",
+    ),
+    "no terminator": (b"  ret void\n", b"", "src/k.ll:29:1: error: expected instruction opcode\n  }\n  ^"),
+    "dominance": (
+        b"entry:\n",
+        b"entry:\n  %early = add i32 %thread, 1\n",
+        "src/k.ll:12: error: Instruction does not dominate all uses!\n  %thread = call i32",
+    ),
+    "no layout": (b"target datalayout", b"; target", f'target datalayout = "{DATA_LAYOUT}"'),
+    "layout": (b"e-p:64:64:64-i1:8:8", b"e-p:64:64:64-i1:16:16", f'help: what works for every target is: target datalayout = "{DATA_LAYOUT}"'),
+    "no triple": (b"target triple", b"; target", f'help: what works for every target is: target triple = "{TRIPLE}"'),
+    "triple": (
+        b"nvptx64-nvidia-cuda",
+        b"x86_64-unknown-linux-gnu",
+        "src/k.ll: error: Invalid target triple (x86_64-unknown-linux-gnu)\nhelp: what works for every target is: target",
+    ),
+    "no version": (b"!nvvmir.version", b"; ", "src/k.ll: error: IR version 1.0 incompatible with current version 2.0\nhelp: the metadata must"),
+    "version": (b"!{i32 2, i32 0}", b"!{i32 9, i32 0}", "src/k.ll: error: IR version 9.0 incompatible with current version 2.0\nhelp: the"),
+    "result": (b"define void @multiply", b"define i32 @multiply", "help: a kernel returns void"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arch", ["80", "100"])
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_where_it_is(mistake: str, arch: str, compiled) -> None:
+    old, new, told = MISTAKES[mistake]
+    assert old in MULTIPLY
+    text = MULTIPLY.replace(old, new)
+    if mistake == "result":
+        text = text.replace(b"ret void", b"ret i32 0").replace(b"!{void (", b"!{i32 (")
+    with pytest.raises(CompileError) as caught:
+        compiled(text, arch)
+    assert told in str(caught.value)
+
+
+LATER = {
+    "ptr": (OPAQUE, "which has no `ptr`: typed pointers, like `float*`, work for every target"),
+    "fneg": (MULTIPLY.replace(b"fmul float %left, %right", b"fneg float %left"), "which has no `fneg` yet; for compute_100"),
+    "freeze": (MULTIPLY.replace(b"add i32 %first, %thread", b"freeze i32 %thread"), "which has no `freeze` yet"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", LATER)
+def test_what_only_newer_targets_read_is_told_for_older_ones(word: str, compiled) -> None:
+    text, told = LATER[word]
+    assert b".entry multiply" in compiled(text, "100")["ptx"]
+    with pytest.raises(CompileError, match=re.escape(told)):
+        compiled(text, "90a")
+
+
+GARBAGE = {
+    "nothing": b"",
+    "blanks": b" \n",
+    "a zero": b"\0",
+    "words": b"hello target datalayout",
+    "bitcode's magic": b"BC\xc0\xde",
+    "a cut": BITCODE.read_bytes()[:1000],
+    "bitcode after its magic": b"BC\xc0\xde" + random.Random(1).randbytes(2000),
+    "bytes": random.Random(2).randbytes(2000),
+}
+
+
+@pytest.mark.parametrize("arch", ["80", "100"])
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_garbage_is_an_error_in_words(kind: str, arch: str, compiled) -> None:
+    with pytest.raises(CompileError, match=r"^src/k\.ll(:\d+:\d+)?: error: |the compiler process died"):
+        compiled(GARBAGE[kind], arch)
+
+
+def test_a_crash_ends_one_compilation_only(compiled, request_of) -> None:
+    deep = HEAD + b"@x = global " + b"{" * 200_000
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        with pytest.raises(CompileError, match="the compiler process died"):
+            workers.submit(compile_ir, request_of(deep)).result()
+        assert workers.submit(compile_ir, request_of(MULTIPLY)).result() == compiled(MULTIPLY)
+
+
+@pytest.mark.parametrize("arch", ["80", "100"])
+def test_mutations_are_compiled_or_told(arch: str, compiled) -> None:
+    draw = random.Random(arch)
+    for _ in range(40):
+        text = bytearray(draw.choice([MULTIPLY, RSQRT_SCALE, BITCODE.read_bytes()]))
+        for _ in range(draw.randint(1, 4)):
+            text[draw.randrange(len(text))] = draw.randrange(256)
+        try:
+            written = compiled(bytes(text), arch)["ptx"]
+        except CompileError as error:
+            written = str(error).encode()
+        assert written.startswith((b"//", b"src/k.ll", b"the compiler process died"))
+
+
+@pytest.mark.parametrize(
+    ("arch", "option", "reason"), [("80", "-nonsense", "-nonsense"), ("999", "-opt=3", "-arch=compute_999")]
+)
+def test_an_option_that_is_refused_is_the_configurations_fault(arch: str, option: str, reason: str, compiled) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"^src/k\.ll: libNVVM refuses an option \(.*\): {reason} is an unsupported option\.$"
+    ):
+        compiled(MULTIPLY, arch, option)
+
+
+def test_another_release_of_libnvvm_compiles_again(
+    toolchain: Toolchain, nvvm: Nvvm, tmp_path: Path, workers: Workers
+) -> None:
+    source = Source("demo/k.ll", "nvvm", MULTIPLY)
+    settings = ModuleConfig(name="demo.k", sources=("demo/k.ll",), architectures=Architectures(("80-real",), "a test"))
+    module = SourceModule("demo.k", (source,), (), settings)
+
+    def plan(release: str) -> Plan:
+        return make_plan(Config(), [module], tmp_path, toolchain, list, nvvm._replace(release=release))
+
+    cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
+    (built,) = execute(plan(nvvm.release), workers, Silent(), cache, lambda module: module)
+    assert built.manifest.toolchain["nvvm"] == nvvm.release
+    ((job,), (other,)) = (plan(release).modules[0].jobs for release in (nvvm.release, "12.0.1"))
+    assert cache.recall(job) is not None
+    assert cache.recall(other) is None
+
+
+def test_a_warning_is_told_and_no_error() -> None:
+    assert str(read_log("warning: Linking two modules\n", "k.ll", b"")) == "k.ll: warning: Linking two modules"
+
+
+# --- where it is not installed --------------------------------------------------------------------------
+
+
+def test_a_missing_libnvvm_is_told_with_its_package(toolchain: Toolchain, extra: str, monkeypatch) -> None:
+    import cuda.pathfinder
+
+    def missing(name: str) -> None:
+        raise RuntimeError(name)
+
+    monkeypatch.setattr(cuda.pathfinder, "load_nvidia_dynamic_lib", missing)
+    package = {"cu12": "nvidia-cuda-nvcc-cu12>=12.9,<13", "cu13": "nvidia-nvvm>=13,<14"}[extra]
+    with pytest.raises(ToolchainError, match=f'not installed. Add "{package}"'):
+        find_nvvm(toolchain)
+    assert [(part.name, part.path) for part in parts()[-2:]] == [("nvvm", None), ("libdevice", None)]
+
+
+def test_a_libnvvm_from_elsewhere_is_not_taken(toolchain: Toolchain, monkeypatch) -> None:
+    import cuda.pathfinder
+
+    found = SimpleNamespace(abs_path="/usr/lib/libnvvm.so")
+    monkeypatch.setattr(cuda.pathfinder, "load_nvidia_dynamic_lib", lambda name: found)
+    with pytest.raises(ToolchainError, match=r"libNVVM is not: it was found in /usr/lib/libnvvm\.so"):
+        find_nvvm(toolchain)
+    found.abs_path = "/v/lib/python3.11/site-packages/nvidia/cu13/lib/libnvvm.so.4"
+    with pytest.raises(ToolchainError, match=r"libdevice\.10\.bc, which belongs to it, is not there"):
+        find_nvvm(toolchain)
+
+
+@pytest.mark.parametrize("nvjitlink", ["11.8", "14.0"])
+def test_a_libnvvm_that_does_not_fit_the_linker_is_told(
+    nvjitlink: str, toolchain: Toolchain, nvvm: Nvvm, workers: Workers
+) -> None:
+    with pytest.raises(ToolchainError, match=f"libNVVM {nvvm.release} and nvJitLink {nvjitlink} do not fit together"):
+        workers.submit(find_nvvm, replace(toolchain, nvjitlink=nvjitlink)).result()
+
+
+@pytest.mark.parametrize(
+    ("library", "libdevice"),
+    [
+        ("nvidia/cuda_nvcc/nvvm/lib64/libnvvm.so", "nvidia/cuda_nvcc/nvvm/libdevice"),
+        ("nvidia/cuda_nvcc/nvvm/bin/nvvm64_40_0.dll", "nvidia/cuda_nvcc/nvvm/libdevice"),
+        ("nvidia/cu13/lib/libnvvm.so.4", "nvidia/cu13/nvvm/libdevice"),
+        ("nvidia/cu13/bin/x86_64/nvvm70.dll", "nvidia/cu13/nvvm/libdevice"),
+        ("cuda/nvvm/lib64/libnvvm.so.4", "cuda/nvvm/libdevice"),
+        ("cuda/nvvm/bin/x64/nvvm70.dll", "cuda/nvvm/libdevice"),
+    ],
+)
+def test_libdevice_is_looked_for_beside_its_libnvvm(library: str, libdevice: str, tmp_path: Path) -> None:
+    from cuda_wheel.builder.toolchain.find import _libdevice
+
+    assert _libdevice(str(tmp_path / library)) is None
+    (tmp_path / libdevice).mkdir(parents=True)
+    (tmp_path / libdevice / "libdevice.10.bc").touch()
+    assert _libdevice(str(tmp_path / library)) == str(tmp_path / libdevice / "libdevice.10.bc")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--std=c++17", "--use_fast_math"), ["-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1"]),
+        (("-ftz=true", "--fmad", "false"), ["-ftz=1", "-fma=0"]),
+        (("--prec-div=false", "--maxrregcount=32"), ["-prec-div=0"]),
+        ((), []),
+    ],
+)
+def test_how_to_compute_is_told_in_the_words_of_libnvvm(options: tuple[str, ...], expected: list[str]) -> None:
+    assert floating_point(options) == expected

@@ -1,0 +1,59 @@
+"""Kernels in the many styles that people write them in compile as they are: none of these files knows of NVRTC."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.runtime.manifest import Manifest
+from tests.support.processes import run
+from tests.support.projects import pyproject_head
+
+STYLES = sorted((Path(__file__).parents[2] / "data" / "styles").glob("*.cu"))
+
+
+def _said(path: Path, what: str) -> list[str]:
+    """Return what a file says of itself in a comment: `// kernels: one; two`."""
+    match = re.search(rf"^// {what}: (.*)$", path.read_text(), re.MULTILINE)
+    return match[1].split("; ") if match else []
+
+
+def _settings(path: Path) -> str:
+    """Return the table of a module, for what the file says that it needs."""
+    lines = [f'[[tool.cuda-wheel.module]]\nname = "demo.{path.stem}"\nsources = ["demo/{path.name}"]']
+    lines += [f"{key} = {_said(path, key)}" for key in ("architectures", "instantiate") if _said(path, key)]
+    lines += [f'std = "{std}"' for std in _said(path, "std")]
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str, Manifest]:
+    """Return the manifests of all styles, built as one project."""
+    root = tmp_path_factory.mktemp("styles")
+    (root / "demo").mkdir()
+    (root / "demo/__init__.py").touch()
+    for path in STYLES:
+        (root / "demo" / path.name).write_bytes(path.read_bytes())
+    table = '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.cuda-wheel]\narchitectures = ["80"]'
+    text = "\n".join([pyproject_head("hatchling", extra), table, *map(_settings, STYLES)])
+    (root / "pyproject.toml").write_text(text)
+    cache = str(tmp_path_factory.mktemp("cache"))
+    result = run(sys.executable, "-m", "cuda_wheel", "build", root, "-o", root / "out", CUDA_WHEEL_CACHE_DIR=cache)
+    assert result.returncode == 0, result.stdout
+    warnings = [line for line in result.stdout.splitlines() if ": warning: " in line]
+    # What recursion and virtual functions need of stack, the assembler of CUDA 13.5 says that it cannot know.
+    assert not [line for line in warnings if "ptxas: Stack size for entry function" not in line], result.stdout
+    return {
+        path.stem: Manifest.from_json((root / f"out/demo/{path.stem}.fatbin.json").read_bytes(), path.stem)
+        for path in STYLES
+    }
+
+
+@pytest.mark.parametrize("path", STYLES, ids=lambda path: path.stem)
+def test_it_compiles_as_it_is(path: Path, manifests: dict[str, Manifest]) -> None:
+    manifest = manifests[path.stem]
+    assert sorted(kernel.name for kernel in manifest.kernels) == sorted(_said(path, "kernels"))
+    assert bool(manifest.host_code) == path.stem.startswith("mixed")

@@ -1,0 +1,156 @@
+"""The SBOM in a wheel: valid by CycloneDX's own schema, and true."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+import cuda_wheel
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.wheel.sbom import Materials, merged
+from cuda_wheel.cmake.sbom import main
+from cuda_wheel.runtime.manifest import Manifest
+from tests.support.processes import pip_wheel
+from tests.support.projects import KERNEL
+from tests.support.wheels import contents
+
+MIXED = """\
+#include <vector>
+#include <stdint.h>
+#include <cuda_fp16.h>
+#include <cuda/std/cstdint>
+#include "tile.h"
+__global__ void scale(__half* x) { x[threadIdx.x] = x[threadIdx.x] * __half(TILE); }
+int main() { std::vector<int> x; }
+"""
+TABLE = '[tool.cuda-wheel]\narchitectures = "80"\n'
+CRT = {"nvidia-cuda-crt", "nvidia-cuda-nvcc"}
+"""Of these, the toolkit's own headers may include some."""
+
+
+def build(project: Path, output: Path) -> dict[str, bytes]:
+    result = pip_wheel(project, output)
+    assert result.returncode == 0, result.stdout
+    return contents(output / "demo-1-py3-none-any.whl")
+
+
+@pytest.fixture
+def mixed(make_project, tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
+    """Return a project of two modules, one with everything that there is to tell of, and the files of its wheel."""
+    files = {"demo/fill.cu": KERNEL, "demo/scale.cu": MIXED, "include/tile.h": "#define TILE 2\n"}
+    project = make_project(TABLE + 'include-dirs = ["include"]', **files)
+    return project, build(project, tmp_path / "dist")
+
+
+def test_the_sbom_is_valid_and_true(mixed) -> None:
+    project, files = mixed
+    text = files["demo-1.dist-info/sboms/cuda-wheel.cdx.json"]
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.decode()) is None
+    document = json.loads(text)
+    components = {component["bom-ref"]: component for component in document["components"]}
+    assert len(components) == len(document["components"])
+
+    made_of = {each["ref"]: each["dependsOn"] for each in document["dependencies"]}
+    assert set(made_of) == {"wheel:demo/fill.fatbin", "wheel:demo/scale.fatbin"}
+    assert set(components) == {*made_of, *made_of["wheel:demo/fill.fatbin"], *made_of["wheel:demo/scale.fatbin"]}
+    packages = {}
+    for reference, component in components.items():
+        kind, _, path = reference.partition(":")
+        if "hashes" in component:
+            content = files[path] if kind == "wheel" else (project / path).read_bytes()
+            assert component["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(content).hexdigest()}]
+        else:
+            assert component["purl"] == f"pkg:pypi/{component['name']}@{metadata.version(component['name'])}"
+            packages[component["name"]] = component.get("scope", "required")
+
+    def own(fatbin: str) -> set[str]:
+        return {reference for reference in made_of[fatbin] if reference.startswith("source:")}
+
+    assert own("wheel:demo/fill.fatbin") == {"source:demo/fill.cu"}
+    assert own("wheel:demo/scale.fatbin") == {"source:demo/scale.cu", "source:include/tile.h"}
+    # What only compiles is not in the images; what is included is.
+    required = {name.removesuffix("-cu12") for name, scope in packages.items() if scope == "required"}
+    assert required - CRT == {"cuda-wheel", "nvidia-cuda-runtime", "nvidia-cuda-cccl"}
+    excluded = {name.removesuffix("-cu12") for name, scope in packages.items() if scope == "excluded"}
+    assert excluded == {"nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvfatbin", "tree-sitter", "tree-sitter-cuda"}
+
+
+def test_there_is_none_where_the_settings_say_so(make_project, tmp_path: Path) -> None:
+    files = build(make_project(TABLE + "sbom = false"), tmp_path / "dist")
+    assert "demo/fill.fatbin" in files
+    assert not [name for name in files if "sbom" in name]
+
+
+def test_cmake_asks_the_settings_too(tmp_path: Path) -> None:
+    part = {"components": [], "dependencies": []}
+    (tmp_path / "k.cdx.json").write_text(json.dumps(part))
+    (tmp_path / "parts.txt").write_text(f"{tmp_path / 'k.cdx.json'}")
+    for setting, there in (("", True), ("sbom = false", False), ("sbom = true", True)):
+        (tmp_path / "pyproject.toml").write_text(f"[tool.cuda-wheel]\n{setting}\n")
+        folder = tmp_path / f"sboms {setting}"
+        assert main(tmp_path, tmp_path / "parts.txt", folder) == 0
+        assert (folder / "cuda-wheel.cdx.json").is_file() is there
+
+
+def manifest(**changes: Any) -> Manifest:
+    known: dict[str, Any] = dict.fromkeys(Manifest._fields, ())
+    known |= {"name": "demo.k", "fatbin": "k.fatbin", "fatbin_size": 0, "fatbin_sha256": "0" * 64, "sources": ("k.cu",)}
+    return Manifest(**known | {"toolchain": {"nvrtc": "12.9.86"}} | changes)
+
+
+def test_a_toolkit_that_no_package_brought_is_told_by_its_files(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(KERNEL)
+    folder = tmp_path / "toolkit" / "include"
+    (folder / "cuda").mkdir(parents=True)
+    (folder / "cuda/h.h").write_text("// header\n")
+    libraries = tuple(str(tmp_path / "toolkit" / name) for name in ("nvrtc", "nvJitLink", "nvfatbin"))
+    toolchain = Toolchain("12.9.86", "12.9", "12.8", (80,), (str(folder),), libraries)
+    materials = Materials(tmp_path, Config(), toolchain, None)
+    text = merged([materials.of(manifest(), [str(folder / "cuda" / ".." / "cuda" / "h.h")])])
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.decode()) is None
+    document = json.loads(text)
+    assert document["dependencies"][0]["dependsOn"] == [
+        f"pkg:pypi/cuda-wheel@{cuda_wheel.__version__}",
+        "source:k.cu",
+        "toolkit:cuda/h.h",
+        "toolkit:nvJitLink@12.9",
+        "toolkit:nvfatbin@12.8",
+        "toolkit:nvrtc@12.9.86",
+    ]
+    (header,) = (each for each in document["components"] if each["name"] == "cuda/h.h")
+    assert header["hashes"][0]["content"] == hashlib.sha256(b"// header\n").hexdigest()
+
+
+@pytest.mark.parametrize("vendored", [True, False])
+def test_what_one_module_is_made_of_is_no_mere_tool_of_another(
+    vendored: bool, tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "k.cu").write_text(KERNEL)
+    materials = Materials(tmp_path, Config(loader="vendor" if vendored else "dependency"), toolchain, None)
+    alone = materials.of(manifest(), [])
+    including = materials.of(manifest(name="demo.l", fatbin="l.fatbin"), [str(INCLUDE / "stdint.h")])
+
+    def scope(*documents: dict[str, Any]) -> str:
+        components = json.loads(merged(documents))["components"]
+        return next(each.get("scope", "required") for each in components if each["name"] == "cuda-wheel")
+
+    assert scope(alone) == ("required" if vendored else "excluded")
+    assert scope(alone, including) == scope(including, alone) == "required"
+
+
+def test_where_the_compiler_does_not_tell_headers_all_packages_of_them_count(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "k.cu").write_text(KERNEL)
+    materials = Materials(tmp_path, Config(), toolchain, None)
+    made_of = materials.of(manifest(), materials.installed_headers())["dependencies"][0]["dependsOn"]
+    for name in ("nvidia-cuda-cccl", "nvidia-cuda-runtime"):
+        assert any(reference.startswith(f"pkg:pypi/{name}") for reference in made_of)

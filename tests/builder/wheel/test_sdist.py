@@ -1,0 +1,96 @@
+"""What an sdist holds: all that a wheel is built from, and nothing that lies elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import pip_wheel, run
+from tests.support.projects import pyproject_head
+
+TABLE = '[tool.cuda-wheel]\narchitectures = "80-real"\ninclude-dirs = ["generated"]\n'
+HEADS = {
+    "setuptools": pyproject_head("setuptools") + '[tool.setuptools]\npackages = ["demo"]\n',
+    "hatchling": pyproject_head("hatchling")
+    + '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.hatch.build.hooks.cuda]\n',
+}
+BACK_ENDS = {"setuptools": "setuptools.build_meta", "hatchling": "hatchling.build"}
+Make = Callable[..., Path]
+
+
+@pytest.fixture(params=BACK_ENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def make(tmp_path: Path, backend: str) -> Make:
+    """Return a function that makes a project with one kernel, which begins with `includes`."""
+
+    def make(includes: str, **files: str) -> Path:
+        root = tmp_path / "project"
+        kernel = f'{includes}\nextern "C" __global__ void k(int* x) {{ *x = 1; }}\n'
+        given = {
+            "pyproject.toml": HEADS[backend] + TABLE,
+            "demo/__init__.py": "",
+            "demo/k.cu": kernel,
+            "generated/g.h": "",
+        }
+        for name, text in (given | files).items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return root
+
+    return make
+
+
+def sdist(project: Path, backend: str) -> subprocess.CompletedProcess[str]:
+    program = f"from {BACK_ENDS[backend]} import build_sdist; build_sdist('dist')"
+    return run(sys.executable, "-c", program, cwd=project)
+
+
+def test_every_header_is_in_it(make: Make, backend: str) -> None:
+    project = make(
+        '#include "detail/a.h"\n#include <g.h>\n#if 0\n#include "b.inl"\n#endif',
+        **{"demo/detail/a.h": '#include "[c] #1.hpp"\n', "demo/detail/[c] #1.hpp": "", "demo/b.inl": "", "demo/unused.txt": ""},
+        **{".gitignore": "generated\n*.hpp\n"},
+    )  # fmt: skip
+    result = sdist(project, backend)
+    assert result.returncode == 0, result.stdout
+    with tarfile.open(project / "dist/demo-1.tar.gz") as archive:
+        names = archive.getnames()
+    for name in ("demo/k.cu", "demo/detail/a.h", "demo/detail/[c] #1.hpp", "demo/b.inl", "generated/g.h"):
+        assert names.count(f"demo-1/{name}") == 1
+
+
+def test_a_header_outside_the_project_is_an_error(make: Make, backend: str, tmp_path: Path) -> None:
+    project = make('#include "../../common/far.h"', **{"../common/far.h": ""})
+    for result in (sdist(project, backend), pip_wheel(project, tmp_path / "dist")):
+        assert result.returncode != 0
+        assert "Traceback" not in result.stdout.partition("cuda-wheel: ")[2]
+        assert f"includes {tmp_path}/common/far.h, which lies outside the project" in result.stdout
+    assert not list(tmp_path.rglob("*.whl"))
+
+
+def test_a_header_that_only_the_host_reads_may_lie_outside(make: Make, backend: str, tmp_path: Path) -> None:
+    project = make('#ifndef __CUDACC_RTC__\n#include "../../common/host.h"\n#endif', **{"../common/host.h": ""})
+    result = sdist(project, backend)
+    assert result.returncode == 0, result.stdout
+    assert f"demo/k.cu:2 may include {tmp_path}/common/host.h, which lies outside the project" in result.stdout
+    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+
+
+def test_a_toolkits_header_by_its_path_is_a_warning(make: Make, backend: str, tmp_path: Path) -> None:
+    project = make(f'#include "{tmp_path}/cuda/include/cuda_fp16.h"')
+    (tmp_path / "cuda/include").mkdir(parents=True)
+    for name in ("cuda_fp16.h", "cuda_runtime_api.h"):
+        (tmp_path / "cuda/include" / name).write_text("")
+    result = sdist(project, backend)
+    assert result.returncode == 0, result.stdout
+    assert "the CUDA toolkit's, by its place on this machine: include it by its name alone" in result.stdout
+    assert pip_wheel(project, tmp_path / "dist").returncode == 0

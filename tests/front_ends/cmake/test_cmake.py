@@ -1,0 +1,226 @@
+"""CMake: scikit-build-core's wheels and plain projects, rebuilt when and only when something changed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.wheel.outputs import VENDORED_FILES
+from tests.support.editable import SOURCE, make_tree
+from tests.support.processes import pip_wheel, run
+from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
+
+CALL = "cuda_wheel_add_module(TARGET k SOURCES demo/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include {more})"
+PYPROJECT = (
+    pyproject_head("scikit-build-core")
+    + SCIKIT_BUILD
+    + """\
+[tool.cuda-wheel]
+architectures = "80"
+"""
+)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that makes a CMake project with one module, with `more` in its call."""
+
+    def make(more: str = "", call: str = CALL, pyproject: str = PYPROJECT) -> Path:
+        root = make_tree(tmp_path / "a project", pyproject)
+        (root / "CMakeLists.txt").write_text(LISTS.format(call=call.format(more=more)))
+        return root
+
+    return make
+
+
+def configure(root: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    folder = run(sys.executable, "-m", "cuda_wheel", "cmake-dir").stdout.strip()
+    return run(
+        "cmake", "-S", root, "-B", root / "build", f"-DCMAKE_MODULE_PATH={folder}", f"-DPython_EXECUTABLE={sys.executable}",
+        *options, **environ,
+    )  # fmt: skip
+
+
+def build(root: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return run("cmake", "--build", root / "build", **environ)
+
+
+def built(root: Path) -> dict:
+    return json.loads((root / "build/cuda-wheel/demo/kernels/k.fatbin.json").read_text())
+
+
+def targets(root: Path) -> list[str]:
+    return [image["target"] for image in built(root)["images"]]
+
+
+def test_each_module_tells_what_came_from_the_cache(make) -> None:
+    root = make()
+    for how in ("compiled", "from the cache"):
+        assert configure(root).returncode == 0
+        result = build(root)
+        assert result.returncode == 0, result.stdout
+        assert re.search(rf"^cuda-wheel: 1 job in \d+\.\d s: 1 {how}(;.*)?$", result.stdout, re.MULTILINE), (
+            result.stdout
+        )
+        shutil.rmtree(root / "build")
+
+
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+def test_what_changed_is_compiled_again_and_nothing_else(generator: str, make) -> None:
+    if shutil.which({"Ninja": "ninja"}.get(generator, "make")) is None:
+        pytest.skip(f"{generator} is not installed")
+    root = make()
+    result = configure(root, "-G", generator)
+    assert result.returncode == 0, result.stdout
+
+    def compiles() -> bool:
+        result = build(root)
+        assert result.returncode == 0, result.stdout
+        return "Compiling CUDA module demo.kernels.k" in result.stdout
+
+    assert compiles()
+    first = built(root)
+    assert not compiles()
+    assert configure(root, "-G", generator).returncode == 0
+    assert not compiles()
+    (root / "include/other.h").write_text("// edited\n")
+    assert not compiles()
+    (root / "include/answer.h").write_text("#define ANSWER 42\n")
+    assert compiles()
+    assert built(root)["fatbin"]["sha256"] != first["fatbin"]["sha256"]
+    (root / "demo/kernels/k.cu").write_text(SOURCE + "// edited\n")
+    assert compiles()
+    assert not compiles()
+
+
+def test_a_plain_cmake_project_installs_its_modules(make, tmp_path: Path) -> None:
+    root = make()
+    (root / "pyproject.toml").unlink()
+    assert configure(root).returncode == 0
+    assert build(root).returncode == 0
+    result = run("cmake", "--install", root / "build", "--prefix", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    assert sorted(path.name for path in (tmp_path / "out/demo/kernels").iterdir()) == ["k.fatbin", "k.fatbin.json"]
+    assert built(root)["name"] == "demo.kernels.k"
+    assert len(targets(root)) > 4  # all-major
+
+
+def test_every_argument_reaches_the_compiler(make) -> None:
+    root = make(
+        'DEFINES ONE TWO=2 "TEXT=\\"a b\\"" OPTIONS --use_fast_math STD c++20 LINK none INSTANTIATE "t<int, 3>"'
+    )
+    source = "#if ONE != 1 || TWO != 2 || __cplusplus < 202002L\n#error no\n#endif\nstatic_assert(sizeof(TEXT) == 4);\n"
+    (root / "demo/kernels/k.cu").write_text(source + "template <class T, int N> __global__ void t(T* x) { *x = N; }\n")
+    assert configure(root).returncode == 0
+    result = build(root)
+    assert result.returncode == 0, result.stdout
+    assert [kernel["name"] for kernel in built(root)["kernels"]] == ["t<int, 3>"]
+    assert "--use_fast_math" in built(root)["options"]
+
+
+def test_the_table_says_what_the_call_does_not(make) -> None:
+    own = '[[tool.cuda-wheel.module]]\nname = "demo.kernels.k"\ninstantiate = ["t<3>"]\ndefines = { A = 1, B = 2 }\n'
+    root = make("DEFINES B=3", pyproject=PYPROJECT + "std = 'c++20'\n" + own)
+    source = "#if __cplusplus < 202002L || !defined(B) || B != 3\n#error no\n#endif\n"
+    (root / "demo/kernels/k.cu").write_text(source + "template <int N> __global__ void t(int* x) { *x = N; }\n")
+    assert configure(root).returncode == 0
+    result = build(root)
+    assert result.returncode == 0, result.stdout
+    assert [kernel["name"] for kernel in built(root)["kernels"]] == ["t<3>"]
+
+
+def test_the_command_builds_what_cmake_names(make, cuda_wheel, tmp_path: Path) -> None:
+    result = cuda_wheel("build", make('DEFINES "TEXT=\\"a b\\""'), "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    assert "demo.kernels.k: 1 kernel, cubin sm_80, ptx compute_80" in result.stdout
+    assert sorted(path.name for path in (tmp_path / "out/demo/kernels").iterdir()) == ["k.fatbin", "k.fatbin.json"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("", "a project has no CUDA module: its CMakeLists.txt calls cuda_wheel_add_module nowhere"),
+        ("wrong()", "CMake cannot configure a project"),
+    ],
+)
+def test_the_command_says_why_it_cannot_tell_the_modules(
+    call: str, message: str, make, cuda_wheel, tmp_path: Path
+) -> None:
+    result = cuda_wheel("build", make(call=call), "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert message in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "option", "environ", "expected"),
+    [
+        ("", (), {}, ["sm_80", "compute_80"]),  # the table's
+        ("", ("-DCMAKE_CUDA_ARCHITECTURES=86-real",), {}, ["sm_86"]),
+        ("", ("-DCMAKE_CUDA_ARCHITECTURES=86-real;90-real",), {}, ["sm_86", "sm_90"]),
+        ("ARCHITECTURES 90-real", ("-DCMAKE_CUDA_ARCHITECTURES=86-real",), {}, ["sm_90"]),
+        ("ARCHITECTURES 90-real", (), {"CUDAARCHS": "75-real"}, ["sm_75"]),
+    ],
+)
+def test_where_the_architectures_come_from(more: str, option, environ, expected: list[str], make) -> None:
+    root = make(more)
+    assert configure(root, *option).returncode == 0
+    result = build(root, **environ)
+    assert result.returncode == 0, result.stdout
+    assert targets(root) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            CALL.replace("(TARGET", "(COLOUR red TARGET"),
+            "cuda_wheel_add_module does not know: COLOUR;red. It knows TARGET;",
+        ),
+        (CALL.replace("{more}", "COLOUR"), "a project/COLOUR."),
+        (CALL.replace("k.cu", "none.cu"), "there is no source"),
+        ("cuda_wheel_add_module(TARGET k SOURCES demo/kernels/k.cu)", "cuda_wheel_add_module needs DESTINATION."),
+        ("cuda_wheel_add_module(SOURCES demo/kernels/k.cu DESTINATION demo)", "cuda_wheel_add_module needs TARGET."),
+    ],
+)
+def test_a_wrong_call_ends_the_configuration(call: str, message: str, make) -> None:
+    result = configure(make(call=call))
+    assert result.returncode != 0
+    assert message in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "message"),
+    [
+        ("wrong\n", "", "demo/kernels/k.cu:1:1: error"),
+        (SOURCE, "ARCHITECTURES ampere", "'ampere' is not an architecture"),
+        (SOURCE, "LINK no", 'link must be "none", "ptx" or "lto"'),
+    ],
+)
+def test_a_failure_is_told_and_leaves_nothing(source: str, more: str, message: str, make) -> None:
+    root = make(more)
+    (root / "demo/kernels/k.cu").write_text(source)
+    assert configure(root).returncode == 0
+    result = build(root)
+    assert result.returncode != 0
+    assert message in result.stdout
+    assert "Traceback" not in result.stdout
+    assert not list((root / "build").rglob("*.fatbin*"))
+
+
+def test_a_vendored_loader_is_installed_too(make, tmp_path: Path) -> None:
+    root = make(pyproject=PYPROJECT + 'loader = "vendor"\n')
+    assert pip_wheel(root, tmp_path / "dist").returncode == 0
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert {f"demo/_cuda_wheel/{name}" for name in VENDORED_FILES} | {"demo/kernels/k.fatbin"} < names
+    assert not [name for name in names if name.endswith("_cuda_wheel.py")]

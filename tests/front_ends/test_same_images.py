@@ -1,0 +1,82 @@
+"""The three back ends, by the front ends that people use: the same kernels and settings give the same images."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import tarfile
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import run
+from tests.support.projects import BACKENDS, copy_fixture
+from tests.support.wheels import contents, images
+
+FRONT_ENDS = {  # each with its options for an isolated build, and for one that is not; the last two go by way of an sdist
+    "pip": (["pip", "wheel", "--no-deps", "-w", "dist", "."], [], ["--no-build-isolation"]),
+    "build": (["build"], ["--installer=uv"], ["--no-isolation"]),  # pip would take several times as long
+    "uv": (["uv", "build"], [], ["--no-build-isolation", "--python", sys.executable]),
+}
+ISOLATED = {True: "isolated", False: "not isolated"}
+CASES = [
+    *product(["stencil"], BACKENDS, FRONT_ENDS, ISOLATED),
+    *product(["matmul_templates", "linked", "plugin"], ["setuptools", "scikit-build-core"], ["pip"], [False]),
+]
+
+
+@pytest.fixture(scope="module")
+def build(
+    tmp_path_factory: pytest.TempPathFactory, extra: str, find_links: dict[str, str], bare_python: Path
+) -> Callable[[str, str, str, bool], Path]:
+    """Return a function that gives the folder of what a front end built of a fixture, built once.
+
+    Isolated builds start from an environment without a compiler: what theirs lacks must not be found there.
+    """
+
+    @functools.cache
+    def build(fixture: str, backend: str, front_end: str, isolated: bool) -> Path:
+        project = copy_fixture(fixture, tmp_path_factory.mktemp(front_end) / "a project", extra, backend)
+        command, alone, beside_others = FRONT_ENDS[front_end]
+        python, options = (bare_python, alone) if isolated else (sys.executable, beside_others)
+        environ = find_links | {"CUDA_WHEEL_CACHE_DIR": str(project.with_name("cache"))}  # each compiles for itself
+        result = run(python, "-m", *command, *options, cwd=project, **environ)
+        assert result.returncode == 0, result.stdout
+        return project / "dist"
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("fixture", "backend", "front_end", "isolated"),
+    CASES,
+    ids=[
+        "-".join([fixture, backend, front_end, ISOLATED[isolated]]) for fixture, backend, front_end, isolated in CASES
+    ],
+)
+def test_every_way_to_a_wheel_gives_the_same_images(
+    fixture: str, backend: str, front_end: str, isolated: bool, build, fixture_wheel
+) -> None:
+    (wheel,) = build(fixture, backend, front_end, isolated).glob("*.whl")
+    expected = fixture_wheel(fixture)
+    assert images(expected)
+    assert images(wheel) == images(expected)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert not [name for name in contents(wheel) if name.endswith((".cu", ".cuh"))]
+    (sbom,) = (name for name in contents(wheel) if name.endswith(".dist-info/sboms/cuda-wheel.cdx.json"))
+    assert contents(wheel)[sbom] == contents(expected)[sbom]
+    if backend == "hatchling":
+        assert wheel.read_bytes() == expected.read_bytes()
+
+
+@pytest.mark.parametrize("front_end", ["build", "uv"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_sdist_holds_the_sources_and_the_headers(backend: str, front_end: str, build) -> None:
+    (sdist,) = build("stencil", backend, front_end, False).glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = archive.getnames()
+    assert names.count("stencil_demo-1.0/src/stencil_demo/kernels/stencil.cu") == 1
+    assert names.count("stencil_demo-1.0/include/radius.h") == 1
+    assert not [name for name in names if ".fatbin" in name]

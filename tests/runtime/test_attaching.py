@@ -1,0 +1,220 @@
+"""A package that attaches its kernels: what it shows without a GPU, in a wheel and in a source tree, and its stub."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.wheel.stubs import stub
+from cuda_wheel.runtime.attaching import attached
+from cuda_wheel.runtime.manifest import Manifest
+from tests.support.processes import pip_wheel, run
+from tests.support.projects import BACKENDS, copy_fixture
+from tests.support.wheels import contents
+
+INIT = '''"""The kernels."""
+import cuda_wheel
+__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)
+'''
+TWO = """
+extern "C" __global__ void scale(float* x, float by, int n, bool b, float2 z) {}
+namespace ns { __global__ void shift(double* x) {} }
+template <class T> __global__ void generic(T* x) {}
+#define MAKE(name, type) \\
+    __global__ void name(type* x) {}
+MAKE(made, int)
+"""
+SHOW = """
+import demo.kernels as kernels
+from demo.kernels import scale, shift
+print(kernels.__all__, [name for name in dir(kernels) if not name.startswith("__")])
+print(scale, shift)
+try:
+    kernels.generic
+except AttributeError as error:
+    print(error)
+from demo.kernels import helper, made
+print(helper.__name__, made)
+from demo.kernels import two
+print(two)
+assert "cuda.bindings.driver" not in __import__("sys").modules
+"""
+SHOWN = """\
+{names} ['cuda_wheel', {listed}]
+<Kernel 'scale' of demo.kernels.two: not loaded yet> <Kernel '{shift}' of demo.kernels.two: not loaded yet>
+module 'demo.kernels' has no attribute 'generic'
+demo.kernels.helper <Kernel 'made' of demo.kernels.two: not loaded yet>
+<Module demo.kernels.two: not loaded yet>
+"""
+FILES = {"demo/kernels/__init__.py": INIT, "demo/kernels/helper.py": "", "demo/kernels/two.cu": TWO}
+
+
+def show(folder: Path) -> str:
+    result = run(sys.executable, "-c", SHOW, PYTHONPATH=str(folder), CUDA_VISIBLE_DEVICES="-1")
+    return result.stdout
+
+
+def shown(*names: str, shift: str) -> str:
+    return SHOWN.format(names=list(names), listed=", ".join(map(repr, names)), shift=shift)
+
+
+def test_in_a_wheel(make_project: Callable[..., Path], tmp_path: Path) -> None:
+    wheel = built(make_project(**FILES), tmp_path)
+    run(sys.executable, "-m", "zipfile", "-e", wheel, tmp_path / "site")
+    for place in (tmp_path / "site", wheel):  # the second is imported as a zip
+        assert show(place) == shown("made", "scale", "shift", "two", shift="ns::shift")
+
+
+def test_in_a_source_tree(make_project: Callable[..., Path]) -> None:
+    assert show(make_project(**FILES)) == shown("scale", "shift", "two", shift="shift")
+
+
+def test_a_package_without_modules_is_told(tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "__init__.py").write_text(INIT)
+    result = run(sys.executable, "-c", "import bare", PYTHONPATH=str(tmp_path))
+    assert f"ImageError: bare holds no modules: looked in {tmp_path / 'bare'}" in result.stdout
+
+
+def test_a_lazy_kernel_fails_when_it_is_used(make_project: Callable[..., Path]) -> None:
+    program = "from demo.kernels import scale\nscale.launch(1, 1)"
+    result = run(sys.executable, "-c", program, PYTHONPATH=str(make_project(**FILES)), CUDA_VISIBLE_DEVICES="-1")
+    assert result.stdout.splitlines()[-1].startswith("cuda_wheel.runtime.errors.DriverError: ")
+
+
+@pytest.mark.parametrize(
+    ("modules", "files", "expected"),
+    [
+        ({"p.a": ["f"]}, [], {"f": ("p.a", "f"), "a": ("p.a", None)}),
+        ({"p.a": ["a"]}, [], {"a": ("p.a", "a")}),
+        ({"p.a": ["f"], "p.b": ["f"]}, [], {"a": ("p.a", None), "b": ("p.b", None)}),
+        ({"p.a": ["n::f", "g<int>"]}, [], {"f": ("p.a", "n::f"), "a": ("p.a", None)}),
+        ({"p.a": ["n::f", "m::f"]}, [], {"a": ("p.a", None)}),
+        ({"p.a": ["f", "h", "k"]}, ["f.py", "h", "k.cpython-312.so", "a.cu"], {"a": ("p.a", None)}),
+        ({"p.a": ["a"], "p.b": ["g"]}, ["a.py"], {"g": ("p.b", "g"), "b": ("p.b", None)}),
+        ({"p.a": ["__all__"]}, [], {"a": ("p.a", None)}),
+    ],
+)
+def test_what_becomes_an_attribute(
+    modules: dict[str, list[str]], files: list[str], expected: dict[str, tuple[str, str | None]]
+) -> None:
+    assert attached(modules, files) == expected
+
+
+# --- stubs -----------------------------------------------------------------------------------------
+
+RICH = '''"""The kernels, and more."""
+from __future__ import annotations
+import os
+from cuda_wheel import attach
+from .helper import helped
+LIMIT: int = 5
+def plain(x: int, y: str = "a") -> bool:
+    """Say whether."""
+    return os.sep == "/"
+class Thing:
+    def __init__(self) -> None:
+        self.size = 3
+    def method(self) -> int:
+        return self.size
+__getattr__, __dir__, __all__ = attach(__name__)
+__all__ += ["plain"]
+'''
+USER = """
+from demo.kernels import Thing, helped, plain, scale, shift, two
+import demo.kernels
+scale.launch(1, (2, 3), 0, 1.5, 3, True, b"")
+scale.launch(1, 1, None, 1, 3, False, (1, 2), stream=None, shared_memory=5, check=False)
+two["generic<int>"].launch(1, 1, 2)
+reveal_type(scale)
+reveal_type(shift)
+reveal_type(two)
+reveal_type(plain(1))
+reveal_type(helped(1))
+reveal_type(Thing().method() + Thing().size)
+reveal_type(demo.kernels.LIMIT)
+scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer
+scale.launch(1, 1, 0, 1, 3.5, True, b"")  # a float for an int
+scale.launch(1, 1, 0, "1", 3, True, b"")  # a text for a float
+scale.launch(1, 1, 0, 1)  # too few
+shift.launch(1)  # no block
+"""
+
+
+def built(project: Path, tmp_path: Path) -> Path:
+    result = pip_wheel(project, tmp_path / "dist", CUDAARCHS="80-real")
+    assert result.returncode == 0, result.stdout
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    return wheel
+
+
+@pytest.mark.parametrize("loader", ["dependency", "vendor"])
+def test_a_stub_tells_type_checkers_of_every_kernel(
+    make_project: Callable[..., Path], tmp_path: Path, loader: str
+) -> None:
+    init = RICH if loader == "dependency" else RICH.replace("cuda_wheel", ".._cuda_wheel")
+    files = {**FILES, "demo/kernels/__init__.py": init, "demo/py.typed": ""}
+    files["demo/kernels/helper.py"] = "def helped(x: int) -> str: return str(x)\n"
+    wheel = built(make_project(f'[tool.cuda-wheel]\nloader = "{loader}"', **files), tmp_path)
+    site = tmp_path / "site"
+    run(sys.executable, "-m", "zipfile", "-e", wheel, site)
+    (tmp_path / "user.py").write_text(USER)
+    result: subprocess.CompletedProcess[str] = run(
+        sys.executable,
+        *("-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", "--cache-dir", tmp_path / "cache"),
+        "user.py",
+        cwd=tmp_path,
+        MYPYPATH=str(site),
+    )
+    lines = [line.removeprefix("user.py:") for line in result.stdout.splitlines() if "user.py" in line]
+    place = "cuda_wheel.runtime.module" if loader == "dependency" else "demo._cuda_wheel.module"
+    revealed = [line.split("Revealed type is ")[1].strip('"') for line in lines if "Revealed" in line]
+    arguments = f"{place}._OnGpu | {place}._DLPack | typing.SupportsIndex | None"
+    assert revealed[0].startswith(f"{place}.Kernel[{arguments}, typing.SupportsFloat | typing.SupportsIndex, "), (
+        revealed
+    )
+    assert revealed[1:3] == [f"{place}.Kernel[{arguments}]", f"{place}.Module"]
+    assert [text.removeprefix("builtins.") for text in revealed[3:]] == ["bool", "str", "int", "int"]
+    wrong = [int(line.partition(":")[0]) for line in lines if "error:" in line]
+    first = USER.splitlines().index('scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer') + 1
+    assert sorted(set(wrong)) == list(range(first, first + 5)), result.stdout
+
+
+@pytest.mark.parametrize(
+    ("targets", "line"),
+    [
+        ("__getattr__, __dir__, __all__", "__all__ = ['a']"),
+        ("__getattr__, __dir__, _names", "_names = ['a']"),
+        ("__getattr__, *_", None),
+    ],
+)
+def test_a_stub_names_the_names_as_the_package_does(targets: str, line: str | None) -> None:
+    manifest = Manifest("p.a", "a.fatbin", 0, "", {}, (), (), (), ())
+    lines = stub(f"{targets} = attach(__name__)\n", [manifest], [], "cuda_wheel.runtime.module").splitlines()
+    assert lines[2:] == [*filter(None, [line]), "a: Module", '"""The module p.a."""']
+
+
+def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None:
+    stubs = set()
+    for backend in BACKENDS:
+        project = copy_fixture("saxpy", tmp_path / backend / "project", extra, backend)
+        wheel = built(project, tmp_path / backend)
+        stubs.add(contents(wheel)["saxpy_demo/kernels/__init__.pyi"])
+    (one,) = stubs
+    assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in one
+
+
+def test_a_stub_of_ones_own_stays(make_project: Callable[..., Path], tmp_path: Path) -> None:
+    own = "from typing import Any\nscale: Any\n"
+    wheel = built(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
+    assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()
+
+
+def test_no_stub_without_attach(make_project: Callable[..., Path], tmp_path: Path) -> None:
+    files = {**FILES, "demo/kernels/__init__.py": "# attach is not called here\n"}
+    wheel = built(make_project(**files), tmp_path)
+    assert not [name for name in contents(wheel) if name.endswith(".pyi")]

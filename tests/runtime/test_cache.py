@@ -1,0 +1,448 @@
+"""The cache itself: bounded, shared by processes, read from a second folder, and shown and cleared by the command."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cuda_wheel.runtime.cache import Cache, parse_size
+from tests.support.projects import KERNEL
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+TABLE = '[tool.cuda-wheel]\narchitectures = "80-real"\n'
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    return Cache()
+
+
+def key(number: int) -> str:
+    return Cache.key(str(number))
+
+
+def path_of(cache: Cache, number: int) -> Path:
+    return Path(cache.folder, key(number)[:2], key(number)[2:])
+
+
+def fill(cache: Cache, *sizes: int) -> None:
+    """Put entries of these sizes, of which each was used a second after the one before."""
+    for number, size in enumerate(sizes):
+        cache.put(key(number), b"x" * size)
+        os.utime(path_of(cache, number), (number, number))
+
+
+def there(cache: Cache, count: int) -> list[int]:
+    """Return which of the entries that `fill` put are there, without using them."""
+    return [number for number in range(count) if path_of(cache, number).exists()]
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+# --- the bound --------------------------------------------------------------------------------------
+
+
+def test_what_was_used_longest_ago_goes_first(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "1KiB")
+    fill(cache, 250, 250, 250)
+    assert cache.get(key(0))  # used now
+    cache.put(key(3), b"x" * 250)
+    assert there(cache, 4) == [0, 2, 3]
+
+
+def test_what_is_larger_than_the_bound_drives_nothing_out(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "1KiB")
+    fill(cache, 250)
+    cache.put(key(1), b"x" * 1000)
+    assert there(cache, 2) == [0]
+
+
+def test_a_bound_of_nothing_keeps_nothing(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(cache, 10)
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "0")
+    Cache().put(key(1), b"")
+    assert cache.entries() == []
+
+
+@given(st.lists(st.integers(0, 300), max_size=8), st.integers(0, 2000))
+def test_pruning_keeps_the_newest_that_fit(sizes: list[int], limit: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Cache(folder)
+        fill(cache, *sizes)
+        expected = list(range(len(sizes)))
+        while sum(64 + sizes[number] for number in expected) > limit:
+            del expected[0]
+        gone = sizes[: len(sizes) - len(expected)]
+        assert cache.prune(limit) == (len(gone), sum(64 + size for size in gone))
+        assert there(cache, len(sizes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("0", 0), ("7B", 7), ("1KiB", 1024), ("500MiB", 500 << 20), (" 2 GiB ", 2 << 30), ("1TiB", 1 << 40)],
+)
+def test_amounts_are_understood(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "5", "-1MiB", "1.5GiB", "2GB", "GiB", "1e3B", "²B", "2 gib", "1 MiB more"])
+def test_what_is_no_amount_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match='is not an amount of bytes such as "500MiB"'):
+        parse_size(text)
+
+
+def test_a_bound_that_is_no_amount_ends_builds(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    result = cuda_wheel("build", make_project(TABLE), "-o", tmp_path / "out", CUDA_WHEEL_CACHE_SIZE="much")
+    assert result.returncode == 1
+    assert "cuda-wheel: the environment variable CUDA_WHEEL_CACHE_SIZE: 'much' is not an amount of" in result.stdout
+
+
+def test_nothing_that_loads_fails_for_such_a_bound(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "much")
+    with pytest.warns(RuntimeWarning, match=r"CUDA_WHEEL_CACHE_SIZE: 'much' is not .* The cache is bounded to 2 GiB"):
+        cache.put(key(0), b"x")
+    cache.put(key(1), b"x")  # told once
+    assert cache.get(key(0)) == b"x"
+
+
+# --- one folder, many processes ---------------------------------------------------------------------
+
+
+def content_of(number: int) -> bytes:
+    return random.Random(number).randbytes(50 + 40 * number)
+
+
+def use(folder: str, seed: int) -> list[int]:
+    """Put, get, prune and clear for a while, and return for which entries something else came back than was put."""
+    warnings.simplefilter("error")
+    cache, rng, wrong = Cache(folder), random.Random(seed), []
+    for _ in range(1500):
+        number = rng.randrange(40)
+        if rng.random() < 0.5:
+            cache.put(key(number), content_of(number))
+        elif cache.get(key(number)) not in (None, content_of(number)):
+            wrong.append(number)
+        if rng.random() < 0.1:
+            cache.prune(rng.choice([0, 2000, 20_000]))
+    return wrong
+
+
+def test_processes_that_put_and_prune_at_once_never_see_a_wrong_entry(cache: Cache) -> None:
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        assert pool.starmap(use, [(cache.folder, seed) for seed in range(4)]) == [[], [], [], []]
+    assert not list(Path(cache.folder).rglob("*.part"))
+    cache.prune(2000)
+    assert sum(size for _, size, _ in cache.entries()) <= 2000
+
+
+def test_what_another_process_removed_meanwhile_is_gone_and_no_failure(cache: Cache) -> None:
+    fill(cache, 10, 10)
+    entries = list(cache._files())
+    path_of(cache, 0).unlink()
+    with mock.patch.object(Cache, "_files", return_value=entries):
+        assert cache.prune(0) == (2, 148)
+    assert cache.entries() == []
+
+
+def test_an_entry_that_cannot_be_marked_as_used_is_read_all_the_same(cache: Cache) -> None:
+    fill(cache, 10)
+    with mock.patch("os.utime", side_effect=PermissionError):
+        assert cache.get(key(0)) == b"x" * 10
+
+
+def test_what_a_killed_process_left_goes_when_it_is_old(cache: Cache) -> None:
+    fill(cache, 10)
+    old, new = (path_of(cache, 0).with_name(f"{key(0)[2:]}.{pid}.1.part") for pid in (1, 2))
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 7200,) * 2)
+    assert len(cache.entries()) == 1
+    cache.put(key(1), b"x")
+    assert (old.exists(), new.exists()) == (True, True)  # the bound is seen to once in a while
+    Cache().put(key(1), b"x")
+    assert (old.exists(), new.exists()) == (False, True)
+    assert there(cache, 2) == [0, 1]
+
+
+def test_the_cache_is_the_users_own(cache: Cache) -> None:
+    fill(cache, 10)
+    if sys.platform == "win32":
+        return
+    assert path_of(cache, 0).parent.stat().st_mode & 0o077 == 0
+    with mock.patch("os.getuid", return_value=os.getuid() + 1):
+        assert cache.get(key(0)) is None
+        assert cache.prune(0) == (0, 0)
+    assert cache.get(key(0)) == b"x" * 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have other permissions there")
+def test_whatever_the_umask_the_cache_is_for_nobody_else(cache: Cache, tmp_path: Path) -> None:
+    named = Cache(str(tmp_path / "a" / "b"))
+    before = os.umask(0)
+    try:
+        for each in (cache, named):
+            fill(each, 10)
+    finally:
+        os.umask(before)
+    for each in (cache, named):
+        assert [path.stat().st_mode & 0o777 for path in (Path(each.folder), path_of(each, 0).parent)] == [0o700] * 2
+        assert path_of(each, 0).stat().st_mode & 0o777 == 0o600
+
+
+def test_an_entry_in_anothers_place_counts_as_absent(cache: Cache) -> None:
+    """Whoever may rename or link files in the folder cannot make one result of another."""
+    fill(cache, 10, 20)
+    path_of(cache, 1).replace(path_of(cache, 0))
+    with pytest.warns(RuntimeWarning, match="is damaged, or another program wrote it"):
+        assert cache.get(key(0)) is None
+    cache.put(key(0), b"again")
+    assert cache.get(key(0)) == b"again"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can make another user's files")
+@pytest.mark.parametrize("folders_too", [False, True])
+def test_nothing_of_another_user_is_loaded(folders_too: bool, cache: Cache) -> None:
+    """As where CUDA_WHEEL_CACHE_DIR names a folder that all may write to."""
+    fill(cache, 10)
+    path = path_of(cache, 0)
+    os.chown(path, 12345, 12345)
+    if folders_too:
+        for folder in (path.parent, Path(cache.folder)):
+            os.chown(folder, 12345, 12345)
+            folder.chmod(0o777)
+    assert cache.get(key(0)) is None
+    assert cache.entries() == []
+    cache.put(key(0), b"mine")
+    assert cache.get(key(0)) == b"mine"
+    assert path.stat().st_uid == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_what_another_user_put_in_the_way_is_neither_followed_nor_waited_for(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(cache, 10)
+    mine = tmp_path / "mine"
+    mine.write_text("thesis")
+    monkeypatch.setattr(os, "urandom", bytes)  # as if it could be guessed
+    trap = path_of(cache, 0).with_name(f"{key(0)[2:]}.{bytes(8).hex()}.part")
+    trap.symlink_to(mine)
+    with pytest.warns(RuntimeWarning, match="cannot keep what it compiled"):
+        cache.put(key(0), b"new")
+    assert mine.read_text() == "thesis"
+    path_of(cache, 0).unlink()
+    os.mkfifo(path_of(cache, 0))
+    with pytest.warns(RuntimeWarning, match="is damaged, or another program wrote it"):
+        assert cache.get(key(0)) is None
+
+
+# --- the second folder ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    """Return a cache whose folder is the second one of every `Cache()`."""
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_READONLY", str(tmp_path / "second"))
+    return Cache(str(tmp_path / "second"))
+
+
+def test_the_second_folder_is_looked_into_and_never_written_to(second: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(second, 10, 20)
+    before = snapshot(Path(second.folder))
+    cache = Cache()
+    cache.put(key(1), b"own")
+    assert cache.get(key(0)) == b"x" * 10
+    assert cache.get(key(1)) == b"own"
+    assert list(cache.found(key(1), bytes)) == [b"own", b"x" * 20]
+    assert cache.get(key(2)) is None
+    cache.prune(0)
+    assert cache.get(key(1)) == b"x" * 20
+    assert snapshot(Path(second.folder)) == before
+    assert cache.entries() == []
+    monkeypatch.delenv("CUDA_WHEEL_CACHE_READONLY")
+    assert Cache().get(key(0)) is None
+
+
+def test_a_damaged_entry_of_the_second_folder_counts_as_absent(second: Cache) -> None:
+    fill(second, 10)
+    path_of(second, 0).write_bytes(path_of(second, 0).read_bytes()[:-1])
+    with pytest.warns(RuntimeWarning, match="second is damaged"):
+        assert Cache().get(key(0)) is None
+
+
+def test_an_entry_under_another_key_counts_as_absent(cache: Cache) -> None:
+    fill(cache, 10, 20)
+    path_of(cache, 0).replace(path_of(cache, 1))
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        assert cache.get(key(1)) is None
+
+
+def test_what_its_reader_does_not_understand_counts_as_absent(second: Cache) -> None:
+    cache = Cache()
+    cache.put(key(0), b"{}")
+    second.put(key(0), b'{"a": 1}')
+    with pytest.warns(RuntimeWarning, match="another program wrote it"):
+        assert cache.read(key(0), lambda content: json.loads(content)["a"]) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have owners of another kind there")
+def test_an_entry_of_the_second_folder_may_be_another_users(second: Cache) -> None:
+    fill(second, 10)
+    with mock.patch("os.getuid", return_value=os.getuid() + 1):
+        assert Cache().get(key(0)) == b"x" * 10
+
+
+def test_a_second_folder_that_is_not_there_is_told_once(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    project = make_project(TABLE, **{"demo/k.cu": KERNEL, "demo/l.cu": KERNEL})
+    warning = "RuntimeWarning: nothing is taken from /no/where, which CUDA_WHEEL_CACHE_READONLY names: No such file or"
+    told = []
+    for _ in range(2):
+        result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_CACHE_READONLY="/no/where")
+        assert result.returncode == 0
+        told.append(result.stdout.count(warning))
+    assert told == [1, 0]  # the second build has all that it needs
+
+
+def build(cuda_wheel: Run, project: Path, folder: Path, **environ: str) -> tuple[str, bytes]:
+    """Return how the jobs were done ("2 from the cache"), and the fatbin."""
+    output = project.with_name("out")
+    result = cuda_wheel("build", project, "-o", output, CUDA_WHEEL_CACHE_DIR=str(folder), **environ)
+    assert result.returncode == 0, result.stdout
+    return result.stdout.rstrip().rpartition(" s: ")[2].partition(";")[0], next(output.rglob("*.fatbin")).read_bytes()
+
+
+def test_a_build_takes_from_the_second_folder_what_the_first_lacks(
+    make_project, cuda_wheel: Run, tmp_path: Path
+) -> None:
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    source = '#include "a.h"\n__global__ void k(int* x) { *x = A; }\n'
+    project = make_project(TABLE, **{"demo/k.cu": source, "demo/a.h": "#define A 1\n"})
+    first = build(cuda_wheel, project, shared)
+    assert first[0] == "1 compiled"
+    assert build(cuda_wheel, project, own, CUDA_WHEEL_CACHE_READONLY=str(shared)) == ("1 from the cache", first[1])
+    assert not own.exists()
+    # Now the first folder knows the job, but as one that reads other files.
+    (project / "demo/a.h").write_text('#include "b.h"\n')
+    (project / "demo/b.h").write_text("#define A 2\n")
+    assert build(cuda_wheel, project, own, CUDA_WHEEL_CACHE_READONLY=str(shared))[0] == "1 compiled"
+    (project / "demo/a.h").write_text("#define A 1\n")
+    assert build(cuda_wheel, project, own, CUDA_WHEEL_CACHE_READONLY=str(shared)) == ("1 from the cache", first[1])
+    assert build(cuda_wheel, project, own)[0] == "1 compiled"
+
+
+# --- the command ------------------------------------------------------------------------------------
+
+
+def test_the_command_shows_both_folders(cache: Cache, second: Cache, cuda_wheel: Run) -> None:
+    fill(cache, 100, 200)
+    fill(second, 300)
+    found = json.loads(cuda_wheel("cache", "--json", CUDA_WHEEL_CACHE_SIZE="3MiB").stdout)
+    assert found == {
+        "folder": cache.folder,
+        "set_by": "CUDA_WHEEL_CACHE_DIR",
+        "limit": 3 << 20,
+        "entries": 2,
+        "bytes": 428,
+        "oldest_use": "1970-01-01T00:00:00+00:00",
+        "newest_use": "1970-01-01T00:00:01+00:00",
+        "read_only": {
+            "folder": second.folder,
+            "entries": 1,
+            "bytes": 364,
+            "oldest_use": "1970-01-01T00:00:00+00:00",
+            "newest_use": "1970-01-01T00:00:00+00:00",
+        },
+    }
+    assert cuda_wheel("cache", TZ="UTC").stdout.splitlines() == [
+        f"{cache.folder}: 2 entries, 428 B, used 1970-01-01 00:00; at most 2.0 GiB; chosen by CUDA_WHEEL_CACHE_DIR",
+        f"{second.folder}: 1 entry, 364 B, used 1970-01-01 00:00; read only, chosen by CUDA_WHEEL_CACHE_READONLY",
+    ]
+
+
+def test_the_command_shows_what_is_not_there(cuda_wheel: Run, tmp_path: Path) -> None:
+    folders = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "a"), "CUDA_WHEEL_CACHE_READONLY": str(tmp_path / "b")}
+    assert cuda_wheel("cache", **folders).stdout.splitlines() == [
+        f"{tmp_path / 'a'}: 0 entries, 0 B; at most 2.0 GiB; chosen by CUDA_WHEEL_CACHE_DIR",
+        f"{tmp_path / 'b'}: No such file or directory; read only, chosen by CUDA_WHEEL_CACHE_READONLY",
+    ]
+    found = json.loads(cuda_wheel("cache", "--clear", "--json", **folders).stdout)
+    assert (found["oldest_use"], found["removed"]) == (None, {"entries": 0, "bytes": 0})
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_command_prunes(cache: Cache, second: Cache, cuda_wheel: Run) -> None:
+    fill(cache, 1000, 2000, 3000)
+    fill(second, 3000)
+    result = cuda_wheel("cache", "--prune", "4KiB")
+    assert result.returncode == 0
+    assert result.stdout.startswith("removed 2 entries, 3.1 KiB\n")
+    assert there(cache, 3) == [2]
+    assert cuda_wheel("cache", "--prune", "4").returncode == 2
+    assert cuda_wheel("cache", "--prune", "4KiB", "--clear").returncode == 2
+    assert len(second.entries()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_clearing_removes_entries_alone(cache: Cache, cuda_wheel: Run, tmp_path: Path) -> None:
+    """Somebody may have named a folder with other things in it."""
+    elsewhere = tmp_path / "elsewhere"
+    name = "0" * 62
+    strange = [
+        elsewhere / name,
+        *(Path(cache.folder, path) for path in ("thesis.tex", f"{name}ab", f"AB/{name}", f"abc/{name}", "ab/notes")),
+        *(Path(cache.folder, "ab", path) for path in (f"{name}.txt", name[1:], f"{name}0", f"c{name[1:-1]}G")),
+        Path(cache.folder, "ab", "c" * 62, "in a folder of such a name"),
+        Path(cache.folder, "more", "ab", name),
+    ]
+    for path in strange:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+    Path(cache.folder, "cd").symlink_to(elsewhere)
+    Path(cache.folder, "ab", "d" * 62).symlink_to(elsewhere / name)
+    before = snapshot(tmp_path)
+    fill(cache, 10, 20, 30)
+    assert len(cache.entries()) == 3
+    result = cuda_wheel("cache", "--clear")
+    assert result.returncode == 0
+    assert result.stdout.startswith("removed 3 entries, 252 B\n")
+    assert snapshot(tmp_path) == before
+    assert Path(cache.folder, "cd").is_symlink()
+    assert Path(cache.folder, "ab", "d" * 62).is_symlink()
+
+
+def test_what_cannot_be_removed_is_told(cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from cuda_wheel.cli.main import main
+
+    fill(cache, 10)
+    with mock.patch("os.unlink", side_effect=PermissionError):
+        assert main(["cache", "--clear"]) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith("removed 0 entries, 0 B\n")
+    assert f"{cache.folder} still holds more than 0 B" in told.err
+
+
+def test_a_bound_that_is_no_amount_is_told_and_nothing_removed(cache: Cache, cuda_wheel: Run) -> None:
+    message = "the environment variable CUDA_WHEEL_CACHE_SIZE: 'much' is not an amount of bytes"
+    fill(cache, 10)
+    for options in ((), ("--clear",)):
+        result = cuda_wheel("cache", *options, CUDA_WHEEL_CACHE_SIZE="much")
+        assert (result.returncode, result.stdout.partition(" such")[0]) == (1, f"cuda-wheel: {message}")
+    assert there(cache, 1) == [0]
+    assert message in cuda_wheel("doctor", CUDA_WHEEL_CACHE_SIZE="much").stdout

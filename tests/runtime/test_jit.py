@@ -1,0 +1,246 @@
+"""PTX on the user's machine: options, logs and failures of its compilers, and what is kept. nvJitLink is the real one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import cuda_wheel as package
+from cuda_wheel import DriverError, ImageError, JitOptions
+from cuda_wheel.runtime import cache, files, loading, nvjitlink
+from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.manifest import parse_version
+from tests.support.driver import Driver, Result
+
+WORDS = b"""ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function '_Z4fillPii' for 'sm_86'
+ptxas info    : Function properties for _Z4fillPii
+ptxas         .     16 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 12 registers, used 0 barriers, 16 bytes smem, 364 bytes cmem[0]
+"""
+Use = Callable[..., Driver]
+
+
+@pytest.fixture
+def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Return a function that builds a project's images with a table, and puts them on the path."""
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+
+    def build(table: str) -> None:
+        result = cuda_wheel(
+            "build",
+            make_project(f"[tool.cuda-wheel]\n{table}"),
+            "-o",
+            tmp_path / "out",
+            CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"),
+        )
+        assert result.returncode == 0, result.stdout
+        monkeypatch.syspath_prepend(tmp_path / "out")
+
+    yield build
+    sys.modules.pop("demo", None)
+
+
+JIT = 'architectures = ["120-real", "80-virtual"]'
+
+
+def test_the_options_reach_the_driver(built, use: Use) -> None:
+    built(JIT)
+    driver = use((8, 6))
+    loading.load("demo.fill", jit=JitOptions(verbose=False, optimization_level=2, max_registers=32, lineinfo=True))
+    figures = {name: value for name, value in driver.options.items() if isinstance(value, int) and "SIZE" not in name}
+    assert figures == {"LOG_VERBOSE": 0, "OPTIMIZATION_LEVEL": 2, "MAX_REGISTERS": 32, "GENERATE_LINE_INFO": 1}
+
+
+def test_other_options_are_another_module(built, use: Use) -> None:
+    built(JIT)
+    use((8, 6))
+    plain, limited = (loading.load("demo.fill", jit=JitOptions(max_registers=count)) for count in (None, 32))
+    assert plain is not limited
+    assert loading.load("demo.fill") is plain
+
+
+@pytest.mark.parametrize("options", [JitOptions(optimization_level=5), JitOptions(max_registers=1)])
+def test_an_option_that_no_compiler_takes_is_refused(options: JitOptions, built, use: Use) -> None:
+    built(JIT)
+    use((8, 6))
+    with pytest.raises(ValueError, match="must be"):
+        loading.load("demo.fill", jit=options)
+
+
+def test_the_log_tells_of_registers_and_spills(built, use: Use) -> None:
+    built(JIT)
+    use((8, 6)).words = WORDS
+    jit = loading.load("demo.fill").jit
+    assert jit.log.startswith("ptxas info    : 0 bytes gmem")
+    assert (jit.registers, jit.spills) == ({"_Z4fillPii": 12}, {"_Z4fillPii": 12})
+    assert jit.seconds > 0
+
+
+def test_machine_code_was_compiled_by_nobody_here(built, use: Use) -> None:
+    built('architectures = "86-real"')
+    driver = use((8, 6))
+    assert loading.load("demo.fill").jit is None
+    assert driver.options == {}
+
+
+def test_a_failure_holds_the_log_and_is_not_remembered(built, use: Use) -> None:
+    built(JIT)
+    use(
+        (8, 6), cuLibraryGetKernel=Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+    ).words = b"ptxas fatal : Unsupported .version"
+    with pytest.raises(DriverError) as caught:
+        loading.load("demo.fill")
+    assert str(caught.value).splitlines() == [
+        "compiling demo.fill, ptx compute_80 (PTX 7.0): the driver answered CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): because",
+        "ptxas fatal : Unsupported .version",
+    ]  # fmt: skip
+    use((8, 6))
+    assert loading.load("demo.fill")["fill"].handle
+
+
+# --- through nvJitLink ------------------------------------------------------------------------------
+
+NEWEST = JIT + '\nptx-version = "as-compiled"'
+
+
+@pytest.fixture
+def old(toolchain) -> int:
+    """Return the version of the oldest driver that takes machine code of the installed toolchain, but not its PTX."""
+    return parse_version(toolchain.nvrtc)[0] * 1000
+
+
+def test_ptx_that_the_driver_cannot_read_is_compiled_once(built, use: Use, old: int, monkeypatch) -> None:
+    built(NEWEST)
+    driver = use((8, 6), version=old)
+    module = loading.load("demo.fill")
+    assert (module.how, str(module.image.target)) == ("link", "compute_80")
+    assert driver.loaded[0].startswith(b"\x7fELF")
+    assert module.jit.registers["_Z4fillPii"] > 0
+
+    def forbid(*_: object) -> None:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(nvjitlink, "link_code", forbid)
+    second = use((8, 6), version=old)  # as in another process
+    assert loading.load("demo.fill").jit.log == module.jit.log
+    assert second.loaded == driver.loaded
+    with pytest.raises(AssertionError, match="compiled again"):
+        loading.load("demo.fill", jit=JitOptions(max_registers=32))
+    use((8, 9), version=old)  # another GPU
+    with pytest.raises(AssertionError, match="compiled again"):
+        loading.load("demo.fill")
+    use((8, 6), version=old + 10)  # another driver
+    with pytest.raises(AssertionError, match="compiled again"):
+        loading.load("demo.fill")
+
+
+def test_a_tampered_entry_is_never_loaded(built, use: Use, old: int) -> None:
+    built(NEWEST)
+    good = use((8, 6), version=old)
+    loading.load("demo.fill")
+    ((_, _, path),) = Cache().entries()
+    Path(path).write_bytes(Path(path).read_bytes().replace(b"\x7fELF", b"\x7fBAD"))
+    driver = use((8, 6), version=old)
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        loading.load("demo.fill")
+    assert driver.loaded == good.loaded
+
+
+def test_what_was_made_of_unchecked_bytes_is_kept_as_theirs(built, use: Use, old: int, monkeypatch) -> None:
+    """CUDA_WHEEL_VERIFY may be off for one process and on for the next."""
+    built(NEWEST)
+    damaged: list[bool] = [True]
+    read = files.read_image
+    monkeypatch.setattr(
+        files, "read_image", lambda *its: read(*its).replace(b"ret;", b"trap;") if damaged else read(*its)
+    )
+    wrong = use((8, 6), version=old)
+    loading.load("demo.fill")
+    damaged.clear()
+    right = use((8, 6), version=old)
+    loading.load("demo.fill")
+    assert right.loaded != wrong.loaded
+    assert len(Cache().entries()) == 2
+
+
+def test_without_nvjitlink_the_error_names_the_package(built, use: Use, old: int, extra: str, monkeypatch) -> None:
+    built(NEWEST)
+    use((8, 6), version=old)
+    monkeypatch.setattr(nvjitlink, "nvjitlink_version", lambda: None)
+    with pytest.raises(package.NoImageError) as caught:
+        loading.load("demo.fill")
+    assert "PTX" in str(caught.value) and "or nvJitLink" in str(caught.value)
+    assert f"pip install cuda-wheel[{extra}]" in str(caught.value)
+
+
+def test_ptx_that_nvjitlink_refuses_is_told_in_its_words(built, use: Use, old: int, monkeypatch) -> None:
+    built(NEWEST)
+    use((8, 6), version=old)
+    monkeypatch.setattr(files, "read_image", lambda *_: b"garbage\0")
+    with pytest.raises(ImageError, match=r"nvJitLink cannot compile demo\.fill, ptx compute_80 .*: .*ptx"):
+        loading.load("demo.fill")
+    assert Cache().entries() == []
+
+
+# --- more than one GPU, more than one process -------------------------------------------------------
+
+
+def test_gpus_of_different_kinds_get_an_image_each(built, use: Use) -> None:
+    built('architectures = ["80-real", "90-real"]')
+    driver = use((8, 6), (9, 0), (8, 0))
+    modules = [loading.load("demo.fill", device=device) for device in range(3)]
+    assert [str(module.image.target) for module in modules] == ["sm_80", "sm_90", "sm_80"]
+    assert modules[0] is modules[2]
+    assert len(driver.loaded) == 2
+
+
+def test_a_forked_process_is_told_that_it_is_one(built, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    built('architectures = "80-real"')
+    use((8, 0))
+    module = loading.load("demo.fill")
+    assert module["fill"].handle
+    monkeypatch.setattr(driver_module, "_forked", False)
+    driver_module._note_fork()
+    for act in (lambda: loading.load("demo.fill"), lambda: module["fill"], lambda: driver_module.device_count()):
+        with pytest.raises(DriverError, match=r"this process was forked .* 'spawn' or 'forkserver'"):
+            act()
+
+
+def test_a_fork_before_cuda_is_nobodys_concern(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "_bindings", None)
+    driver_module._note_fork()
+    assert not driver_module._forked
+
+
+def test_a_process_forked_from_one_that_used_cuda_by_other_means_is_told_too(use: Use) -> None:
+    use(cuInit=Result.CUDA_ERROR_NOT_INITIALIZED)
+    with pytest.raises(DriverError, match="this process was forked"):
+        driver_module.device_and_driver()
+
+
+# --- the folder -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_the_folder_is_where_the_platform_wants_it(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = pytest.importorskip("platformdirs")
+    monkeypatch.delenv("CUDA_WHEEL_CACHE_DIR", raising=False)
+    monkeypatch.setenv("LOCALAPPDATA", "/somewhere/Local")
+    kinds = {"linux": ("unix", "Unix"), "darwin": ("macos", "MacOS"), "win32": ("windows", "Windows")}
+    submodule, name = kinds[platform]
+    __import__(f"platformdirs.{submodule}")
+    if platform == "win32":
+        monkeypatch.setattr(sys.modules["platformdirs.windows"], "get_win_folder", lambda _: "/somewhere/Local")
+    expected = getattr(getattr(module, submodule), name)("cuda-wheel", appauthor=False).user_cache_dir
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache.cache_folder().replace("\\", "/") == expected.replace("\\", "/")
+
+
+def test_the_folder_can_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", "/elsewhere")
+    assert cache.cache_folder() == "/elsewhere"

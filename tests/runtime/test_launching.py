@@ -1,0 +1,1279 @@
+"""What launches hand to the driver, byte by byte, and what they refuse. The driver is a stand-in that reads its arguments
+as the CUDA Driver API documents them; that kernels really run so is shown in `tests/gpu/test_launch.py`."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import importlib
+import struct
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cuda_wheel
+from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime import manifest as manifest_module
+from cuda_wheel.runtime import module
+from cuda_wheel.runtime.errors import ArgumentError, DriverError
+from cuda_wheel.runtime.launching import launcher
+from cuda_wheel.runtime.launching import parameters as parameters_module
+from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
+from cuda_wheel.runtime.module import Kernel
+from tests.support.driver import Driver, Launch, Result
+
+HANDLE = 0xBEEF
+# The stand-in is made once for all examples of a test, and only its record grows.
+examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def module_of(*infos: KernelInfo, variables: tuple[manifest_module.GlobalInfo, ...] = ()) -> module.Module:
+    manifest = manifest_module.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos, variables)
+    image = manifest_module.Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {})
+    return module.Module(manifest, image, "native", 0xF00D)
+
+
+def kernel_of(*parameters: Parameter) -> Kernel:
+    info = KernelInfo("k", "_Z1k", parameters)
+    return Kernel(module_of(info), info, HANDLE)
+
+
+def takes(cpp: str, type_: str = "u64", size: int = 8) -> Kernel:
+    """Return a kernel of one parameter."""
+    return kernel_of(Parameter(type_, 0, size, cpp))
+
+
+@pytest.fixture
+def driver(use: Callable[..., Driver]) -> Driver:
+    return use((8, 6))
+
+
+@pytest.fixture
+def two(use: Callable[..., Driver]) -> Driver:
+    """Two GPUs, of which the first is current."""
+    driver = use((8, 6), (9, 0))
+    driver.context.device = 0
+    return driver
+
+
+def sent(driver: Driver, kernel: Kernel, *args: Any, **more: Any) -> bytes | None:
+    """Return the bytes that arrive as arguments."""
+    kernel.launch(1, 1, *args, **more)
+    return driver.launches[-1].arguments
+
+
+def configured(driver: Driver, grid: Any, block: Any, **more: Any) -> Launch:
+    """Return what arrives of a launch without arguments."""
+    kernel_of().launch(grid, block, **more)
+    return driver.launches[-1]
+
+
+# --- machine code, which tells sizes alone ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "value", "expected"),
+    [
+        (4, 7, b"\7\0\0\0"),
+        (4, -1, b"\xff" * 4),
+        (4, (1 << 32) - 1, b"\xff" * 4),
+        (4, 1.5, struct.pack("<f", 1.5)),
+        (4, np.float32(1.5), struct.pack("<f", 1.5)),
+        (4, np.int32(-2), struct.pack("<i", -2)),
+        (4, ctypes.c_float(2.5), struct.pack("<f", 2.5)),
+        (2, -3, struct.pack("<h", -3)),
+        (2, np.float16(1.5), np.float16(1.5).tobytes()),
+        (1, True, b"\1"),
+        (1, 255, b"\xff"),
+        (1, b"x", b"x"),
+        (1, np.int8(-1), b"\xff"),
+        (8, 7, struct.pack("<q", 7)),
+        (8, 1.5, struct.pack("<d", 1.5)),
+        (8, np.float64(1.5), struct.pack("<d", 1.5)),
+    ],
+)
+@pytest.mark.parametrize("check", [True, False])
+def test_a_parameter_of_which_the_size_is_known_takes_what_has_it(
+    size: int, value: Any, expected: bytes, check: bool, driver: Driver
+) -> None:
+    assert sent(driver, takes("", f"b{8 * size}", size), value, check=check) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "value", "message"),
+    [
+        (4, np.float64(1), "takes 4 bytes, not the 8 of numpy.float64"),
+        (4, np.int64(1), "takes 4 bytes, not the 8 of numpy.int64"),
+        (4, 1 << 32, "4294967296"),
+        (2, 1.5, "takes an integer, not float"),
+        (1, 256, "256"),
+        (4, np.zeros(1, "f4"), "takes an integer, not numpy.ndarray"),
+        (4, "x", "takes an integer, not str"),
+    ],
+)
+def test_a_parameter_of_which_the_size_is_known_takes_nothing_else(
+    size: int, value: Any, message: str, driver: Driver
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        takes("", f"b{8 * size}", size).launch(1, 1, value)
+
+
+def test_a_double_is_none_where_the_text_says_that_it_is_an_integer(driver: Driver) -> None:
+    with pytest.raises(ArgumentError):
+        takes("", "u64", 8).launch(1, 1, 1.5)
+
+
+# --- numbers, pointers and structs, against ctypes ---------------------------------------------------
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+    BLUE = 100
+
+
+class Kind(NamedTuple):
+    """A kind of parameter: its types, what it takes (with what a field of `ctype` is then set to), what it refuses."""
+
+    type: str
+    cpp: str
+    ctype: Any
+    good: st.SearchStrategy[tuple[Any, Any]]
+    bad: st.SearchStrategy[Any]
+
+    def __repr__(self) -> str:
+        return f"{self.cpp or self.type} as {self.ctype.__name__}"
+
+
+def twice(values: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, Any]]:
+    return values.map(lambda value: (value, value))
+
+
+NOT_NUMBERS = st.sampled_from([None, "1", b"1", [1], (1,), {}, 1j, np.zeros(1), np.zeros((), np.int32), object(), int])
+NOT_INTEGERS = st.one_of(NOT_NUMBERS, st.floats(), st.sampled_from([np.float32(1), Decimal(1), Fraction(1)]))
+
+
+def outside(low: int, high: int) -> st.SearchStrategy[int]:
+    return st.one_of(
+        st.integers(max_value=low - 1), st.integers(min_value=high + 1), st.just(1 << 64), st.just(-1 << 64)
+    )
+
+
+def integer(cpp: str, ctype: Any, *, low: int | None = None, type_: str | None = None) -> Kind:
+    size = ctypes.sizeof(ctype)
+    signed = ctype(-1).value == -1
+    high = (1 << 8 * size - signed) - 1
+    low = (-(1 << 8 * size - 1) if signed else 0) if low is None else low
+    values = st.one_of(st.integers(low, high), st.sampled_from([low, high]))
+    dtype = np.dtype(ctype).type
+    of_numpy = st.integers(0 if not signed else low, high).map(lambda value: (dtype(value), value))
+    odd = st.sampled_from([(True, 1), (Colour.BLUE, 100), (np.int8(7), 7), (np.uint64(9), 9)])
+    return Kind(
+        type_ or f"u{8 * size}",
+        cpp,
+        ctype,
+        st.one_of(twice(values), of_numpy, odd),
+        st.one_of(outside(low, high), NOT_INTEGERS),
+    )
+
+
+def real(cpp: str, ctype: Any, float_: Any, type_: str) -> Kind:
+    """A kind whose bytes are those of NumPy's number of the type `float_`, read as `ctype`."""
+    limit = float(np.finfo(float_).max)
+    plain = st.one_of(st.floats(-limit, limit), st.sampled_from([float("inf"), float("-inf"), -0.0, 5e-324]))
+    others = st.sampled_from(
+        [1, -3, True, np.float32(0.1), np.float16(0.1), np.int64(5), Decimal("0.1"), Fraction(1, 3)]
+    )
+
+    def expected(value: Any) -> tuple[Any, Any]:
+        return value, ctype.from_buffer_copy(float_(float(value)).tobytes()).value
+
+    too_large = [1e39, -1e39, 10**400] if float_ is not np.float64 else [10**400]
+    bad = st.one_of(NOT_NUMBERS, st.sampled_from([*too_large, np.complex64(1)]))
+    return Kind(type_, cpp, ctype, st.one_of(plain, others).map(expected), bad)
+
+
+def struct_of(ctype: Any) -> Kind:
+    size = ctypes.sizeof(ctype)
+    content = st.binary(min_size=size, max_size=size)
+    forms: list[Callable[[bytes], Any]] = [
+        bytes,
+        bytearray,
+        memoryview,
+        ctype.from_buffer_copy,
+        lambda data: np.frombuffer(data, np.uint8),
+        lambda data: np.frombuffer(data, np.dtype(("V", size)))[0],
+    ]
+    good = st.builds(lambda data, form: (form(data), ctype.from_buffer_copy(data)), content, st.sampled_from(forms))
+    wrong_size = st.binary(max_size=40).filter(lambda data: len(data) != size)
+    not_bytes = st.sampled_from([None, 5, 1.5, "text", [1], (1, 2), 1j, object(), np.zeros(size + 8, np.uint8)])
+    return Kind("b8", "Some", ctype, good, st.one_of(wrong_size, not_bytes))
+
+
+INTEGERS = [
+    integer("signed char", ctypes.c_int8),
+    integer("unsigned char", ctypes.c_uint8),
+    integer("short", ctypes.c_int16),
+    integer("unsigned short", ctypes.c_uint16),
+    integer("int", ctypes.c_int32),
+    integer("unsigned int", ctypes.c_uint32),
+    integer("long", ctypes.c_int64),
+    integer("long", ctypes.c_int32),  # on Windows
+    integer("unsigned long", ctypes.c_uint64),
+    integer("unsigned long", ctypes.c_uint32),
+    integer("long long", ctypes.c_int64),
+    integer("unsigned long long", ctypes.c_uint64),
+    # Of either sign's range.
+    integer("char", ctypes.c_uint8, low=-(1 << 7)),
+    integer("Colour", ctypes.c_uint32, low=-(1 << 31)),
+    integer("Wide", ctypes.c_uint64, low=-(1 << 63)),
+    integer("", ctypes.c_uint16, low=-(1 << 15)),
+    integer("", ctypes.c_uint32, low=-(1 << 31)),
+]
+REALS = [
+    real("float", ctypes.c_float, np.float32, "f32"),
+    real("", ctypes.c_float, np.float32, "f32"),
+    real("double", ctypes.c_double, np.float64, "f64"),
+    real("__half", ctypes.c_uint16, np.float16, "b8"),
+]
+BOOL = Kind(
+    "u8",
+    "bool",
+    ctypes.c_bool,
+    st.sampled_from([(True, True), (False, False), (0, False), (1, True), (np.True_, True), (np.False_, False)]),
+    st.one_of(NOT_INTEGERS, st.sampled_from([2, -1, np.int32(1), 1.0])),
+)
+ADDRESS = st.integers(0, (1 << 64) - 1)
+POINTER = Kind(
+    "u64",
+    "float*",
+    ctypes.c_uint64,
+    st.one_of(twice(ADDRESS), ADDRESS.map(lambda value: (np.uint64(value), value)), st.just((None, 0))),
+    st.one_of(
+        outside(0, (1 << 64) - 1), st.sampled_from([True, 1.5, "x", b"12345678", [1], (1,), 1j, np.zeros(1), object()])
+    ),
+)
+STRUCTS = st.builds(
+    lambda unit, count: struct_of(unit * count),
+    st.sampled_from([ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64]),
+    st.integers(1, 9),
+)
+KINDS = st.one_of(st.sampled_from([*INTEGERS, *REALS, BOOL, POINTER]), STRUCTS)
+
+
+def declared(kinds: list[Kind]) -> tuple[Any, tuple[Parameter, ...]]:
+    """Return these parameters as a struct, and as a manifest has them; their places are C's."""
+    fields = [(f"f{index}", kind.ctype) for index, kind in enumerate(kinds)]
+    structure = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+    places = [getattr(structure, name) for name, _ in fields]
+    return structure, tuple(
+        Parameter(kind.type, place.offset, place.size, kind.cpp) for kind, place in zip(kinds, places, strict=True)
+    )
+
+
+@examples
+@given(st.data(), st.lists(KINDS, max_size=12))
+def test_arguments_lie_as_c_lays_them_out(driver: Driver, data: st.DataObject, kinds: list[Kind]) -> None:
+    structure, parameters = declared(kinds)
+    kernel = kernel_of(*parameters)
+    for _ in range(3):
+        drawn = [data.draw(kind.good) for kind in kinds]
+        expected = structure()
+        for index, (_, field) in enumerate(drawn):
+            setattr(expected, f"f{index}", field)
+        found = sent(driver, kernel, *(argument for argument, _ in drawn))
+        if not kinds:
+            assert found is None
+        else:
+            assert found == bytes(expected)[: parameters[-1].offset + parameters[-1].size]
+
+
+@examples
+@given(st.data(), st.lists(KINDS, min_size=1, max_size=6))
+def test_what_does_not_fit_is_refused_and_nothing_is_launched(
+    driver: Driver, data: st.DataObject, kinds: list[Kind]
+) -> None:
+    kernel = kernel_of(*declared(kinds)[1])
+    good = [data.draw(kind.good)[0] for kind in kinds]
+    place = data.draw(st.integers(0, len(kinds) - 1))
+    bad = [*good]
+    bad[place] = data.draw(kinds[place].bad)
+    driver.launches.clear()
+    for arguments, message in (
+        (bad, rf"^k, argument {place + 1} \("),
+        (good[1:], rf"^k takes {len(kinds)} arguments?, \(.*\), and was given {len(kinds) - 1}$"),
+        ([*good, 1], rf"^k takes {len(kinds)} arguments?, \(.*\), and was given {len(kinds) + 1}$"),
+    ):
+        for _ in range(2):
+            with pytest.raises(ArgumentError, match=message):
+                kernel.launch(1, 1, *arguments)
+        assert not driver.launches
+    kernel.launch(1, 1, *good)
+    assert len(driver.launches) == 1
+
+
+@pytest.mark.parametrize("kind", [*INTEGERS, *REALS], ids=repr)
+def test_every_kind_takes_its_extremes_without_checks(driver: Driver, kind: Kind) -> None:
+    size = ctypes.sizeof(kind.ctype)
+    kernel = takes(kind.cpp, kind.type, size)
+    for value in (0, 1, 100):
+        assert sent(driver, kernel, value, check=False) == sent(driver, kernel, value)
+    if kind in INTEGERS:
+        for value in (-1, -1 << 8 * size - 1, (1 << 8 * size) - 1):
+            expected = (value % (1 << 8 * size)).to_bytes(size, "little")
+            assert sent(driver, kernel, value, check=False) == expected
+
+
+def test_without_checks_numbers_are_cut_to_their_width(driver: Driver) -> None:
+    assert sent(driver, takes("int", "u32", 4), (1 << 40) + 5, check=False) == struct.pack("<i", 5)
+    assert sent(driver, takes("unsigned char", "u8", 1), -1, check=False) == b"\xff"
+    assert sent(driver, takes("int", "u32", 4), 2.75, check=False) == struct.pack("<i", 2)
+    with pytest.raises(ArgumentError, match=r"argument 1 \(int\)"):
+        sent(driver, takes("int", "u32", 4), None, check=False)
+
+
+@pytest.mark.parametrize(("cpp", "size"), [("char", 1), ("", 2), ("Colour", 4), ("Wide", 8)])
+def test_of_unknown_sign_numpys_numbers_have_theirs(driver: Driver, cpp: str, size: int) -> None:
+    kernel = takes(cpp, f"u{8 * size}", size)
+    for value in (np.int8(-3), np.int64(-3), Box(-3)):
+        assert sent(driver, kernel, value) == (-3).to_bytes(size, "little", signed=True)
+
+
+def test_a_truth_is_no_address(driver: Driver) -> None:
+    with pytest.raises(ArgumentError, match="takes an array on the GPU, an address or None, not bool"):
+        takes("float*").launch(1, 1, True)
+
+
+@examples
+@given(st.integers(-(1 << 63), (1 << 64) - 1))
+def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> None:
+    """A kernel without C++ types: an address or an integer of either sign."""
+    kernel = takes("", "u64", 8)
+    assert sent(driver, kernel, value) == (value % (1 << 64)).to_bytes(8, "little")
+    dtype = np.int64 if value < 0 else np.uint64
+    assert sent(driver, kernel, dtype(value)) == (value % (1 << 64)).to_bytes(8, "little")
+    assert sent(driver, kernel, None) == bytes(8)
+    of_numpy = np.int64(value) if value < 1 << 63 else np.uint64(value)
+    assert sent(driver, kernel, of_numpy) == sent(driver, kernel, Box(value)) == sent(driver, kernel, value)
+    for bad in (1 << 64, -(1 << 63) - 1, Box(1 << 64), Box(-(1 << 63) - 1)):
+        with pytest.raises(ArgumentError, match=r"\(\.u64\): .* is out of range"):
+            kernel.launch(1, 1, bad)
+
+
+def test_why_a_number_is_none_is_told(driver: Driver) -> None:
+    class Broken:
+        def __float__(self) -> float:
+            raise LookupError("no number yet")
+
+    for value, message in (
+        (Broken(), "no number yet"),
+        (Decimal("sNaN"), "cannot convert signaling NaN to float"),
+        (10**400, r"10+… is out of range"),
+        (np.datetime64("2020"), "float.. argument must be"),
+    ):
+        for cpp, type_, size in (("float", "f32", 4), ("double", "f64", 8), ("__half", "b8", 2), BFLOAT16):
+            with pytest.raises(ArgumentError, match=rf"^k, argument 1 \({cpp}\): {message}"):
+                takes(cpp, type_, size).launch(1, 1, value)
+
+
+def test_what_is_long_is_not_told_whole(driver: Driver) -> None:
+    with pytest.raises(ArgumentError, match=r"argument 1 \(int\): this int is out of range$"):
+        takes("int", "u32", 4).launch(1, 1, 10**5000)
+    with pytest.raises(ArgumentError, match=r"argument 1 \(int\): 10{99}… is out of range$"):
+        takes("int", "u32", 4).launch(1, 1, 10**1000)
+    with pytest.raises(ArgumentError, match=r"\(bool\): takes True or False, not array\(\[.{,100}…$"):
+        takes("bool", "u8", 1).launch(1, 1, np.zeros((50, 50)))
+
+
+def bfloat16(value: float) -> int:
+    """Return the bits of the bfloat16 next to `value`: of the two around it, the nearer, or the even one."""
+    if value != value:
+        return 0x7FC0
+    magnitude, sign = Fraction(abs(value)), 0x8000 if np.signbit(value) else 0
+
+    def of(bits: int) -> Fraction:
+        exponent, fraction = bits >> 7, bits & 0x7F
+        return Fraction(fraction + (128 if exponent else 0)) * Fraction(2) ** (max(exponent, 1) - 127 - 7)
+
+    low, high = 0, 0x7F80
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if of(middle) <= magnitude else (low, middle)
+    below, above = magnitude - of(low), of(high) - magnitude
+    return sign | (low if below < above or (below == above and low % 2 == 0) else high)
+
+
+BFLOAT16 = ("__nv_bfloat16", "b8", 2)
+
+
+@examples
+@given(
+    st.one_of(
+        st.floats(-3.389e38, 3.389e38),
+        st.floats(-(2.0**127), 2.0**127, width=32),
+        st.floats(-1e-37, 1e-37),
+        # About the middle between two.
+        st.builds(lambda odd, more: (256 + odd) / 256 + more, st.integers(0, 255), st.sampled_from([0, 1e-12, -1e-12])),
+    )
+)
+def test_bfloat16_is_the_nearest(driver: Driver, value: float) -> None:
+    assert sent(driver, takes(*BFLOAT16), value) == bfloat16(value).to_bytes(2, "little")
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [(1, 0x3F80), (float("inf"), 0x7F80), (-float("inf"), 0xFF80), (1.00390625, 0x3F80), (1.01171875, 0x3F82)],
+)
+def test_bfloat16_of_special_numbers(driver: Driver, value: float, bits: int) -> None:
+    assert sent(driver, takes(*BFLOAT16), value) == bits.to_bytes(2, "little")
+
+
+@pytest.mark.parametrize("value", [3.4e38, -3.4e38, 3.4028235677973362e38, 1e39, 10**400, Fraction(10**39)])
+def test_bfloat16_does_not_become_infinite(driver: Driver, value: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"\(__nv_bfloat16\): .* is out of range"):
+        takes(*BFLOAT16).launch(1, 1, value)
+
+
+@pytest.mark.parametrize(("cpp", "dtype"), [("float", "f4"), ("double", "f8"), ("__half", "f2"), ("__nv_bfloat16", "")])
+def test_nan_stays_nan(driver: Driver, cpp: str, dtype: str) -> None:
+    type_ = {"float": "f32", "double": "f64"}.get(cpp, "b8")
+    for nan in (float("nan"), -float("nan"), np.float32("nan"), np.uint32(0x7F800001).view("f4"), Decimal("nan")):
+        found = sent(driver, takes(cpp, type_, np.dtype(dtype).itemsize if dtype else 2), nan)
+        assert found is not None
+        assert np.isnan(np.frombuffer(found if dtype else b"\0\0" + found, dtype or "f4"))
+
+
+# --- vectors and complex numbers ---------------------------------------------------------------------
+
+VECTORS = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"}
+VECTORS |= {"long": "i8", "ulong": "u8", "longlong": "i8", "ulonglong": "u8", "float": "f4", "double": "f8"}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("word", VECTORS)
+def test_vectors_take_numbers(driver: Driver, word: str, count: int) -> None:
+    dtype = np.dtype(VECTORS[word])
+    numbers = [-3 if dtype.kind != "u" else 3, 7, 120, 0][:count]
+    expected = np.array(numbers, dtype)
+    kernel = takes(f"{word}{count}", "b8", expected.nbytes)
+    for form in (
+        tuple(numbers),
+        list(numbers),
+        [dtype.type(number) for number in numbers],
+        expected,
+        expected.tobytes(),
+    ):
+        assert sent(driver, kernel, form) == expected.tobytes()
+    wrong: list[Any] = [(*numbers, 1), numbers[1:], ("1",) * count, expected.tobytes() + b"1", None]
+    if dtype.kind != "f":
+        wrong += [(1.5,) * count, (1 << 64,) * count]
+    if word == "float":
+        wrong += [(1e39,) * count]
+    for value in wrong:
+        with pytest.raises(ArgumentError, match=rf"argument 1 \({word}{count}\)"):
+            kernel.launch(1, 1, value)
+
+
+@pytest.mark.parametrize("cpp", ["cuda::std::complex<float>", "thrust::complex<double>", "float2", "double2"])
+def test_complex_numbers(driver: Driver, cpp: str) -> None:
+    dtype = np.dtype(np.complex64 if "float" in cpp else np.complex128)
+    kernel = takes(cpp, "b8", dtype.itemsize)
+    expected = dtype.type(1.5 - 2.5j).tobytes()
+    numbers = [1.5 - 2.5j, (1.5, -2.5), np.complex64(1.5 - 2.5j), np.complex128(1.5 - 2.5j)]
+    for form in (*numbers, expected, np.array(1.5 - 2.5j, dtype), np.array([1.5 - 2.5j], dtype)):
+        assert sent(driver, kernel, form) == expected
+    for number in (3, 0.5, True, np.float64(0.1), np.float32(0.1), np.int64(7), np.uint8(1), Fraction(1, 2)):
+        if "complex" in cpp:
+            assert sent(driver, kernel, number) == dtype.type(float(number)).tobytes()
+        else:
+            with pytest.raises(ArgumentError, match="does not fit: pack expected 2 items"):
+                kernel.launch(1, 1, number)
+
+
+@pytest.mark.parametrize("form", [np.array, list, tuple, lambda numbers: memoryview(np.array(numbers))])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u2", "i1"])
+def test_numbers_become_a_vectors_own(driver: Driver, form: Callable[[Any], Any], dtype: str) -> None:
+    numbers = np.array([1, 2, 3], dtype)
+    assert sent(driver, takes("float3", "b8", 12), form(numbers)) == numbers.astype("f4").tobytes()
+    assert sent(driver, takes("float3", "b8", 12), numbers.reshape(3, 1)) == numbers.astype("f4").tobytes()
+    of_ctypes = (np.ctypeslib.as_ctypes_type(dtype) * 3)(1, 2, 3)
+    assert sent(driver, takes("float3", "b8", 12), of_ctypes) == numbers.astype("f4").tobytes()
+    assert sent(driver, takes("float2", "b8", 8), numbers[::2]) == numbers.astype("f4")[::2].tobytes()
+    if dtype[0] != "f":
+        assert sent(driver, takes("short3", "b8", 6), form(numbers)) == numbers.astype("i2").tobytes()
+        assert sent(driver, takes("dim3", "b8", 12), form(numbers)) == numbers.astype("u4").tobytes()
+    else:
+        with pytest.raises(ArgumentError, match=r"\(int3\): .* does not fit: required argument is not an integer"):
+            takes("int3", "b8", 12).launch(1, 1, form(numbers))
+
+
+@pytest.mark.parametrize(
+    ("cpp", "dtype", "numbers"),
+    [
+        ("long2", "i4", (-1, 2)),  # on Windows
+        ("double4_32a", "f8", (1, 2, 3, 4)),  # of CUDA 13
+        ("ulonglong4_16a", "u8", (1, 2, 3, 4)),
+        ("dim3", "u4", (1, 2, 3)),
+        ("__half2", "f2", (0.1, -2)),
+    ],
+)
+def test_other_vectors(driver: Driver, cpp: str, dtype: str, numbers: tuple[float, ...]) -> None:
+    expected = np.array(numbers, dtype)
+    for form in (numbers, expected, expected.tobytes()):
+        assert sent(driver, takes(cpp, "b8", expected.nbytes), form) == expected.tobytes()
+
+
+def test_of_as_many_bytes_is_not_enough_for_a_vector(driver: Driver) -> None:
+    """Eight bytes are two floats, but those of a double, or of one element of an array of them, are not."""
+    for value in (
+        np.float64(1),
+        np.array([1.0]),
+        np.array(1.0),
+        np.int64(1),
+        np.ones((1, 1)),
+        (ctypes.c_double * 1)(1),
+    ):
+        with pytest.raises(ArgumentError, match=r"argument 1 \(float2\)"):
+            takes("float2", "b8", 8).launch(1, 1, value)
+
+
+def test_a_type_of_ones_own_that_is_called_as_a_vector(driver: Driver) -> None:
+    kernel = takes("float3", "b8", 16)
+    assert sent(driver, kernel, bytes(range(16))) == bytes(range(16))
+    with pytest.raises(ArgumentError, match="takes a struct of 16 bytes, not tuple"):
+        kernel.launch(1, 1, (1, 2, 3))
+
+
+def test_objects_have_no_content(driver: Driver) -> None:
+    with pytest.raises(ArgumentError, match=r"takes a struct of 8 bytes, not numpy\.ndarray"):
+        takes("Some", "b8", 8).launch(1, 1, np.array([None]))
+
+
+def test_an_array_of_the_host_may_be_of_a_class_that_the_gpu_knows_too(driver: Driver) -> None:
+    """JAX's arrays have one class on either side, and PyTorch's."""
+
+    class Array(bytearray):
+        @property
+        def __cuda_array_interface__(self) -> Any:
+            raise AttributeError("not on a GPU")
+
+    assert sent(driver, takes("Some", "b8", 4), Array(b"1234")) == b"1234"
+    with pytest.raises(ArgumentError, match=r"\(float\*\): not on a GPU$"):
+        takes("float*").launch(1, 1, Array(b"1234"))
+
+
+def test_a_struct_of_an_array_on_the_gpu_is_refused(driver: Driver) -> None:
+    with pytest.raises(ArgumentError, match=r"takes a struct of 16 bytes by value, not an array on the GPU"):
+        takes("Pair", "b8", 16).launch(1, 1, array_interface(8))
+
+
+def test_what_stubs_say_of_parameters() -> None:
+    words = {
+        "Integer": ("int", "u32", 4),
+        "Real": ("__half", "b8", 2),
+        "bool": ("bool", "u8", 1),
+        "Struct": ("P", "b8", 3),
+    }
+    words |= {"Pointer": ("float*", "u64", 8)}
+    for word, (cpp, type_, size) in words.items():
+        assert parameters_module.argument_type(Parameter(type_, 0, size, cpp)) == word
+
+
+# --- configuration -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (5, (5, 1, 1)),
+        ((5,), (5, 1, 1)),
+        ([2, 3], (2, 3, 1)),
+        ((2, 3, 4), (2, 3, 4)),
+        (np.int64(7), (7, 1, 1)),
+        ((np.int32(2), np.uint8(3)), (2, 3, 1)),
+        (np.array([2, 3, 4]), (2, 3, 4)),
+        (True, (1, 1, 1)),
+        (Colour.BLUE, (100, 1, 1)),
+        (range(1, 4), (1, 2, 3)),
+        (np.array(6), (6, 1, 1)),
+        ((np.array(6), 2), (6, 2, 1)),
+    ],
+)
+def test_sizes_in_every_form(driver: Driver, given: Any, expected: tuple[int, int, int]) -> None:
+    for _ in range(2):
+        assert configured(driver, given, 1)[:2] == (expected, (1, 1, 1))
+        assert configured(driver, 1, given)[:2] == ((1, 1, 1), expected)
+
+
+def test_sizes_of_one_kernel_in_turn(driver: Driver) -> None:
+    kernel = kernel_of()
+    sizes: list[Any] = [[2, 3], 2, (2,), (2, 3), [2], np.array([2, 3, 4]), (2, 3, 4), range(2, 4), (2, 1), np.array(2)]
+    for grid in sizes * 2:
+        kernel.launch(grid, 1)
+        given = list(grid) if np.ndim(grid) else [int(grid)]
+        assert driver.launches[-1].grid == (*given, 1, 1)[:3]
+
+
+def test_the_largest_grid(driver: Driver) -> None:
+    largest = ((1 << 31) - 1, 65535, 65535)
+    assert configured(driver, largest, (1, 16, 64))[:2] == (largest, (1, 16, 64))
+
+
+@pytest.mark.parametrize(
+    ("more", "attributes"),
+    [
+        ({}, {}),
+        ({"cooperative": True}, {"cooperative": 1}),
+        ({"cluster": 2}, {"cluster": (2, 1, 1)}),
+        ({"cluster": (2, 2, 1)}, {"cluster": (2, 2, 1)}),
+        ({"cluster": [1, 2], "cooperative": 1}, {"cooperative": 1, "cluster": (1, 2, 1)}),
+    ],
+)
+def test_attributes(driver: Driver, more: dict[str, Any], attributes: dict[str, Any]) -> None:
+    for parameters in ((), (Parameter("u8", 0, 1, "char"),), (Parameter("b8", 0, 4001, "Large"),)):
+        arguments = [b"x" * parameter.size if parameter.size > 1 else 5 for parameter in parameters]
+        kernel_of(*parameters).launch((8, 2), 1, *arguments, **more)
+        launch = driver.launches[-1]
+        assert (launch.attributes, launch.kernel) == (attributes, HANDLE)
+        assert launch.arguments == (None if not parameters else b"\5" if arguments == [5] else arguments[0])
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "more", "message"),
+    [
+        (0, 1, {}, "grid must be made of numbers from 1 on, not 0"),
+        (-1, 1, {}, "grid must be made of numbers from 1 on, not -1"),
+        ((), 1, {}, r"grid must be one to three numbers, not \(\)"),
+        ((1, 2, 3, 4), 1, {}, "grid must be one to three numbers"),
+        (None, 1, {}, "grid must be made of whole numbers, not None"),
+        (1, 1.5, {}, "block must be made of whole numbers, not 1.5"),
+        (1, "32", {}, "block must be made of whole numbers"),
+        (1, 2048, {}, r"a block of \(2048, 1, 1\) is too large: \(1024, 1024, 64\) is the most"),
+        (1, (32, 33), {}, "a block of 1056 threads is too large: 1024 is the most"),
+        ((1, 65536), 1, {}, r"a grid of \(1, 65536, 1\) is too large"),
+        (1, 1, {"shared_memory": -1}, "shared_memory must be made of numbers from 0 on, not -1"),
+        (1, 1, {"shared_memory": 1.0}, "shared_memory must be made of whole numbers"),
+        (1, 1, {"shared_memory": 100 << 10}, r"k: 102400 bytes of shared memory are too much: this GPU has 101376"),
+        (5, 1, {"cluster": 2}, r"a grid of \(5, 1, 1\) has no whole number of clusters of \(2, 1, 1\)"),
+        (5, 1, {"cluster": 0}, "cluster must be made of numbers from 1 on, not 0"),
+        (5, 1, {"stream": "default"}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": object()}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": "5"}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": 5.0}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": np.float32(5)}, "stream must be an address or have __cuda_stream__"),
+        (
+            5,
+            1,
+            {"stream": SimpleNamespace(__cuda_stream__=lambda: 5)},
+            "stream must be an address or have __cuda_stream__",
+        ),
+        (5, 1, {"stream": -1}, "stream must be an address, not -1"),
+        (5, 1, {"stream": 1 << 64}, "stream must be an address, not 18446744073709551616"),
+        (1 << 31, 1, {}, "grid: 2147483648 is too large"),
+        ((10**5000,), 1, {}, "grid: this int is too large"),
+        (1, 1, {"shared_memory": 1 << 32}, "shared_memory: 4294967296 is too large"),
+    ],
+)
+def test_a_wrong_configuration(driver: Driver, grid: Any, block: Any, more: dict[str, Any], message: str) -> None:
+    kernel = kernel_of()
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match=message) as caught:
+            kernel.launch(grid, block, **more)
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert not driver.launches
+
+
+def test_streams_of_every_library(driver: Driver) -> None:
+    class CUstream:
+        def __int__(self) -> int:
+            return 0x1000
+
+    streams: list[Any] = [
+        0x1000,
+        np.uint64(0x1000),
+        CUstream(),
+        SimpleNamespace(ptr=0x1000),  # CuPy
+        SimpleNamespace(cuda_stream=0x1000),  # PyTorch
+        SimpleNamespace(handle=ctypes.c_void_p(0x1000)),  # Numba
+        SimpleNamespace(__cuda_stream__=lambda: (0, 0x1000), ptr=7),  # cuda.core, and the protocol's text
+        SimpleNamespace(__cuda_stream__=(0, 0x1000)),  # its first form
+        SimpleNamespace(__cuda_stream__=lambda: (0, CUstream())),
+    ]
+    kernel = kernel_of()
+    for stream in streams * 2:
+        kernel.launch(1, 1, stream=stream)
+        assert driver.launches[-1].stream == 0x1000
+    for default in (None, 0, SimpleNamespace(ptr=0), SimpleNamespace(handle=ctypes.c_void_p(None))):
+        kernel.launch(1, 1, stream=default)
+        assert driver.launches[-1].stream == 0
+    kernel.launch(1, 1, stream=(1 << 64) - 1)
+    assert driver.launches[-1].stream == (1 << 64) - 1
+
+
+class Box:
+    """A number that can be changed, and is itself whatever it holds, as PyTorch's tensors are."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+def test_a_number_that_changes_is_looked_at_each_time(driver: Driver) -> None:
+    kernel, box = kernel_of(), Box(3)
+    for number in (3, 4, 5):
+        box.number = number
+        kernel.launch(box, (box, box), shared_memory=box, cluster=(box, 1))  # type: ignore[arg-type]
+        kernel.launch((1, box), box, shared_memory=box)  # type: ignore[arg-type]
+        first, second = driver.launches[-2:]
+        assert (first.grid, first.block, first.shared_memory) == ((number, 1, 1), (number, number, 1), number)
+        assert (second.grid, second.block, second.shared_memory) == ((1, number, 1), (number, 1, 1), number)
+    count = len(kernel.launch.__globals__["pools"])
+    for _ in range(50):
+        kernel.launch(Box(3), 1)  # type: ignore[arg-type]
+    assert len(kernel.launch.__globals__["pools"]) <= count + 2
+
+
+# --- slots -------------------------------------------------------------------------------------------
+
+
+def test_a_launch_reuses_the_memory_of_the_last(driver: Driver) -> None:
+    kernel = takes("int", "u32", 4)
+    for number in range(10):
+        for grid in (3, (3,), (3, 1), (3, 1, 1), [3], np.int32(3)):
+            for stream in (None, 0):
+                kernel.launch(grid, 64, number, stream=stream)
+                assert driver.launches[-1].arguments == number.to_bytes(4, "little")
+    assert len({launch.config for launch in driver.launches}) == 1
+    assert {launch[:4] for launch in driver.launches} == {((3, 1, 1), (64, 1, 1), 0, 0)}
+
+
+def test_launches_at_once_have_memory_of_their_own(driver: Driver) -> None:
+    count, rounds = 8, 20
+    kernel = takes("int", "u32", 4)
+    kernel.launch(1, 1, 0)
+    barrier = threading.Barrier(count)
+    driver.meanwhile = barrier.wait
+    driver.launches.clear()
+
+    def work(number: int) -> None:
+        for round_ in range(rounds):
+            kernel.launch(1, 1, number * 1000 + round_)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(driver.launches) == count * rounds
+    numbers = sorted(int.from_bytes(launch.arguments or b"", "little") for launch in driver.launches)
+    assert numbers == sorted(number * 1000 + round_ for number in range(count) for round_ in range(rounds))
+    assert len({launch.config for launch in driver.launches}) == count
+
+
+def test_kernels_are_made_ready_by_several_threads_at_once(driver: Driver) -> None:
+    kernel = takes("int", "u32", 4)
+    barrier = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        barrier.wait()
+        kernel.launch(1 + number % 2, 1, number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(int.from_bytes(launch.arguments or b"", "little") for launch in driver.launches) == [*range(8)]
+
+
+def test_an_argument_may_launch_the_same_kernel(driver: Driver) -> None:
+    kernel = takes("double", "f64", 8)
+
+    class Nested:
+        def __float__(self) -> float:
+            kernel.launch(1, 1, 1.0)
+            return 2.0
+
+    kernel.launch(1, 1, Nested())
+    assert [launch.arguments for launch in driver.launches] == [struct.pack("<d", 1.0), struct.pack("<d", 2.0)]
+
+
+def test_configurations_are_not_kept_without_bound(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher.Launcher, "POOLS", 10)
+    kernel = kernel_of()
+    for grid in range(1, 200):
+        kernel.launch(grid, 1)
+        kernel.launch((grid, 1), np.int32(1))
+        assert len(kernel.launch.__globals__["pools"]) < 50
+    assert [launch.grid[0] for launch in driver.launches] == [grid for grid in range(1, 200) for _ in "12"]
+
+
+def test_a_copy_of_the_loader_launches_by_itself(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({f"copy_of_cuda_wheel/{name}": content for name, content in vendored_files().items()}, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    copy = importlib.import_module("copy_of_cuda_wheel.loader")
+    info = copy.KernelInfo("k", "_Z1k", (copy.Parameter("u32", 0, 4, "int"),))
+    kernel = copy.Kernel(module_of(), info, HANDLE)
+    kernel.launch(1, 1, 5)
+    assert driver.launches[-1].arguments == struct.pack("<i", 5)
+    with pytest.raises(copy.ArgumentError, match="takes an integer, not str"):
+        kernel.launch(1, 1, "5")
+
+
+def test_a_mistake_keeps_no_memory(driver: Driver) -> None:
+    kernel = takes("int", "u32", 4)
+    kernel.launch(1, 1, 5)
+    for _ in range(100):
+        with pytest.raises(ArgumentError):
+            kernel.launch(1, 1, "5")
+    kernel.launch(1, 1, 6)
+    assert max(map(len, kernel.launch.__globals__["pools"].values())) == 1
+
+
+# --- what the driver answers -------------------------------------------------------------------------
+
+
+def test_without_a_context_the_only_gpus_is_made_current(driver: Driver) -> None:
+    driver.codes = [Result.CUDA_ERROR_INVALID_CONTEXT]
+    assert sent(driver, takes("int", "u32", 4), 5) == b"\5\0\0\0"
+    assert driver.context.device == 0 and len(driver.launches) == 2
+    assert driver.launches[0] == driver.launches[1]
+
+
+def test_without_a_context_and_several_gpus_one_must_be_chosen(two: Driver) -> None:
+    two.context.device = None
+    two.codes = [Result.CUDA_ERROR_INVALID_CONTEXT]
+    with pytest.raises(DriverError, match="no CUDA context is current in this thread, and there are several GPUs"):
+        kernel_of().launch(1, 1)
+    assert len(two.launches) == 1
+
+
+def test_much_shared_memory_is_asked_for_on_each_gpu(two: Driver) -> None:
+    kernel = kernel_of()
+    kernel.launch(1, 1, shared_memory=40 << 10)
+    assert two.attributes[0]["MAX_DYNAMIC_SHARED_SIZE_BYTES"] == 48 << 10
+    kernel.launch(1, 1, shared_memory=64 << 10)
+    assert [two.attributes[gpu]["MAX_DYNAMIC_SHARED_SIZE_BYTES"] >> 10 for gpu in (0, 1)] == [99, 48]
+    two.context.device = 1
+    two.codes = [Result.CUDA_ERROR_INVALID_VALUE]
+    kernel.launch(1, 1, shared_memory=64 << 10)
+    assert [two.attributes[gpu]["MAX_DYNAMIC_SHARED_SIZE_BYTES"] >> 10 for gpu in (0, 1)] == [99, 99]
+    assert [launch.shared_memory >> 10 for launch in two.launches] == [40, 64, 64, 64]
+
+
+def test_shared_memory_beside_what_the_kernel_declares(driver: Driver) -> None:
+    driver.attributes[0]["SHARED_SIZE_BYTES"] = 1 << 10
+    kernel_of().launch(1, 1, shared_memory=98 << 10)
+    with pytest.raises(
+        ArgumentError, match="this GPU has 100352 for a block, beside the 1024 that the kernel declares"
+    ):
+        kernel_of().launch(1, 1, shared_memory=99 << 10)
+
+
+def test_clusters_of_more_than_eight_blocks_are_asked_for(driver: Driver) -> None:
+    configured(driver, 16, 1, cluster=8)
+    assert driver.attributes[0]["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] == 0
+    configured(driver, 16, 1, cluster=16)
+    assert driver.attributes[0]["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] == 1
+
+
+def test_clusters_of_more_than_eight_blocks_are_asked_for_on_each_gpu(two: Driver) -> None:
+    kernel = kernel_of()
+    kernel.launch(16, 1, cluster=16)
+    two.context.device = 1
+    two.codes = [Result.CUDA_ERROR_INVALID_CLUSTER_SIZE]
+    kernel.launch(16, 1, cluster=16)
+    assert [two.attributes[gpu]["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] for gpu in (0, 1)] == [1, 1]
+    assert len(two.launches) == 3
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        ([12345], "^launching k: the driver answered with the error 12345$"),
+        ([Result.CUDA_ERROR_INVALID_CLUSTER_SIZE], "CUDA_ERROR_INVALID_CLUSTER_SIZE"),
+        (
+            [Result.CUDA_ERROR_ILLEGAL_ADDRESS],
+            r"^launching k: the driver answered CUDA_ERROR_ILLEGAL_ADDRESS \(700\): because\. A kernel that was launched "
+            "earlier failed so, of whatever library",
+        ),
+        ([Result.CUDA_ERROR_INVALID_VALUE], r"CUDA_ERROR_INVALID_VALUE \(1\)"),
+        ([Result.CUDA_ERROR_INVALID_CONTEXT, Result.CUDA_ERROR_OUT_OF_MEMORY], r"CUDA_ERROR_OUT_OF_MEMORY \(2\)"),
+    ],
+)
+def test_what_the_driver_refuses_is_told(driver: Driver, codes: list[int], message: str) -> None:
+    kernel = kernel_of()
+    driver.codes = [*codes]
+    with pytest.raises(DriverError, match=message):
+        kernel.launch(1, 1)
+    assert len(driver.launches) == len(codes)
+    kernel.launch(1, 1)
+
+
+def test_checks_and_no_checks_in_turn(driver: Driver) -> None:
+    kernel = takes("unsigned char", "u8", 1)
+    for _ in range(3):
+        assert sent(driver, kernel, 256 + 5, check=False) == b"\5"
+        with pytest.raises(ArgumentError, match=r"\(unsigned char\): 261 is out of range"):
+            kernel.launch(1, 1, 256 + 5)
+        assert sent(driver, kernel, 6) == b"\6"
+
+
+def test_what_the_driver_knows_of_a_kernel(driver: Driver) -> None:
+    kernel = kernel_of()
+    assert kernel.attributes == module.Attributes(16, 0, 48 << 10, 0, 0, 1024, (8, 6), (7, 5))
+    assert kernel.occupancy((16, 16), 1000) == module.Occupancy(3, 0.5)
+    assert kernel.occupancy(250).share == 0.5  # in whole warps
+    assert kernel.suggest_block() == 256
+    with pytest.raises(ArgumentError, match="a block of 1025 threads is too large: 1024 is the most"):
+        kernel.occupancy(1025)
+    for bad in (lambda: kernel.occupancy(1, -1), lambda: kernel.suggest_block(-1)):
+        with pytest.raises(ArgumentError, match="shared_memory must be"):
+            bad()
+
+
+# --- arrays, of classes that imitate the libraries' -----------------------------------------------------
+
+
+def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
+    return type(name, bases, {"__module__": library, **members})
+
+
+def cupy_array(address: int, dtype: str = "f4", device: int = 0) -> Any:
+    array = fake("cupy", "ndarray", __cuda_array_interface__=None)()
+    array.dtype = np.dtype(dtype)
+    array.data = SimpleNamespace(ptr=address, device_id=device)
+    return array
+
+
+def torch_tensor(address: int, dtype: str = "float32", device: int | None = 0, *, pinned: bool = False) -> Any:
+    tensor = fake("torch", "Tensor", __dlpack__=None)()
+    tensor.dtype = fake("torch", "dtype", __str__=lambda self: f"torch.{dtype}", is_complex=dtype.startswith("c"))()
+    tensor.is_cuda = device is not None
+    tensor.is_pinned = lambda: pinned
+    tensor.get_device = lambda: -1 if device is None else device
+    tensor.data_ptr = lambda: address
+    return tensor
+
+
+def core_buffer(address: int, device: int = 0, *, host: bool = False, on_gpu: bool = True) -> Any:
+    buffer = fake("cuda.core._memory", "Buffer", __dlpack__=None)()
+    buffer.handle, buffer.device_id = fake("cuda.bindings", "CUdeviceptr", __int__=lambda self: address)(), device
+    buffer.is_host_accessible, buffer.is_device_accessible = host, on_gpu
+    return buffer
+
+
+def array_interface(address: int | None, typestr: str = "<f4", *, read_only: bool = False, **more: Any) -> Any:
+    interface = {"shape": (1,), "typestr": typestr, "data": (address, read_only), "version": 3, **more}
+    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
+
+
+class DLTensor(ctypes.Structure):
+    """Source: DLPack, "C API": DLTensor, with its DLDevice and DLDataType."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class ByDLPack:
+    """An array that has DLPack and nothing else."""
+
+    def __init__(self, address: int, code: int = 2, bits: int = 32, *, kind: int = 2, device: int = 0, offset: int = 0):
+        self._tensor = DLTensor(address, kind, device, 0, code, bits, 1, None, None, offset)
+        self.streams: list[int | None] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._tensor.device_type, self._tensor.device_id
+
+    def __dlpack__(self, *, stream: int | None = None) -> Any:
+        self.streams.append(stream)
+        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self._tensor), b"dltensor", None)
+
+
+FLOATS = [cupy_array, torch_tensor, array_interface, ByDLPack]
+
+
+@pytest.mark.parametrize("make", [*FLOATS, core_buffer], ids=lambda make: make.__name__)
+def test_arrays_of_every_library(driver: Driver, make: Callable[..., Any]) -> None:
+    for cpp in ("float*", "const float*", "void*", "Some*", "float2*", ""):
+        kernel = takes(cpp)
+        for address in (0x7F0000001000, 0x7F0000002000, 0):
+            assert sent(driver, kernel, make(address)) == address.to_bytes(8, "little")
+            assert sent(driver, kernel, make(address), check=False) == address.to_bytes(8, "little")
+
+
+@pytest.mark.parametrize(
+    ("cpp", "array", "message"),
+    [
+        ("double*", cupy_array(8), "takes an array of float64, not of float32"),
+        ("double*", torch_tensor(8), "takes an array of float64, not of float32"),
+        ("double*", array_interface(8), "takes an array of float64, not of float32"),
+        ("double*", ByDLPack(8), "takes an array of float64, not of float32"),
+        ("const int*", torch_tensor(8, "int64"), "takes an array of int32, not of int64"),
+        ("int4*", ByDLPack(8, 1), "takes an array of int32, not of uint32"),
+        ("char*", ByDLPack(8, 6, 8), "takes an array of int8 or uint8, not of bool"),
+        ("float**", cupy_array(8), "takes an array of int64 or uint64, not of float32"),
+        ("cuda::std::complex<float>*", ByDLPack(8, 5, 128), "takes an array of complex64, not of complex128"),
+        ("float*", array_interface(8, "<c8"), "takes an array of float32, not of complex64"),
+        ("int*", ByDLPack(8, 17, 4), "takes an array of int32, not of DLPack's type 17"),
+        ("unsigned char*", ByDLPack(8, 10, 8), "takes an array of bool or int8 or uint8, not of float8_e4m3fn"),
+        ("long long*", array_interface(8, "<M8[ns]"), "takes an array of int64, not of datetime64"),
+        ("constants*", array_interface(8, read_only=True), "is a read-only array, and the kernel may write to it"),
+        ("float*", array_interface(8, read_only=True), "is a read-only array, and the kernel may write to it"),
+        ("float*", torch_tensor(8, device=None), r"is a tensor in the memory of the host: \.cuda\(\) copies it"),
+        ("float*", ByDLPack(8, kind=1), "is an array in the memory of the host: copy it to the GPU"),
+        ("float*", np.zeros(1, np.float32), "is an array in the memory of the host: copy it to the GPU"),
+        ("float*", core_buffer(8, on_gpu=False), "is a buffer that the GPU cannot reach"),
+    ],
+)
+def test_arrays_that_do_not_suit(driver: Driver, cpp: str, array: Any, message: str) -> None:
+    kernel = takes(cpp)
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match=rf"^k, argument 1 \({cpp.replace('*', '[*]')}\): {message}$"):
+            kernel.launch(1, 1, array)
+    assert not driver.launches
+
+
+@pytest.mark.parametrize(
+    ("cpp", "array"),
+    [
+        ("const float*", array_interface(8, read_only=True)),
+        ("float2*", array_interface(8, "<c8")),
+        ("const double4_16a*", cupy_array(8, "f8")),
+        ("bool*", array_interface(8, "|b1")),
+        ("__nv_bfloat16*", torch_tensor(8, "bfloat16")),
+        ("__nv_bfloat16*", ByDLPack(8, 4, 16)),
+        ("__half*", cupy_array(8, "f2")),
+        ("float* const*", cupy_array(8, "u8")),
+        ("const thrust::complex<double>*", cupy_array(8, "c16")),
+        ("long*", cupy_array(8, "i4")),
+        ("long*", cupy_array(8, "i8")),
+        ("const float* __restrict__", cupy_array(8)),
+        ("float*", torch_tensor(8, device=None, pinned=True)),
+        ("float*", ByDLPack(8, kind=3)),
+        ("float*", ByDLPack(8, kind=13)),
+        ("Some*", array_interface(8, "|V48")),
+        ("Some*", array_interface(8, "<M8[ns]")),
+        ("__nv_fp8_e4m3*", ByDLPack(8, 10, 8)),
+        ("__nv_fp8_e5m2*", ByDLPack(8, 12, 8)),
+        ("float*", SimpleNamespace(__cuda_array_interface__=array_interface(8).__cuda_array_interface__)),
+    ],
+)
+def test_arrays_that_suit(driver: Driver, cpp: str, array: Any) -> None:
+    assert sent(driver, takes(cpp.removesuffix(" __restrict__")), array) == b"\10" + bytes(7)
+
+
+def test_an_element_type_is_looked_at_again_where_it_changes(driver: Driver) -> None:
+    kernel = takes("float*")
+    array = torch_tensor(8)
+    for _ in range(2):
+        sent(driver, kernel, array)
+    array.dtype = fake("torch", "dtype", __str__=lambda self: "torch.float64")()
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match="not of float64"):
+            kernel.launch(1, 1, array)
+
+
+def test_dlpack_has_an_offset_and_waits_for_nothing(driver: Driver) -> None:
+    array = ByDLPack(0x1000, offset=0x20)
+    assert sent(driver, takes("float*"), array) == (0x1020).to_bytes(8, "little")
+    assert array.streams == [-1]
+
+
+def test_an_empty_array_has_no_address(driver: Driver) -> None:
+    assert sent(driver, takes("float*"), array_interface(None)) == bytes(8)
+
+
+def test_subclasses_are_what_they_derive_from(driver: Driver) -> None:
+    tensor = torch_tensor(8)
+    parameter = fake("torch.nn.parameter", "Parameter", type(tensor))()
+    parameter.__dict__.update(tensor.__dict__)
+    assert sent(driver, takes("float*"), parameter) == b"\10" + bytes(7)
+
+
+@pytest.mark.parametrize("make", [cupy_array, torch_tensor, ByDLPack, core_buffer], ids=lambda make: make.__name__)
+def test_an_array_on_another_gpu_is_refused(two: Driver, make: Callable[..., Any]) -> None:
+    kernel = takes("float*")
+    here, there = make(8), make(16, device=1)
+    kernel.launch(1, 1, here)
+    with pytest.raises(ArgumentError, match=r"\(float\*\): is an array on GPU 1, and the launch is on GPU 0"):
+        kernel.launch(1, 1, there)
+    kernel.launch(1, 1, there, check=False)
+    two.context.device = 1
+    kernel.launch(1, 1, there)
+    with pytest.raises(ArgumentError, match=r"is an array on GPU 0, and the launch is on GPU 1"):
+        kernel.launch(1, 1, here)
+    two.context.device = None  # nothing can be said before a context is there
+    kernel.launch(1, 1, here)
+    assert len(two.launches) == 4
+
+
+# --- names and variables -----------------------------------------------------------------------------
+
+NAMES = {
+    "scale": "_Z5scale",
+    "ns::blur": "_ZN2ns4blur",
+    "a::twin": "_ZN1a4twin",
+    "b::twin": "_ZN1b4twin",
+    "copy<float, 16>": "_Z4copyIf",
+    "ns::scale<ns::Pair, 2>": "_ZN2ns5scaleI",
+    "(anonymous namespace)::hidden": "_ZN12_GLOBAL__N_16hidden",
+    "plain": "plain",
+    "same": "_Z4samei",
+}
+
+
+@pytest.fixture
+def named(driver: Driver) -> module.Module:
+    return module_of(*(KernelInfo(*each, ()) for each in NAMES.items()), KernelInfo("same", "_Z4samef", ()))
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol"),
+    [
+        *NAMES.items(),
+        ("blur", "_ZN2ns4blur"),
+        ("ns :: blur", "_ZN2ns4blur"),
+        ("copy<float,16>", "_Z4copyIf"),
+        (" copy < float , 16 > ", "_Z4copyIf"),
+        ("scale<ns::Pair,2>", "_ZN2ns5scaleI"),
+        ("hidden", "_ZN12_GLOBAL__N_16hidden"),
+    ],
+)
+def test_names_in_every_spelling(named: module.Module, name: str, symbol: str) -> None:
+    if name == "same":
+        name = symbol
+    assert named[name].symbol == symbol and named[symbol].symbol == symbol
+    assert named[name] is named[symbol]
+    assert name in named
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("same", "^a.b has several kernels 'same'; ask by symbol: _Z4samei, _Z4samef$"),
+        ("twin", "^a.b has several kernels 'twin'; ask by symbol: _ZN1a4twin, _ZN1b4twin$"),
+        ("scales", "^a.b has no kernel 'scales'; did you mean scale"),
+        ("copy<float, 32>", "did you mean copy<float, 16>"),
+        ("", "^a.b has no kernel ''"),
+        (5, "^a.b has its kernels by name, and 5 is none$"),
+        (None, "^a.b has its kernels by name, and None is none$"),
+    ],
+)
+def test_names_that_lead_nowhere(named: module.Module, name: Any, message: str) -> None:
+    with pytest.raises(cuda_wheel.UnknownKernelError, match=message):
+        named[name]
+    assert name not in named
+    assert named.get(name) is None
+
+
+def test_what_there_is_is_told(named: module.Module) -> None:
+    assert len(named) == 10 and named.kernels == tuple(named)
+    assert [*named][-2:] == ["_Z4samei", "_Z4samef"]
+    assert repr(named) == "<Module a.b: 10 kernels, cubin sm_80, native>"
+    assert repr(named["blur"]) == "<Kernel 'ns::blur' of a.b: ()>"
+    assert repr(module_of(variables=(VARIABLE,)).globals) == "<1 variables of a.b: ns::table>"
+    with pytest.raises(cuda_wheel.UnknownGlobalError, match=r"^a\.b has no variable 'x', and no other$"):
+        named.globals["x"]
+
+
+VARIABLE = manifest_module.GlobalInfo("ns::table", "_ZN2ns5tableE", "global", 16)
+
+
+@pytest.fixture
+def table(driver: Driver) -> module.Global:
+    """A variable of 16 bytes, 0 to 15, and 8 bytes behind it, which are not its own."""
+    driver.memory[b"_ZN2ns5tableE"] = (ctypes.c_uint8 * 24)(*range(24))
+    return module_of(variables=(VARIABLE,)).globals["table"]
+
+
+@examples
+@given(st.binary(max_size=24), st.integers(-2, 20))
+def test_a_variable_is_written_and_read_within_its_bounds(
+    driver: Driver, table: module.Global, data: bytes, offset: int
+) -> None:
+    memory = driver.memory[b"_ZN2ns5tableE"]
+    memory[:] = range(24)
+    expected = bytearray(range(24))
+    fits = 0 <= offset <= 16 and len(data) + offset <= 16
+    into = bytearray(len(data))
+    if fits:
+        table.write(data, offset=offset)
+        expected[offset : offset + len(data)] = data
+        table.read(into, offset=offset)
+        assert into == data
+        assert table.read(offset=offset) == expected[offset:16]
+    else:
+        for bad in (lambda: table.write(data, offset=offset), lambda: table.read(into, offset=offset)):
+            with pytest.raises(ArgumentError, match=r"^ns::table has 16 bytes: \d+( from byte -?\d+ on)? do not fit$"):
+                bad()
+        assert not any(into)
+    assert bytes(memory) == expected
+
+
+def test_variables_take_arrays_of_either_side(driver: Driver, table: module.Global) -> None:
+    source = (ctypes.c_float * 2)(1.5, 2.5)
+    table.write(array_interface(ctypes.addressof(source), shape=(2, 1)), offset=8, stream=SimpleNamespace(ptr=5))
+    table.write(np.array([7, 8], np.int32))
+    assert table.read() == np.array([7, 8], np.int32).tobytes() + bytes(source)
+    assert table.__cuda_array_interface__["data"] == (table.address, False)
+    here = ctypes.addressof(source)
+    for shape, strides in (((2,), (4,)), ((1, 2), (99, 4)), ((2, 1), (4, 99)), ((0, 5), (1, 1)), ((), ())):
+        table.write(array_interface(here, shape=shape, strides=strides))
+    for bad, message in (
+        (lambda: table.write(np.zeros((2, 2), np.int16)[:, 0]), "the numpy.ndarray is not contiguous: numpy.ascontig"),
+        (lambda: table.write(array_interface(8, shape=(2,), strides=(8,))), "the numba.DeviceArray is not contiguous"),
+        (lambda: table.write(np.array([None])), "the numpy.ndarray holds Python's objects"),
+        (lambda: table.write("text"), "str is no buffer in the memory of the host"),
+        (lambda: table.write(array_interface(8, shape=(5,))), "ns::table has 16 bytes: 20 do not fit"),
+        (lambda: table.read(bytes(4)), "ns::table cannot be read into a bytes: it is read-only"),
+        (lambda: table.read(np.zeros(4)[::2]), "is not contiguous"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            bad()
+
+
+def test_a_variable_is_an_argument(driver: Driver, table: module.Global) -> None:
+    for cpp in ("float*", "const double*", "void*", ""):
+        assert sent(driver, takes(cpp), table) == table.address.to_bytes(8, "little")
+
+
+def test_a_fault_of_the_driver_is_no_wrong_argument(two: Driver, table: module.Global) -> None:
+    # `table` is of a machine with one GPU, whose driver `two` has been replaced by: make it one of two again.
+    kernel = takes("float*")
+    kernel.launch(1, 1, 0)
+    driver_module.cuda_driver().context.device = None
+    count = driver_module.cuda_driver()._answers["cuDeviceGetCount"]
+    driver_module.cuda_driver()._answers["cuDeviceGetCount"] = (*count[:1], 2)
+    with pytest.raises(DriverError, match="no CUDA context is current in this thread"):
+        kernel.launch(1, 1, table)
+
+
+def test_a_variables_address_needs_a_context(two: Driver) -> None:
+    two.context.device = None
+    with pytest.raises(DriverError, match="no CUDA context is current"):
+        module_of(variables=(VARIABLE,)).globals["table"].address  # noqa: B018

@@ -1,0 +1,504 @@
+"""Finding and reading what is loaded, and the faults of drivers. The driver here is a stand-in that injects faults;
+that images really load and run is shown in `tests/gpu`."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib
+import os
+import pickle
+import subprocess
+import sys
+import tracemalloc
+import weakref
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cuda_wheel
+from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.runtime import digest, loading, registry
+from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime import manifest as manifest_module
+from cuda_wheel.runtime import module as module_module
+from cuda_wheel.runtime.manifest import Manifest, Target
+from tests.support.driver import Driver, Result
+from tests.support.processes import run
+from tests.support.projects import KERNEL, ROOT
+
+SAXPY = "saxpy_demo.kernels.saxpy"
+
+
+@pytest.fixture
+def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put the unpacked saxpy wheel on the path, with nothing of it imported or loaded."""
+    folder = unpacked("saxpy")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(registry, "modules", {})
+    monkeypatch.setattr(driver_module, "_bindings", None)
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+        del sys.modules[name]
+
+
+def imported(program: str, after: str = "pass", **environ: str) -> set[str]:
+    """Return the modules that a program imports in a process that has run another one before."""
+    told = f"import sys\n{after}\nbefore = set(sys.modules)\n{program}\nprint(*sorted(set(sys.modules) - before))"
+    result = run(sys.executable, "-c", told, **environ)
+    assert result.returncode == 0, result.stdout
+    return set(result.stdout.split())
+
+
+def test_importing_brings_in_nothing_else() -> None:
+    assert imported("import cuda_wheel") == {"cuda_wheel"}
+
+
+def test_loading_imports_next_to_nothing_beside_the_bindings(site: Path) -> None:
+    program = """
+from types import SimpleNamespace
+import cuda_wheel.runtime.loading
+answers = dict(cuCtxGetDevice=0, cuDriverGetVersion=13000, cuDeviceGetAttribute=8, cuLibraryLoadData=1)
+calls = {name: (lambda *_, value=value: (0, value)) for name, value in answers.items()}
+attributes = dict.fromkeys(f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{which}" for which in ("MAJOR", "MINOR"))
+cuda_wheel.runtime.driver._bindings = SimpleNamespace(
+    CUresult=SimpleNamespace(CUDA_ERROR_INVALID_CONTEXT=201),
+    CUdevice_attribute=SimpleNamespace(**attributes), cuDeviceGet=lambda _: (0, 0), **calls
+)
+assert len(cuda_wheel.load("saxpy_demo.kernels.saxpy")) == 1
+"""
+    modules = imported(program, "from cuda.bindings import driver", PYTHONPATH=f"{ROOT}{os.pathsep}{site}")
+    own = {"cuda_wheel", "cuda_wheel.runtime.errors", "cuda_wheel.runtime.loading", "cuda_wheel.runtime.manifest"}
+    assert own < modules
+    # What finds a package that is not imported yet, and Python's own SHA-256.
+    allowed = {"importlib._abc", "importlib.util", "_sha2", "_sha256"}
+    assert modules - own - allowed == {"saxpy_demo", "saxpy_demo.kernels"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="Linux counts what a process reads")
+def test_of_a_large_fatbin_the_chosen_image_alone_is_read(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 0))
+    image = enlarge(site, 500 << 20)
+
+    def read() -> int:
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    before = read()
+    tracemalloc.start()
+    try:
+        module = cuda_wheel.load(SAXPY)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert read() - before < 1 << 20  # other threads read as well
+    assert held < 1 << 20
+    assert module.image.offset > 400 << 20
+    assert driver.loaded == [image]
+
+
+def test_of_a_large_fatbin_in_a_zip_little_is_held(
+    site: Path, tmp_path: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has to be unpacked up to the image, piece by piece."""
+    driver = use((8, 0))
+    image = enlarge(site, 100 << 20)
+    with zipfile.ZipFile(tmp_path / "large.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for path in site.rglob("saxpy_demo/**/*"):
+            archive.write(path, path.relative_to(site).as_posix())
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "large.zip"), *(each for each in sys.path if each != str(site))])
+    importlib.invalidate_caches()
+    tracemalloc.start()
+    try:
+        cuda_wheel.load(SAXPY)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "large.zip" in sys.modules["saxpy_demo"].__file__
+    assert driver.loaded == [image]
+    assert held < 64 << 20
+
+
+def enlarge(site: Path, size: int) -> bytes:
+    """Have the images of saxpy lie near the end of a fatbin of so many bytes, and return that for compute capability
+    8.0. The rest of the file is a hole."""
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    content, path = fatbin.read_bytes(), fatbin.with_name("saxpy.fatbin.json")
+    manifest = Manifest.from_json(path.read_bytes(), "x")
+    start = size * 9 // 10
+    with fatbin.open("r+b") as file:
+        file.truncate(0)
+        file.truncate(size)
+        file.seek(start)
+        file.write(content)
+    images = tuple(image._replace(offset=image.offset + start) for image in manifest.images)
+    path.write_text(manifest._replace(fatbin_size=size, images=images).to_json())
+    (chosen,) = (image for image in manifest.images if str(image.target) == "sm_80")
+    return content[chosen.offset : chosen.offset + chosen.size]
+
+
+def test_the_loader_stands_alone(unpacked: Callable[[str], Path], tmp_path: Path) -> None:
+    """A copy of its files works without the package: they import the standard library and cuda.bindings only."""
+    write({f"alone/{name}": content for name, content in vendored_files().items()}, tmp_path)
+    program = f"""
+import sys
+sys.path[:0] = [{str(tmp_path)!r}, {str(unpacked("stencil"))!r}]
+import alone
+try:
+    alone.load("stencil_demo.kernels.stencil")
+except alone.DriverError as error:
+    print(error)
+assert "alone.loader" in sys.modules and "alone.launching" not in sys.modules  # which is for launches alone
+import alone.launching
+assert alone.launching.Kernel is alone.Kernel
+assert not [name for name in sys.modules if name.startswith(("cuda_wheel.", "hatch", "rich", "packaging"))]
+"""
+    result = run(sys.executable, "-c", program, CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 0, result.stdout
+    assert "driver is installed" in result.stdout
+
+
+def test_the_driver_gets_the_bytes_of_the_image_that_was_chosen(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 6))
+    module = cuda_wheel.load(SAXPY)
+    image = module.image
+    fatbin = (site / "saxpy_demo/kernels/saxpy.fatbin").read_bytes()
+    assert str(image.target) == "sm_80"
+    assert driver.loaded == [fatbin[image.offset : image.offset + image.size]]
+    assert (module.handle, module["saxpy"].handle) == (0xF00D, 0xBEEF)
+    assert cuda_wheel.load(SAXPY) is module
+
+
+def test_ptx_goes_to_the_driver_with_its_end_marked(
+    fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = use((12, 0))
+    monkeypatch.syspath_prepend(fixture_wheel("half_precision"))
+    module = cuda_wheel.load("half_demo.kernels.scale")
+    assert (module.how, str(module.image.target)) == ("jit", "compute_75")
+    assert driver.loaded[0].startswith(b"\n.version 6.3\n")
+    assert driver.loaded[0].endswith(b"}\n\0")
+    sys.modules.pop("half_demo", None)
+
+
+def test_a_compressed_fatbin_goes_to_the_driver_whole(
+    make_project: Callable[..., Path],
+    cuda_wheel: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+    use: Callable[..., Driver],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = "80"', **{"demo/packed.cu": KERNEL})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    assert cuda_wheel("verify", tmp_path / "out").returncode == 0
+    monkeypatch.syspath_prepend(tmp_path / "out")
+    driver = use((8, 0))
+    loading.load("demo.packed")
+    assert driver.loaded == [(tmp_path / "out/demo/packed.fatbin").read_bytes()]
+    sys.modules.pop("demo", None)
+
+
+def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = use((8, 0))
+    monkeypatch.setattr(registry, "modules", {})
+    monkeypatch.syspath_prepend(fixture_wheel("saxpy"))
+    importlib.invalidate_caches()
+    module = cuda_wheel.load(SAXPY)
+    with zipfile.ZipFile(fixture_wheel("saxpy")) as archive:
+        fatbin = archive.read("saxpy_demo/kernels/saxpy.fatbin")
+    assert driver.loaded == [fatbin[module.image.offset : module.image.offset + module.image.size]]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("first", [b"PK", b"kernels/saxpy.fatbin"])
+def test_a_damaged_zip_is_told(
+    first: bytes, fixture_wheel, tmp_path: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one of its files on nothing of it is whole but its directory."""
+    driver = use((8, 0))
+    monkeypatch.setattr(registry, "modules", {})
+    content = bytearray(fixture_wheel("saxpy").read_bytes())
+    directory = content.index(b"PK\x01\x02")
+    for place in range(content.index(first), directory):
+        content[place] ^= 0x55
+    path = tmp_path / f"damaged{len(first)}.whl"
+    path.write_bytes(content)
+    monkeypatch.syspath_prepend(path)
+    for act in (lambda: cuda_wheel.load(SAXPY), lambda: cuda_wheel.attach("saxpy_demo.kernels")):
+        with pytest.raises(cuda_wheel.ImageError, match="saxpy_demo"):
+            act()
+    assert driver.loaded == []
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+        del sys.modules[name]
+
+
+def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((3, 5))
+    with pytest.raises(
+        cuda_wheel.NoImageError, match=r"compute capability 3\.5 with a driver for CUDA 13\.0\.\n  cubin sm_"
+    ):
+        cuda_wheel.load(SAXPY)
+    assert driver.loaded == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        ({"cuInit": Result.CUDA_ERROR_NO_DEVICE}, "the NVIDIA driver is installed, but sees no GPU"),
+        (
+            {"cuInit": Result.CUDA_ERROR_OUT_OF_MEMORY},
+            "initialising the driver: the driver answered CUDA_ERROR_OUT_OF_MEMORY",
+        ),
+        ({"cuDeviceGet": Result.CUDA_ERROR_INVALID_DEVICE}, r"CUDA_ERROR_INVALID_DEVICE \(101\): because"),
+        ({"cuLibraryLoadData": Result.CUDA_ERROR_OUT_OF_MEMORY}, f"loading {SAXPY}, cubin sm_80: the driver answered"),
+        ({"cuLibraryGetKernel": Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION}, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
+    ],
+)
+def test_a_fault_of_the_driver_is_told_in_words(site: Path, use: Callable[..., Driver], faults, message: str) -> None:
+    use((8, 0), **faults)
+    with pytest.raises(cuda_wheel.DriverError, match=message):
+        cuda_wheel.load(SAXPY)["saxpy"]
+
+
+def test_a_fault_while_loading_is_not_remembered(site: Path, use: Callable[..., Driver]) -> None:
+    use((8, 0), cuLibraryLoadData=Result.CUDA_ERROR_OUT_OF_MEMORY)
+    with pytest.raises(cuda_wheel.DriverError):
+        cuda_wheel.load(SAXPY)
+    use((8, 0))
+    assert cuda_wheel.load(SAXPY)["saxpy"].handle
+
+
+def test_a_damaged_image_never_reaches_the_driver(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 0))
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: cubin sm_80 does not have the SHA-256"):
+        cuda_wheel.load(SAXPY)
+    fatbin.unlink()
+    with pytest.raises(cuda_wheel.ImageError, match=r"saxpy\.fatbin beside .* cannot be read"):
+        cuda_wheel.load(SAXPY)
+    assert driver.loaded == []
+
+
+def test_a_module_that_is_unloaded_is_so_for_all(site: Path, use: Callable[..., Driver]) -> None:
+    driver = use((8, 0))
+    module = cuda_wheel.load(SAXPY)
+    attribute = cuda_wheel.attach("saxpy_demo.kernels")[0]
+    lazy = attribute("saxpy")
+    kernel = module["saxpy"]
+    launch, lazy_launch = kernel.launch, lazy.launch
+    for each in (kernel, lazy):
+        each.launch(1, 1, 1.0, None, None, 0)
+    launch_again = kernel.launch  # what launches from the second time on
+    driver.codes = [Result.CUDA_ERROR_OUT_OF_MEMORY]
+    module.unload()
+    module.unload()
+    assert driver.unloaded == [0xF00D] and len(driver.launches) == 2
+    uses = [launch, lazy_launch, launch_again, kernel.launch, lazy.launch]
+    for refused in (
+        *(lambda launch=launch: launch(1, 1, 1.0, None, None, 0) for launch in uses),
+        lambda: kernel.handle,
+        lambda: int(lazy),
+        lambda: kernel.attributes,
+        lambda: kernel.occupancy(32),
+        lambda: module.handle,
+    ):
+        with pytest.raises(cuda_wheel.DriverError, match=f"^{SAXPY} was unloaded: load it again$"):
+            refused()
+    assert len(driver.launches) == 2
+    again = cuda_wheel.load(SAXPY)
+    assert again is not module and again["saxpy"].handle == 0xBEEF and len(driver.loaded) == 2
+
+
+def test_a_refusal_to_unload_is_told(site: Path, use: Callable[..., Driver]) -> None:
+    use((8, 0), cuLibraryUnload=Result.CUDA_ERROR_ILLEGAL_ADDRESS)
+    module = cuda_wheel.load(SAXPY)
+    with pytest.raises(
+        cuda_wheel.DriverError, match=f"unloading {SAXPY}: .*ILLEGAL_ADDRESS.* A kernel that was launched"
+    ):
+        module.unload()
+    assert cuda_wheel.load(SAXPY) is not module
+
+
+def test_what_is_loaded_leaves_nothing_else_behind(site: Path, use: Callable[..., Driver]) -> None:
+    use((8, 0))
+    module = cuda_wheel.load(SAXPY)
+    module["saxpy"].launch(1, 1, 1.0, None, None, 0)
+    module.unload()
+    gone = weakref.ref(module)
+    del module
+    gc.collect()
+    assert gone() is None and not registry.modules and not registry.key_locks
+
+
+def test_hashes_need_not_count(site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there then goes to the driver, unless it is cut short: that reads on until it has all."""
+    driver = use((8, 0))
+    monkeypatch.setenv("CUDA_WHEEL_VERIFY", "off")
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    damaged = fatbin.read_bytes().replace(b"saxpy", b"daxpy")
+    fatbin.write_bytes(damaged)
+    manifest = fatbin.with_name("saxpy.fatbin.json")
+    manifest.write_text(manifest.read_text().replace('"registers": 10', '"registers": 11'))
+    module = cuda_wheel.load(SAXPY)
+    assert driver.loaded == [damaged[module.image.offset : module.image.offset + module.image.size]]
+    monkeypatch.setattr(registry, "modules", {})
+    fatbin.write_bytes(damaged[: module.image.offset + module.image.size - 1])
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: it ends before cubin sm_80 does"):
+        cuda_wheel.load(SAXPY)
+    sections = module.image.offset + int.from_bytes(damaged[module.image.offset + 40 :][:8], "little")
+    astray = damaged[: sections + 64 + 27] + b"\x7f" + damaged[sections + 64 + 28 :]  # the first one's place
+    fatbin.write_bytes(astray)
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: of cubin sm_80, it is cut short"):
+        cuda_wheel.load(SAXPY)
+    manifest.write_text(manifest.read_text().replace(f'"size": {len(damaged)}', '"size": 1'))
+    with pytest.raises(cuda_wheel.ImageError, match="is not a cuda-wheel manifest"):
+        cuda_wheel.load(SAXPY)
+    assert len(driver.loaded) == 1
+
+
+def test_another_value_than_off_leaves_hashes_on(
+    site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = use((8, 0))
+    monkeypatch.setenv("CUDA_WHEEL_VERIFY", "0")
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
+    with (
+        pytest.warns(RuntimeWarning, match='CUDA_WHEEL_VERIFY must be "on" or "off", not \'0\'; it counts as "on"'),
+        pytest.raises(cuda_wheel.ImageError, match="is damaged"),
+    ):
+        cuda_wheel.load(SAXPY)
+    assert driver.loaded == []
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    (lambda text: text.replace('"format": 1', '"format": 3'), "was made by a newer cuda-wheel (format 3); this one reads "
+     "up to 1. Upgrade cuda-wheel to load it."),
+    (lambda text: text.replace('"registers": 10', '"registers": 11'), "is damaged: it does not have the SHA-256 that"),
+    (lambda text: text[:-9], "is not a cuda-wheel manifest: JSONDecodeError: "),
+    (lambda text: text, "bytes are more than the 400 that one may have"),
+])  # fmt: skip
+def test_a_manifest_that_cannot_be_used_is_told_wherever_it_is_read(
+    damage: Callable[[str], str],
+    message: str,
+    site: Path,
+    use: Callable[..., Driver],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from cuda_wheel.cli.main import main
+
+    driver = use((8, 0))
+    manifest = site / "saxpy_demo/kernels/saxpy.fatbin.json"
+    if "400 that" in message:
+        monkeypatch.setattr("cuda_wheel.runtime.manifest.LARGEST", 400)
+    manifest.write_text(damage(manifest.read_text()))
+    with pytest.raises(cuda_wheel.ImageError) as caught:
+        cuda_wheel.load(SAXPY)
+    assert message in str(caught.value)
+    assert str(manifest) in str(caught.value)
+    if "does not have" not in message:  # only the names are read when a package is imported
+        with pytest.raises(cuda_wheel.ImageError, match=str(manifest)):
+            cuda_wheel.attach("saxpy_demo.kernels")
+    with zipfile.ZipFile(site / "saxpy.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path in site.rglob("*/*.*"):
+            wheel.write(path, path.relative_to(site).as_posix())
+    for path in (site, site / "saxpy.whl", manifest.with_suffix("")):
+        commands = ["inspect"], ["inspect", "--json"], ["inspect", "--size"], ["coverage"], ["verify"]
+        for command in (*commands, ["explain", "--device", "sm_80", "--driver", "12.2"]):
+            assert main([*command, str(path)]) == 1
+            told = capsys.readouterr()
+            assert message in told.err
+            assert "saxpy.fatbin.json" in told.err
+            assert told.out == ""
+    assert driver.loaded == []
+
+
+def test_a_manifest_of_another_module_is_refused(site: Path, use: Callable[..., Driver]) -> None:
+    use()
+    folder = site / "saxpy_demo/kernels"
+    (folder / "other.fatbin.json").write_bytes((folder / "saxpy.fatbin.json").read_bytes())
+    with pytest.raises(cuda_wheel.ImageError, match=f"is the manifest of '{SAXPY}', not of 'saxpy_demo.kernels.other'"):
+        cuda_wheel.load("saxpy_demo.kernels.other")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("saxpy", "'saxpy' is not a module's dotted name, such as"),
+        ("saxpy_demo.kernels.../x", "is not a module's dotted name"),
+        ("saxpy_demo.kernels.", "is not a module's dotted name"),
+        ("nowhere.kernels.saxpy", "package 'nowhere.kernels' is not installed"),
+        ("saxpy_demo.kernels.daxpy", r"daxpy has no images here: looked for .*daxpy\.fatbin\.json\."),
+        ("saxpy_demo.kernels.sxpy", "Did you mean saxpy?"),
+        ("json.decoder.x", "'json.decoder' is not an installed package"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_told(site: Path, name: str, message: str) -> None:
+    with pytest.raises(cuda_wheel.ImageError, match=message):
+        cuda_wheel.load(name)
+
+
+def test_a_source_without_images_is_guessed_at(site: Path) -> None:
+    (site / "saxpy_demo/kernels/daxpy.cu").write_text(KERNEL)
+    with pytest.raises(cuda_wheel.ImageError, match=r"daxpy\.cu is there, but was not compiled"):
+        cuda_wheel.load("saxpy_demo.kernels.daxpy")
+
+
+def test_kernels_answer_to_name_expression_and_symbol(
+    fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use((8, 0))
+    monkeypatch.syspath_prepend(fixture_wheel("matmul_templates"))
+    module = cuda_wheel.load("matmul_demo.kernels.matmul")
+    assert list(module) == ["matmul<double, 8>", "matmul<float, 16>"]
+    assert module["matmul<float,16>"].symbol == module["matmul< float, 16 >"].symbol == "_Z6matmulIfLi16EEvPKT_S2_PS0_i"
+    with pytest.raises(
+        cuda_wheel.UnknownKernelError, match="no kernel 'matmul<float, 32>'; did you mean matmul<float, 16>"
+    ):
+        module["matmul<float, 32>"]
+    with pytest.raises(KeyError):
+        module["nothing of the kind"]
+    sys.modules.pop("matmul_demo", None)
+
+
+def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
+    infos = tuple(manifest_module.KernelInfo("f", symbol, ()) for symbol in ("_Z1fi", "_Z1ff"))
+    manifest = manifest_module.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos)
+    module = module_module.Module(
+        manifest, manifest_module.Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {}), "native", 0
+    )
+    assert list(module) == ["_Z1fi", "_Z1ff"]
+    with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):
+        module["f"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 1 << 18, 1 << 20])
+def test_the_quick_way_to_a_hash_gives_the_same(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    expected = hashlib.sha256(content).hexdigest()
+    assert digest.sha256_of(content) == expected
+    monkeypatch.delitem(sys.modules, "hashlib")
+    assert digest.sha256_of(content) == expected
+
+
+def test_handles_do_not_travel_to_other_processes(site: Path, use: Callable[..., Driver]) -> None:
+    use()
+    module = cuda_wheel.load(SAXPY)
+    for thing in (module, module["saxpy"]):
+        with pytest.raises(TypeError, match="this process's own"):
+            pickle.dumps(thing)
+
+
+def test_every_error_is_a_cuda_wheel_error() -> None:
+    from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
+
+    for error in (
+        cuda_wheel.DriverError, cuda_wheel.ImageError, cuda_wheel.NoImageError, cuda_wheel.UnknownKernelError,
+        CompileError, ConfigError, ToolchainError,
+    ):  # fmt: skip
+        assert issubclass(error, cuda_wheel.CudaWheelError)

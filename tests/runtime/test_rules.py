@@ -1,0 +1,206 @@
+"""Which image suits which GPU and driver: tables and laws, without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cuda_wheel.builder.releases import RELEASES, first_reading
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
+from cuda_wheel.runtime.rules import no_image_message, resolve, unlinkable
+
+
+def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -> Image:
+    parsed = Target.parse(target)
+    version = None if parsed.real else parse_version(ptx_version or "8.0")
+    driver = parse_version(nvrtc)[0], 0
+    if version is not None:
+        driver = first_reading(version, parse_version(nvrtc))
+    return Image("cubin" if parsed.real else "ptx", parsed, version, version, driver, 0, 1, "0" * 64, {})
+
+
+def manifest(*images: Image) -> Manifest:
+    return Manifest("pkg.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), images, ())
+
+
+def chosen(images: list[Image], device: str, driver: str, nvjitlink: str | None = None) -> str:
+    linker = parse_version(nvjitlink) if nvjitlink else None
+    found = resolve(manifest(*images), parse_version(device), parse_version(driver), linker)
+    assert len(found.rejected) == len(images) - (found.image is not None)
+    return "none" if found.image is None else f"{found.image.target} {found.how}"
+
+
+@pytest.mark.parametrize(
+    ("targets", "device", "expected"),
+    [
+        ("sm_80 sm_86 sm_90", "8.6", "sm_86 native"),  # exact
+        ("sm_80 sm_90", "8.9", "sm_80 native"),  # nearest lower of the same major
+        ("sm_75 sm_80", "9.0", "none"),  # machine code does not cross majors
+        ("sm_86", "8.0", "none"),  # nor go back a minor
+        ("sm_80 compute_80", "9.0", "compute_80 jit"),
+        ("compute_75 compute_80", "12.0", "compute_80 jit"),  # the highest that fits
+        ("compute_90", "8.9", "none"),
+        ("sm_90a", "9.0", "sm_90a native"),
+        ("sm_90 sm_90a", "9.0", "sm_90a native"),  # written for this very GPU
+        ("sm_100a", "10.3", "none"),
+        ("compute_90a", "9.0", "compute_90a jit"),
+        ("compute_90a", "10.0", "none"),
+        ("sm_100f", "10.0", "sm_100f native"),
+        ("sm_100f", "10.3", "sm_100f native"),
+        ("sm_103f", "10.0", "none"),
+        ("sm_100f", "10.1", "none"),  # 10.1 is a family of its own
+        ("sm_101f", "10.1", "sm_101f native"),
+        ("compute_101f", "10.3", "none"),
+        ("sm_100f", "11.0", "none"),
+        ("sm_100f", "12.0", "none"),
+        ("sm_120f", "12.1", "sm_120f native"),
+        ("compute_100f", "10.3", "compute_100f jit"),
+        ("compute_100f", "12.0", "none"),
+        ("sm_100 sm_100f sm_100a", "10.0", "sm_100a native"),
+        ("sm_100 sm_100f", "10.3", "sm_100f native"),
+        ("sm_100f sm_103", "10.3", "sm_103 native"),  # nearer beats more specific
+        ("sm_80", "8.7", "none"),  # Tegra keeps to itself, both ways
+        ("sm_87", "8.9", "none"),
+        ("sm_87", "8.7", "sm_87 native"),
+        ("sm_70", "7.2", "none"),
+        ("compute_80", "8.7", "compute_80 jit"),
+    ],
+)
+def test_the_image_for_a_gpu(targets: str, device: str, expected: str) -> None:
+    assert chosen([image(target) for target in targets.split()], device, "12.9") == expected
+
+
+@pytest.mark.parametrize(
+    ("nvrtc", "driver", "nvjitlink", "expected"),
+    [
+        ("12.9.86", "12.0", None, "sm_80 native"),  # minor version compatibility
+        ("12.9.86", "11.8", None, "none"),  # has no cuLibraryLoadData
+        ("11.8.89", "12.0", None, "sm_80 native"),  # a later major reads an earlier one's
+        ("13.0.88", "12.9", None, "compute_80 jit"),  # machine code needs the driver's major
+        ("12.9.86", "13.0", None, "sm_80 native"),
+    ],
+)
+def test_the_driver_decides_between_machine_code_and_ptx(nvrtc, driver, nvjitlink, expected) -> None:
+    images = [image("sm_80", nvrtc=nvrtc), image("compute_80", "7.0")]
+    assert chosen(images, "8.0", driver, nvjitlink) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "driver", "nvjitlink", "expected"),
+    [
+        ("8.2", "12.2", None, "compute_80 jit"),
+        ("8.3", "12.2", None, "none"),
+        ("8.3", "12.2", "12.9", "compute_80 link"),
+        ("8.8", "12.2", "12.4", "none"),  # nvJitLink is too old as well
+        ("9.0", "12.2", "13.0", "none"),  # what it makes is too new for the driver
+    ],
+)
+def test_ptx_needs_a_driver_or_nvjitlink_that_reads_its_version(version, driver, nvjitlink, expected) -> None:
+    assert chosen([image("compute_80", version)], "8.6", driver, nvjitlink=nvjitlink) == expected
+
+
+def test_the_message_lists_every_image_with_its_reason_and_what_would_help() -> None:
+    made = manifest(image("sm_90"), image("compute_90"))
+    message = no_image_message(made, resolve(made, (8, 6), (12, 4)), (8, 6), (12, 4))
+    assert message.splitlines() == [
+        "pkg.k has no image for a GPU of compute capability 8.6 with a driver for CUDA 12.4.",
+        "  cubin sm_90: is machine code for 9.x, the GPU is 8.6",
+        "  ptx compute_90 (PTX 8.0): needs compute capability 9.0 or later",
+        'The wheel\'s maker can add "86-real", or a lower "-virtual" target, to architectures.',
+    ]
+
+
+def test_a_driver_too_old_is_told_apart_from_a_missing_target() -> None:
+    made = manifest(image("compute_80", "8.8"))
+    message = no_image_message(made, resolve(made, (8, 6), (12, 4)), (8, 6), (12, 4))
+    assert "PTX 8.8 needs a driver for CUDA 12.9 or later (this one is for 12.4), or nvJitLink" in message
+    assert message.endswith("or install the newest nvJitLink that it allows: pip install cuda-wheel[cu12].")
+
+
+@pytest.mark.parametrize(
+    ("compiler", "nvjitlink", "reason"),
+    [
+        ((12, 4), (12, 4), None),
+        ((12, 4), (12, 9), None),
+        ((12, 9), (12, 4), "nvJitLink 12.4 is older"),
+        ((12, 9), (13, 0), "nvJitLink 13.0 is of another major version"),
+        ((13, 0), (12, 9), "nvJitLink 12.9 is of another major version"),
+    ],
+)
+def test_lto_ir_needs_an_nvjitlink_of_its_major_version_and_no_older(compiler, nvjitlink, reason) -> None:
+    found = unlinkable(compiler, nvjitlink)
+    assert found is None if reason is None else found.endswith(reason)
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+TARGETS = [
+    "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_103", "sm_103a",
+    "sm_110", "sm_120", "sm_121f", "compute_75", "compute_80", "compute_90", "compute_90a", "compute_100f", "compute_120",
+]  # fmt: skip
+one_image = st.builds(
+    image,
+    st.sampled_from(TARGETS),
+    st.sampled_from(["6.3", "7.0", "8.0", "8.8", "9.0"]),
+    st.sampled_from(["12.9.86", "13.5.37"]),
+)
+images = st.lists(one_image, max_size=6)
+devices = st.sampled_from([(7, 0), (7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 1)])
+drivers = st.sampled_from([release.cuda for release in RELEASES])
+ORDER = {None: 0, "link": 1, "jit": 2, "native": 3}
+
+
+@given(images, one_image, devices, drivers)
+def test_adding_an_image_never_takes_coverage_away(held, more, device, driver) -> None:
+    before = resolve(manifest(*held), device, driver)
+    after = resolve(manifest(*held, more), device, driver)
+    assert ORDER[after.how] >= ORDER[before.how]
+
+
+@given(images, devices, drivers, drivers)
+def test_a_newer_driver_never_loses_a_device(held, device, one, other) -> None:
+    made = manifest(*held)
+    older, newer = sorted([one, other])
+    assert ORDER[resolve(made, device, newer).how] >= ORDER[resolve(made, device, older).how]
+
+
+@given(images, devices, drivers)
+def test_the_order_of_the_images_does_not_matter(held, device, driver) -> None:
+    forwards = resolve(manifest(*held), device, driver)
+    backwards = resolve(manifest(*reversed(held)), device, driver)
+    assert (forwards.how, forwards.image and forwards.image.target) == (
+        backwards.how,
+        backwards.image and backwards.image.target,
+    )
+
+
+@given(images, devices, drivers)
+def test_no_allowed_image_is_better_than_the_chosen_one(held, device, driver) -> None:
+    best = resolve(manifest(*held), device, driver)
+    for other in held:
+        alone = resolve(manifest(other), device, driver)
+        assert ORDER[alone.how] <= ORDER[best.how]
+        if alone.how is not None and alone.how == best.how:
+            assert other.target.capability <= best.image.target.capability
+
+
+@given(images, devices, drivers)
+def test_nvjitlink_only_ever_adds(held, device, driver) -> None:
+    made = manifest(*held)
+    without, having = resolve(made, device, driver), resolve(made, device, driver, (12, 9))
+    assert having.image == without.image or without.image is None
+
+
+# --- targets and versions -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["sm_80", "sm_90a", "sm_100f", "compute_75", "compute_121a"])
+def test_a_target_is_written_as_it_is_read(text: str) -> None:
+    assert str(Target.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "sm_", "sm_8", "80", "sm_80b", "lto_80", "sm_80-real", "sm_８0", "compute_a"])
+def test_what_is_no_target_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a target"):
+        Target.parse(text)

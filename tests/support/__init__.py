@@ -1,0 +1,1 @@
+"""What several tests share: fixtures, projects, stand-ins and readers."""

@@ -1,0 +1,108 @@
+"""Source trees of one module, and their editable installs in every mode of the back ends."""
+
+from __future__ import annotations
+
+import sys
+import venv
+from pathlib import Path
+
+from tests.support.processes import run
+from tests.support.projects import LISTS, pyproject_head
+
+__all__ = [
+    "HATCHLING",
+    "MODES",
+    "SOURCE",
+    "TABLE",
+    "install_editable",
+    "make_tree",
+]
+
+
+SOURCE = '#include "answer.h"\nextern "C" __global__ void k(int* x) { *x = ANSWER; }\n'
+
+
+TABLE = '[tool.cuda-wheel]\narchitectures = "all-major"\ninclude-dirs = ["include"]\n'
+
+
+HATCHLING = (
+    pyproject_head("hatchling")
+    + """\
+[tool.hatch.build.targets.wheel.hooks.cuda]
+[tool.hatch.build.targets.wheel]
+packages = ["PACKAGE"]
+"""
+)
+
+
+SETUPTOOLS = pyproject_head("setuptools")
+
+
+SCIKIT_BUILD = pyproject_head("scikit-build-core") + "[tool.scikit-build]\nwheel.platlib = false\n"
+
+
+MODES = {
+    "hatchling": ("demo", HATCHLING, ""),
+    "hatchling src": ("src/demo", HATCHLING, ""),
+    "hatchling dev-mode-dirs": ("lib/demo", HATCHLING + '[tool.hatch.build]\ndev-mode-dirs = ["lib"]\n', ""),
+    "hatchling dev-mode-exact": ("src/demo", HATCHLING + "[tool.hatch.build]\ndev-mode-exact = true\n", ""),
+    "setuptools flat": ("demo", SETUPTOOLS + '[tool.setuptools]\npackages = ["demo", "demo.kernels"]\n', ""),
+    "setuptools src": ("src/demo", SETUPTOOLS, ""),
+    "setuptools strict": ("src/demo", SETUPTOOLS, "strict"),
+    "setuptools compat": ("src/demo", SETUPTOOLS, "compat"),
+}
+
+
+CALL = "cuda_wheel_add_module(TARGET k SOURCES {}/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include DEFINES MORE=1)"
+
+
+MODES |= {
+    "scikit-build-core redirect": ("src/demo", SCIKIT_BUILD, ""),
+    "scikit-build-core inplace": ("src/demo", SCIKIT_BUILD + 'editable.mode = "inplace"\n', ""),
+}
+"""Per mode where the package lies, the head of pyproject.toml, and setuptools' setting."""
+
+
+def make_tree(root: Path, pyproject: str, package: str = "demo") -> Path:
+    """Make a project whose module `demo.kernels.k` includes `include/answer.h`."""
+    files = {
+        "pyproject.toml": pyproject.replace("PACKAGE", package),
+        f"{package}/__init__.py": "",
+        f"{package}/kernels/__init__.py": "",
+        f"{package}/kernels/k.cu": SOURCE,
+        "include/answer.h": "#define ANSWER 41\n",
+        "include/other.h": "// nobody includes this\n",
+    }
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    return root
+
+
+def install_editable(mode: str, folder: Path) -> tuple[Path, Path]:
+    """Install a project in a mode, with pip, into an environment on top of this one; both are made in `folder`.
+
+    Returns the project's folder of kernels and the environment's interpreter.
+    """
+    package, pyproject, setting = MODES[mode]
+    project = make_tree(folder / "project", pyproject + TABLE, package)
+    if "scikit" in mode:
+        (project / "CMakeLists.txt").write_text(LISTS.format(call=CALL.format(package)))
+    python = environment_on_top(folder / "environment")
+    options = ["--config-settings", f"editable_mode={setting}"] if setting else []
+    result = run(
+        *(python, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps", *options, "-e", project)
+    )
+    assert result.returncode == 0, result.stdout
+    return project / package / "kernels", python
+
+
+def environment_on_top(folder: Path) -> Path:
+    """Make an environment that sees the packages of this one, and return its interpreter."""
+    venv.create(folder, symlinks=sys.platform != "win32")
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    below = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    (site,) = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.splitlines()
+    lines = [f"import site; site.addsitedir({entry!r})" for entry in below]
+    Path(site, "below.pth").write_text("\n".join(lines) + "\n")
+    return python

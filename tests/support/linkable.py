@@ -1,0 +1,85 @@
+"""Device code to link, and the compilers that make every kind of it."""
+
+from __future__ import annotations
+
+from cuda_wheel import JitOptions, Piece
+from cuda_wheel.runtime.linking.linkers import compile_cuda
+from cuda_wheel.runtime.manifest import Target
+
+__all__ = [
+    "APPLY",
+    "BOTH",
+    "FORMS",
+    "USER",
+    "compiled",
+    "fatbin",
+    "piece",
+]
+
+
+APPLY = """
+extern "C" __device__ float user_transform(float);
+extern "C" __global__ void apply(float* x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] = user_transform(x[i]);
+}
+"""
+
+
+USER = 'extern "C" __device__ float user_transform(float x) { return 2 * x + 1; }\n'
+
+
+BOTH = """
+extern "C" __device__ float user_transform(float);
+__device__ int counter = 3;
+__constant__ float table[4];
+__device__ __noinline__ float helper(float x) { return user_transform(x) + counter + table[1]; }
+template <class T> __device__ __noinline__ T twice(T x) { return x + x; }
+static __device__ __noinline__ float own(float x) { return x * counter; }
+__global__ void work(float* x)
+{
+    extern __shared__ float scratch[];
+    scratch[0] = own(twice(helper(x[0])));
+    __syncthreads();
+    x[0] = scratch[0];
+    printf("%f", x[0]);
+}
+"""
+
+
+def compiled(text: str, kind: str, arch: str = "80", name: str = "made.cu") -> bytes:
+    """Return CUDA C++ as relocatable PTX, LTO-IR or, for sm_<arch>, a cubin."""
+    if kind != "cubin":
+        return compile_cuda(text.encode(), name, None, Target.parse(f"compute_{arch}"), kind == "ltoir", JitOptions())[
+            0
+        ]
+    from cuda.bindings import nvrtc
+
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
+    options = [f"-arch=sm_{arch}".encode(), b"-rdc=true"]
+    assert int(nvrtc.nvrtcCompileProgram(program, len(options), options)[0]) == 0
+    cubin = b" " * nvrtc.nvrtcGetCUBINSize(program)[1]
+    nvrtc.nvrtcGetCUBIN(program, cubin)
+    return cubin
+
+
+FORMS = {"cuda": ".cu", "ptx": ".ptx", "ltoir": ".ltoir", "cubin": ".cubin"}
+
+
+def piece(text: str, kind: str, name: str, arch: str = "") -> Piece:
+    """Return CUDA C++ as a piece of one kind, with a name of that kind's suffix; for sm_90 where it is a cubin."""
+    content = text.encode() if kind == "cuda" else compiled(text, kind, arch or ("90" if kind == "cubin" else "80"))
+    return Piece(kind, name + FORMS[kind], content)  # type: ignore[arg-type]
+
+
+def fatbin(cubin: bytes) -> bytes:
+    """Return a fatbin, not compressed, with a cubin for sm_90 in it."""
+    from cuda.bindings import nvfatbin
+
+    handle = nvfatbin.create(["-64", "-compress=false"], 2)
+    nvfatbin.add_cubin(handle, cubin, len(cubin), "90", "made")
+    made = bytearray(nvfatbin.size(handle))
+    nvfatbin.get(handle, made)
+    return bytes(made)

@@ -1,0 +1,53 @@
+"""Wheels of the fixtures, built once, and their contents."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import pip_wheel
+from tests.support.projects import copy_fixture
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    """Return the files of a wheel, by name."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def images(wheel: Path) -> dict[str, bytes]:
+    """Return the fatbins and manifests of a wheel, by name."""
+    return {name: content for name, content in contents(wheel).items() if name.endswith((".fatbin", ".fatbin.json"))}
+
+
+@pytest.fixture(scope="session")
+def fixture_wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Callable[[str], Path]:
+    """Return a function that gives the wheel of a fixture, built once."""
+    wheels: dict[str, Path] = {}
+
+    def build(name: str) -> Path:
+        if name not in wheels:
+            folder = tmp_path_factory.mktemp(name)
+            project = copy_fixture(name, folder / "project", extra)
+            result = pip_wheel(project, folder / "dist", CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
+            assert result.returncode == 0, result.stdout
+            (wheels[name],) = (folder / "dist").glob("*.whl")
+        return wheels[name]
+
+    return build
+
+
+@pytest.fixture
+def unpacked(fixture_wheel: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that gives a fixture's wheel, unpacked into a fresh folder."""
+
+    def unpack(name: str) -> Path:
+        folder = tmp_path / f"unpacked-{name}"
+        with zipfile.ZipFile(fixture_wheel(name)) as archive:
+            archive.extractall(folder)
+        return folder
+
+    return unpack
