@@ -1,69 +1,27 @@
-"""CUDA kernels in ordinary Python wheels: load what a wheel carries.
+"""CUDA kernels in ordinary Python wheels: load the kernels of an installed wheel.
 
-Importing this package imports nothing else; the first use of a name imports `cuda_wheel.runtime`.
+The public names are those of `cuda_wheel.runtime`. Importing this package imports nothing else; the first use of a name
+imports the file that defines it.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
     from typing import Any
 
-    from cuda_wheel.runtime import (
-        ArgumentError,
-        Attributes,
-        CudaWheelError,
-        DriverError,
-        Global,
-        Image,
-        ImageError,
-        Jit,
-        JitOptions,
-        Kernel,
-        Linked,
-        LinkError,
-        Module,
-        NoImageError,
-        Occupancy,
-        Piece,
-        UnknownGlobalError,
-        UnknownKernelError,
-        attach,
-        link,
-        load,
-        load_code,
-    )
+    from cuda_wheel.runtime import *  # noqa: F403
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ArgumentError",
-    "Attributes",
-    "CudaWheelError",
-    "DriverError",
-    "Global",
-    "Image",
-    "ImageError",
-    "Jit",
-    "JitOptions",
-    "Kernel",
-    "LinkError",
-    "Linked",
-    "Module",
-    "NoImageError",
-    "Occupancy",
-    "Piece",
-    "UnknownGlobalError",
-    "UnknownKernelError",
-    "__version__",
-    "attach",
-    "link",
-    "load",
-    "load_code",
-]
+SOURCE_HOOK = "cuda_wheel.builder.editable"
+"""The module of the build side that compiles modules of a source tree on load; see `runtime/source_hook.py`."""
 
 
 def __getattr__(name: str) -> "Any":
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import runtime
+    from importlib import import_module
 
+    runtime = import_module(f"{__name__}.runtime")  # `from . import runtime` would call this function for "runtime"
+    if name == "__all__":
+        return sorted([*runtime.__all__, "__version__"])
+    if name not in runtime.__all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals().setdefault(name, getattr(runtime, name))

@@ -3,7 +3,7 @@
 import os
 import sys
 
-# Python looks first in the folder that it is started in: a project's, whose files are not for import.
+# Python puts the current folder first on the path. It is often a project's, whose files must not hide other modules.
 if sys.path[:1] == [os.getcwd()]:
     del sys.path[0]
 

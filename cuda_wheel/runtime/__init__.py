@@ -1,76 +1,89 @@
-"""Load modules: everything that a user's machine needs, and nothing else.
+"""Load modules: everything that a user's machine needs.
 
-`loader = "vendor"` copies this folder into a wheel as `PACKAGE._cuda_wheel`; hence the relative imports. Its modules
+`loader = "vendor"` copies this folder into a wheel as `PACKAGE._cuda_wheel`, so its modules use relative imports. They
 import the standard library and `cuda.bindings` only.
 
-Importing this package imports nothing else; the first use of a name imports the file that defines it.
+Importing this package imports nothing else; the first use of a public name imports the file that defines it.
+
+The core finds, checks, chooses and loads a kernel. A plain `load` of an installed wheel imports these files only:
+
+- `errors`, `versions`, `manifest`, `rules`, `digest`: the errors, the records, and the pure rules that choose an image
+- `files`: find and read a module's manifest and images
+- `driver`: call the CUDA driver
+- `loading`, `module`, `registry`: `load`, its result, and the modules that are loaded already
+
+The other files are imported on first use:
+
+- `explanations`: something fails, and the message needs details
+- `importers`: a package is not in a folder, but in a zip archive or with another importer
+- `source_hook`: a module is not installed; in a source tree the build side compiles it
+- `jit/`, `user_cache/`: PTX is compiled on this machine
+- `launching/`: a kernel is launched, its attributes or occupancy are asked for, or a variable is used
+- `linking/`: a module is linked on this machine, or code is loaded that no wheel describes
+- `attaching`: a package attaches its kernels
+- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check
+- `manifest_text`: a build or the command line writes a manifest
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
     from typing import Any
 
-    from .attaching import attach
-    from .errors import (
-        ArgumentError,
-        CudaWheelError,
-        DriverError,
-        ImageError,
-        LinkError,
-        NoImageError,
-        UnknownGlobalError,
-        UnknownKernelError,
-    )
-    from .jit import Jit, JitOptions
-    from .linking.inputs import Piece
-    from .linking.link import Linked, link
-    from .loading import load
-    from .manifest import Image
-    from .module import Attributes, Global, Kernel, Module, Occupancy
-    from .raw_code import load_code
-
-__all__ = [
-    "ArgumentError",
-    "Attributes",
-    "CudaWheelError",
-    "DriverError",
-    "Global",
-    "Image",
-    "ImageError",
-    "Jit",
-    "JitOptions",
-    "Kernel",
-    "LinkError",
-    "Linked",
-    "Module",
-    "NoImageError",
-    "Occupancy",
-    "Piece",
-    "UnknownGlobalError",
-    "UnknownKernelError",
-    "attach",
-    "link",
-    "load",
-    "load_code",
-]
+    from .attaching import attach as attach
+    from .errors import ArgumentError as ArgumentError
+    from .errors import CudaWheelError as CudaWheelError
+    from .errors import DriverError as DriverError
+    from .errors import ImageError as ImageError
+    from .errors import LinkError as LinkError
+    from .errors import NoImageError as NoImageError
+    from .errors import UnknownGlobalError as UnknownGlobalError
+    from .errors import UnknownKernelError as UnknownKernelError
+    from .jit.compiling import Jit as Jit
+    from .jit.compiling import JitOptions as JitOptions
+    from .launching.function_attributes import Attributes as Attributes
+    from .launching.module_variables import Global as Global
+    from .launching.occupancy import Occupancy as Occupancy
+    from .linking.inputs import Piece as Piece
+    from .linking.link import Linked as Linked
+    from .linking.link import link as link
+    from .linking.raw_code import load_code as load_code
+    from .loading import load as load
+    from .manifest import Image as Image
+    from .module import Kernel as Kernel
+    from .module import Module as Module
 
 _FILES = {
-    "attaching": ("attach",),
-    "jit": ("Jit", "JitOptions"),
-    "linking.inputs": ("Piece",),
-    "linking.link": ("Linked", "link"),
-    "loading": ("load",),
-    "raw_code": ("load_code",),
-    "manifest": ("Image",),
-    "module": ("Attributes", "Global", "Kernel", "Module", "Occupancy"),
+    "ArgumentError": "errors",
+    "Attributes": "launching.function_attributes",
+    "CudaWheelError": "errors",
+    "DriverError": "errors",
+    "Global": "launching.module_variables",
+    "Image": "manifest",
+    "ImageError": "errors",
+    "Jit": "jit.compiling",
+    "JitOptions": "jit.compiling",
+    "Kernel": "module",
+    "LinkError": "errors",
+    "Linked": "linking.link",
+    "Module": "module",
+    "NoImageError": "errors",
+    "Occupancy": "launching.occupancy",
+    "Piece": "linking.inputs",
+    "UnknownGlobalError": "errors",
+    "UnknownKernelError": "errors",
+    "attach": "attaching",
+    "link": "linking.link",
+    "load": "loading",
+    "load_code": "linking.raw_code",
 }
-"""The files that define the public names; `errors` defines the others."""
+"""The file that defines each public name. Type checkers cannot read this; they read the imports above."""
+
+__all__ = list(_FILES)
 
 
 def __getattr__(name: str) -> "Any":
-    if name not in __all__:
+    if name not in _FILES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    file = next((file for file, names in _FILES.items() if name in names), "errors")
-    return globals().setdefault(name, getattr(import_module(f".{file}", __name__), name))
+    return globals().setdefault(name, getattr(import_module(f".{_FILES[name]}", __name__), name))

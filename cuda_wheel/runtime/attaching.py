@@ -1,61 +1,59 @@
-"""Make the kernels of a package's modules attributes of the package."""
+"""Make kernels attributes of the package that holds their modules."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from .errors import ImageError
-from .files import asking, find_files, names_in, package_folders
+from .errors import ImageError, describe_error
+from .files import find_files, lie_in_folders, package_folders
 from .loading import load
-from .manifest import MANIFEST_SUFFIX, kernel_names
+from .manifest import MANIFEST_SUFFIX, printable, read_document
 from .module import Kernel, Module, unscoped
 
-__all__ = [
-    "attach",
-    "attached",
-]
+__all__ = ["attach", "attached", "kernel_names"]
 
 
 def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` for a package, by which its modules' kernels are its attributes.
+    """Return `__getattr__`, `__dir__` and `__all__` for a package, which make its modules' kernels its attributes.
 
     In the package's `__init__.py`: `__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)`. Then
-    `from saxpy_demo.kernels import saxpy` is the kernel of that name in any of the package's modules, or else the
-    module of that name. Neither needs a GPU until it is used: only then is the module loaded, for the GPU at hand, and
-    may what `load` raises be raised. `attached` has the rule. In a source tree the kernels' names are those that the
-    sources show without a compiler; one that a macro makes is found too, but not in `__all__`.
+    `from saxpy_demo.kernels import saxpy` gives the kernel of that name in any of the package's modules, or else the
+    module of that name; `attached` has the rule. Neither needs a GPU until it is used. On first use the module is
+    loaded for the GPU of this machine, and every error of `load` can be raised. In a source tree, the names of the
+    kernels come from the sources without a compiler; a kernel that a macro defines is found too, but is not in
+    `__all__`.
 
-    Raises ImageError where the package has no modules.
+    Raises ImageError if the package has no modules.
     """
     folders = package_folders(package)
-    with asking(package):
-        names = names_in(package, folders)
+    names = _names_in(package, folders)
     modules: dict[str, Sequence[str]] = {}
     for file in names:
         if file.endswith(MANIFEST_SUFFIX):
             name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
             files = find_files(name, None)
             modules[name] = kernel_names(files.manifest(file), files.where)
-    source_tree: Any = None
+    hook: Any = None
     if not modules:
-        with suppress(ImportError):  # a copy of this file in a wheel, without the build side
-            from cuda_wheel.builder.sources import source_tree
+        from .source_hook import source_hook  # only for a package that is not installed
 
-            modules |= source_tree.kernels_beside(package, folders)
+        hook = source_hook()
+        modules |= {} if hook is None else hook.kernels_beside(package, folders)
     if not names:
         raise ImageError(
-            f"{package} cannot attach its kernels: its importer lists no files in it. Of a frozen application, "
-            "collect the package's data, too; otherwise, load its modules by name."
+            f"{package} cannot attach its kernels: its importer lists no files. In a frozen application, include the "
+            "package's data; otherwise load its modules by name."
         )
     if not modules:
-        raise ImageError(f"{package} holds no modules: looked in {', '.join(folders) or 'what its importer lists'}")
+        places = ", ".join(folders) or "the files that its importer lists"
+        raise ImageError(f"{package} has no modules: looked in {places}")
     attributes = attached(modules, names)
 
     def __getattr__(name: str) -> Any:
         module, kernel = attributes.get(name, (None, name))
-        if module is None and source_tree is not None and name not in _submodules(names):
-            module = source_tree.module_that_may_make(name, package, folders)
+        if module is None and hook is not None and name not in _submodules(names):
+            module = hook.module_that_may_make(name, package, folders)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = _LazyModule(module) if kernel is None else _LazyKernel(module, kernel)
@@ -68,59 +66,83 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
 
 
 def attached(modules: Mapping[str, Sequence[str]], files: Sequence[str]) -> dict[str, tuple[str, str | None]]:
-    """Return the attributes of a package with these modules' kernels and these files: module and kernel by name.
+    """Return a package's attributes as module and kernel by name, given its modules' kernels and its files.
 
-    A kernel's name without its scope, if that is a Python name and nothing else in the package has it; the last part of
-    a module's name, where no kernel has that, then without a kernel. Python's own submodules keep their names.
+    A kernel becomes an attribute under its name without scope, if that is a valid Python name and no other kernel of
+    the package has it. A module becomes one under the last part of its name (kernel: None), if no kernel has that name.
+    Python submodules keep their names.
     """
-    taken = _submodules(files)
+    submodules = _submodules(files)
     owners: dict[str, list[tuple[str, str]]] = {}
     for module, kernels in modules.items():
         for kernel in kernels:
             owners.setdefault(unscoped(kernel), []).append((module, kernel))
     attributes: dict[str, tuple[str, str | None]] = {
-        name: its[0] for name, its in owners.items() if len(its) == 1 and name.isidentifier()
+        name: found[0] for name, found in owners.items() if len(found) == 1 and name.isidentifier()
     }
     for module in modules:
         attributes.setdefault(module.rpartition(".")[2], (module, None))
-    return {name: value for name, value in attributes.items() if name not in taken and not name.startswith("__")}
+    return {name: value for name, value in attributes.items() if name not in submodules and not name.startswith("__")}
+
+
+def kernel_names(text: bytes, where: str) -> list[str]:
+    """Return the names of the kernels in a manifest; `where` names its file in messages.
+
+    Importing a package that attaches its kernels needs no more than these. Raises ImageError as `Manifest.from_json`
+    does, but checks only what it reads.
+    """
+    return read_document(text, where, lambda document: [printable(item["name"]) for item in document["kernels"]])
+
+
+def _names_in(package: str, folders: list[str]) -> list[str]:
+    """Return the names of the files and folders in a package; an empty list if its importer cannot list them."""
+    try:
+        if lie_in_folders(folders):
+            return [name for folder in folders for name in os.listdir(folder)]
+        from .importers import list_files  # only for a package that is not in a folder
+
+        return list_files(package)
+    except Exception as error:  # importers raise anything for a damaged archive
+        raise ImageError(f"package {package!r} cannot be read: {describe_error(error)}") from error
 
 
 def _submodules(files: Sequence[str]) -> set[str]:
-    """Return the names of a package's Python submodules, of the names of the files and folders in it."""
+    """Return the names of a package's Python submodules, from the names of its files and folders."""
     return {file.partition(".")[0] for file in files if file.endswith((".py", ".so", ".pyd")) or "." not in file}
 
 
 class _LazyKernel(Kernel):
-    """A kernel whose module is loaded when it is first used."""
+    """A kernel whose module is loaded on first use."""
 
     def __init__(self, module: str, name: str) -> None:
-        self._where = module, name
+        self._module_and_name = module, name
 
-    def __getattr__(self, attribute: str) -> Any:  # for what is not there yet
+    def __getattr__(self, attribute: str) -> Any:  # called for attributes that are not set yet
         if attribute not in ("module", "info", "_handle"):
             raise AttributeError(f"'Kernel' object has no attribute {attribute!r}")
-        kernel = load(self._where[0])[self._where[1]]
+        module, name = self._module_and_name
+        kernel = load(module)[name]
         self.__dict__.update(module=kernel.module, info=kernel.info, _handle=kernel._handle)
         return self.__dict__[attribute]
 
     def __repr__(self) -> str:
         if "module" in self.__dict__:
             return super().__repr__()
-        return f"<Kernel {self._where[1]!r} of {self._where[0]}: not loaded yet>"
+        module, name = self._module_and_name
+        return f"<Kernel {name!r} of {module}: not loaded yet>"
 
 
 class _LazyModule(Module):
-    """A module that is loaded when it is first used."""
+    """A module that is loaded on first use."""
 
     def __init__(self, name: str) -> None:
-        self._where = name
+        self._dotted_name = name
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute not in ("manifest", "image", "how", "jit", "link", "globals", "_by_name", "_library"):
             raise AttributeError(f"'Module' object has no attribute {attribute!r}")
-        self.__dict__.update(load(self._where).__dict__)
+        self.__dict__.update(load(self._dotted_name).__dict__)
         return self.__dict__[attribute]
 
     def __repr__(self) -> str:
-        return super().__repr__() if "manifest" in self.__dict__ else f"<Module {self._where}: not loaded yet>"
+        return super().__repr__() if "manifest" in self.__dict__ else f"<Module {self._dotted_name}: not loaded yet>"

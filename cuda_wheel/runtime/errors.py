@@ -1,4 +1,4 @@
-"""What cuda-wheel raises on purpose when modules are loaded, linked and launched."""
+"""The errors that loading, linking and launching raise on purpose."""
 
 __all__ = [
     "ArgumentError",
@@ -9,15 +9,16 @@ __all__ = [
     "NoImageError",
     "UnknownGlobalError",
     "UnknownKernelError",
+    "describe_error",
 ]
 
 
 class CudaWheelError(Exception):
-    """Base of everything that cuda-wheel raises on purpose."""
+    """Base class of every error that cuda-wheel raises on purpose."""
 
 
 class ImageError(CudaWheelError):
-    """A module's manifest or images are missing, damaged or of an unknown format."""
+    """A module's manifest or images are missing, damaged or in an unknown format."""
 
 
 class NoImageError(ImageError):
@@ -25,25 +26,30 @@ class NoImageError(ImageError):
 
 
 class LinkError(ImageError):
-    """Pieces do not link: one is damaged or for another GPU, a symbol is missing or defined twice, or no linker here
-    takes them all."""
+    """Pieces cannot be linked: one is damaged or for another GPU, a symbol is undefined or defined twice, or no linker
+    on this machine accepts them all."""
 
 
 class UnknownKernelError(ImageError, KeyError):
-    """A module has no kernel of the name asked for."""
+    """A module has no kernel of the given name."""
 
-    __str__ = Exception.__str__  # KeyError would print the message's repr
+    __str__ = Exception.__str__  # KeyError would print the repr of the message
 
 
 class UnknownGlobalError(ImageError, KeyError):
-    """A module has no variable of the name asked for."""
+    """A module has no variable of the given name."""
 
     __str__ = Exception.__str__
 
 
 class ArgumentError(CudaWheelError, TypeError):
-    """What a kernel was to be launched with does not fit it; nothing was launched."""
+    """The arguments or the configuration of a launch do not fit the kernel; nothing was launched."""
 
 
 class DriverError(CudaWheelError):
-    """The CUDA driver is absent, sees no device, or refused a call."""
+    """The CUDA driver is missing, finds no GPU, or returned an error."""
+
+
+def describe_error(error: Exception) -> str:
+    """Return an exception's type and message."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

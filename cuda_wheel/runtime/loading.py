@@ -1,66 +1,78 @@
-"""Load a module: find its files, choose an image for the GPU and driver, and give it to the driver."""
+"""Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .driver import device_and_driver, load_library
 from .errors import NoImageError
 from .files import files_and_manifest, read_image
-from .jit import JitOptions, load_linked_ptx, load_ptx
 from .module import Module
-from .nvjitlink import nvjitlink_version
 from .registry import once
-from .rules import no_image_message, resolve
+from .rules import resolve
 
-__all__ = [
-    "load",
-]
+if TYPE_CHECKING:
+    from .jit.compiling import JitOptions
+
+__all__ = ["load"]
 
 
 def load(
-    name: str,
-    *,
-    link: Sequence[Any] | None = None,
-    device: int | None = None,
-    jit: JitOptions = JitOptions(),  # noqa: B008 - immutable
+    name: str, *, link: Sequence[Any] | None = None, device: int | None = None, jit: "JitOptions | None" = None
 ) -> Module:
-    """Return the module of the dotted name `name`, loaded for a GPU of this machine.
+    """Return the module with the dotted name `name`, loaded for a GPU of this machine.
 
-    The GPU is number `device`, else the current context's, else number 0. A module loads once per process and
-    image, however often this is called; no context is made, entered or left. `jit` matters where no machine code
-    suits the GPU, so that PTX is compiled here.
+    The GPU is number `device`, else the current context's, else number 0. Each image of a module is loaded once per
+    process, however often this is called; no context is made, entered or left. `jit` has the options for compiling PTX
+    on this machine, which happens if no machine code suits the GPU; None means `JitOptions()`.
 
-    `link` are the pieces that the module's relocatable images are linked with: CUDA C++ or PTX text; PTX, LTO-IR, a
-    cubin, a fatbin, an object or an archive as bytes; the path of any of these; the dotted name of another package's
-    module; a `cuda.core.ObjectCode`; what `numba.cuda.compile` returns; or a `Piece`. `Module.link` says how it went.
+    `link` lists the pieces to link the module's relocatable images with: CUDA C++ or PTX text; PTX, LTO-IR, a cubin, a
+    fatbin, an object or an archive as bytes; the path of a file with one of these; the dotted name of another
+    package's module; a `cuda.core.ObjectCode`; the result of `numba.cuda.compile`; or a `Piece`. `Module.link` then
+    describes the link.
 
-    Raises ImageError where the module is not installed or damaged, NoImageError where no image suits the GPU
-    and driver, LinkError where the pieces do not link, DriverError where there is no usable driver or it cannot compile
-    the PTX; its message holds the compiler's log.
+    Raises ImageError if the module is not installed or damaged, NoImageError if no image suits the GPU and driver,
+    LinkError if the pieces cannot be linked, and DriverError if there is no usable driver or it cannot compile the PTX;
+    the message then holds the compiler's log.
     """
     if link is not None:
-        from .linking.link import load_linked
+        from .linking.link import load_linked  # only for links
 
-        return load_linked(name, link, device, jit)
+        return load_linked(name, link, device, _options(jit))
     files, manifest = files_and_manifest(name, device)
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None:
-        # Only now look for nvJitLink: nearly nobody needs it, and finding it is not free.
+        # Looking for nvJitLink takes time, and very few machines need it.
+        from .jit.nvjitlink import nvjitlink_version
+
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
     image, how = resolution.image, resolution.how
     if image is None or how is None:
+        from .explanations import no_image_message  # only for an error
+
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
-    if how != "native":
-        jit.check()
-    key = name, image.sha256, None if how == "native" else jit, capability if how == "link" else None
+    if how == "native":
+        return once(
+            (name, image.sha256),
+            lambda: Module(
+                manifest, image, how, load_library(read_image(files, manifest, image), f"loading {name}, {image}")
+            ),
+        )
+    from .jit.compiling import load_linked_ptx, load_ptx  # only for PTX
 
-    def make() -> Module:
+    options = _options(jit)
+    options.check()
+
+    def compile_ptx() -> Module:
         code = read_image(files, manifest, image)
-        if how == "native":
-            return Module(manifest, image, how, load_library(code, f"loading {name}, {image}"))
         if how == "jit":
-            return load_ptx(manifest, image, code, jit)
-        return load_linked_ptx(manifest, image, code, jit, capability, driver_version)
+            return load_ptx(manifest, image, code, options)
+        return load_linked_ptx(manifest, image, code, options, capability, driver_version)
 
-    return once(key, make)
+    return once((name, image.sha256, options, capability if how == "link" else None), compile_ptx)
+
+
+def _options(jit: "JitOptions | None") -> "JitOptions":
+    from .jit.compiling import JitOptions  # only for PTX and links
+
+    return JitOptions() if jit is None else jit

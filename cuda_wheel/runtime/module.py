@@ -1,32 +1,26 @@
-"""A loaded module: its kernels and variables."""
+"""Hold a loaded module: its kernels and variables, by name."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from .driver import check_result, cuda_driver, current_device, device_attribute, device_with_context, is_forked
-from .errors import ArgumentError, DriverError, ImageError, UnknownGlobalError, UnknownKernelError
-from .manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Version
-from .registry import modules, modules_lock
+from .driver import check_result, cuda_driver, is_forked
+from .errors import DriverError, UnknownGlobalError, UnknownKernelError
+from .manifest import GlobalInfo, Image, KernelInfo, Manifest
+from .registry import forget
 from .rules import How
 
-__all__ = [
-    "Attributes",
-    "Global",
-    "Kernel",
-    "Module",
-    "Occupancy",
-    "signature",
-    "squeezed",
-    "unscoped",
-]
-
+__all__ = ["Dim", "Kernel", "Module", "unscoped"]
 
 if TYPE_CHECKING:
     from typing import Generic, Protocol, SupportsFloat, SupportsIndex, TypeAlias
 
     from typing_extensions import TypeVarTuple, Unpack
 
-    from .jit import Jit
+    from .jit.compiling import Jit
+    from .launching.function_attributes import Attributes
+    from .launching.module_variables import Global
+    from .launching.occupancy import Occupancy
     from .linking.link import Linked
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
@@ -38,45 +32,15 @@ if TYPE_CHECKING:
     class _DLPack(Protocol):
         def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    # What a kernel's parameters take: the words of the stubs that a build writes.
+    # The types of kernels' arguments, by the names that generated stubs use.
     Integer: TypeAlias = SupportsIndex
     Real: TypeAlias = SupportsFloat | SupportsIndex
     Pointer: TypeAlias = _OnGpu | _DLPack | SupportsIndex | None
     Struct: TypeAlias = Any
-else:  # Python 3.10 has none of these; for types alone they are not worth an import
+else:  # Python 3.10 lacks these; typing_extensions is not worth an import at run time
     Arguments, Unpack, Generic = "Arguments", {"Arguments": "Arguments"}, {"Arguments": object}
 
-
 T = TypeVar("T")
-
-
-class Attributes(NamedTuple):
-    """What the driver says of a kernel on one GPU: sizes in bytes, versions as (major, minor)."""
-
-    registers: int
-    """Of each thread. (CU_FUNC_ATTRIBUTE_NUM_REGS)"""
-    shared: int
-    """Shared memory of a block that the source declares with its size. (SHARED_SIZE_BYTES)"""
-    max_dynamic_shared: int
-    """The most that a launch may ask for beside that, as things are. (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
-    constant: int
-    """Constant memory that the module's variables take. (CONST_SIZE_BYTES)"""
-    local: int
-    """Local memory of each thread. (LOCAL_SIZE_BYTES)"""
-    max_threads: int
-    """The most threads that a block may have. (MAX_THREADS_PER_BLOCK)"""
-    binary_version: Version
-    """Compute capability that the machine code is for. (BINARY_VERSION)"""
-    ptx_version: Version
-    """Virtual architecture that it was compiled from. (PTX_VERSION)"""
-
-
-class Occupancy(NamedTuple):
-    """How full a kernel makes a multiprocessor: the blocks that it holds at once, and the share of its threads."""
-
-    blocks: int
-    share: float
-
 
 Dim = int | tuple[int, ...]
 """The size of a grid, a block or a cluster: one to three numbers, x first."""
@@ -95,11 +59,11 @@ class Kernel(Generic[Unpack[Arguments]]):
 
     @property
     def handle(self) -> int:
-        """The address of the CUkernel, which `cuda.core.Kernel.from_handle`, ctypes and the driver API take.
+        """The address of the CUkernel, for `cuda.core.Kernel.from_handle`, ctypes and the driver API.
 
-        It is good on every device until the module is unloaded; raises DriverError after that.
+        It is valid on every GPU until the module is unloaded; raises DriverError after that.
         """
-        self.module._library.check()
+        self.module.check_loaded()
         return self._handle
 
     @property
@@ -109,7 +73,7 @@ class Kernel(Generic[Unpack[Arguments]]):
 
     @property
     def symbol(self) -> str:
-        """The kernel's name in the image: the mangled one, unless it is `extern "C"`."""
+        """The kernel's name in the image: the mangled name, unless the kernel is `extern "C"`."""
         return self.info.symbol
 
     def launch(
@@ -125,26 +89,26 @@ class Kernel(Generic[Unpack[Arguments]]):
     ) -> None:
         """Launch the kernel on `grid` blocks of `block` threads each; return without waiting for it.
 
-        Arguments are converted to the width that the kernel declares. A pointer takes anything on the GPU that has
-        `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None. Of an array the
-        kernel gets the address alone: strides and shape are for further arguments to tell, and whatever is still to
-        happen to it on another stream is the caller's to wait for. A struct takes bytes, a NumPy record or anything
-        else of its size, vector types also their numbers.
+        Arguments are converted to the width that the kernel declares. A pointer parameter takes an object on the GPU
+        with `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None. The kernel
+        gets only the address of an array: pass its shape and strides as further arguments, and wait for work on it that
+        is still queued on another stream. A struct takes bytes, a NumPy record or any other buffer of its size; a
+        vector type also takes its numbers.
 
-        `stream` is an address, or CuPy's, PyTorch's or any with `__cuda_stream__`; None is the default stream, and not
-        what a library calls its current one. `shared_memory` is dynamic shared memory, in bytes; above 48 KiB the
-        opt-in that the driver wants is made. `cluster` is in blocks.
+        `stream` is an address, or a stream of CuPy, PyTorch or any library with `__cuda_stream__`; None is the default
+        stream, not the current stream of a library. `shared_memory` is dynamic shared memory in bytes; above 48 KiB
+        the kernel's limit is raised as the driver requires. `cluster` is in blocks.
 
-        It runs in the current context. Where this thread has none, and there is one GPU, its primary one is made
-        current, as the CUDA runtime does.
+        The launch uses the current context. If this thread has none and there is one GPU, its primary context becomes
+        current, as with the CUDA runtime.
 
-        Raises ArgumentError, before anything is launched, where number, kind, range, element type or device of the
-        arguments do not fit; `check=False` leaves out what is not needed to write them. Raises DriverError where the
-        driver refuses.
+        Raises ArgumentError before the launch if the number, kind, range, element type or device of the arguments is
+        wrong; `check=False` omits the checks that are not needed to write the arguments. Raises DriverError if the
+        driver refuses the launch.
         """
-        from .launching.launcher import Launcher
+        from .launching.launcher import Launcher  # ctypes and struct: only for programs that launch
 
-        # From the next time on, the attribute of that name comes before this method.
+        # An instance attribute comes before the method: later calls go straight to the function.
         launch = self.__dict__["launch"] = Launcher(self).function()
         launch(
             grid,
@@ -158,208 +122,53 @@ class Kernel(Generic[Unpack[Arguments]]):
         )
 
     @property
-    def attributes(self) -> Attributes:
-        """What the driver says of the kernel on the current context's GPU, else GPU 0."""
+    def attributes(self) -> "Attributes":
+        """The kernel's attributes, from the driver, on the current context's GPU, else on GPU 0."""
+        from .launching.function_attributes import attributes  # only for programs that ask
 
-        def ask(name: str) -> int:
-            return self._attribute(name)
+        return attributes(self)
 
-        return Attributes(
-            registers=ask("NUM_REGS"),
-            shared=ask("SHARED_SIZE_BYTES"),
-            max_dynamic_shared=ask("MAX_DYNAMIC_SHARED_SIZE_BYTES"),
-            constant=ask("CONST_SIZE_BYTES"),
-            local=ask("LOCAL_SIZE_BYTES"),
-            max_threads=ask("MAX_THREADS_PER_BLOCK"),
-            binary_version=divmod(ask("BINARY_VERSION"), 10),
-            ptx_version=divmod(ask("PTX_VERSION"), 10),
-        )
-
-    def occupancy(self, block: Dim, shared_memory: int = 0) -> Occupancy:
-        """Return how many blocks of that size and dynamic shared memory (bytes) a multiprocessor holds at once.
+    def occupancy(self, block: Dim, shared_memory: int = 0) -> "Occupancy":
+        """Return how many blocks of this size, with this dynamic shared memory (bytes), a multiprocessor holds at once.
 
         Source: CUDA Driver API, cuOccupancyMaxActiveBlocksPerMultiprocessor. Raises ArgumentError for a block that
         cannot be launched.
         """
-        from .launching.launcher import dimensions, whole_number
+        from .launching.occupancy import occupancy  # only for programs that ask
 
-        x, y, z = dimensions(block, "block")
-        shared_memory = whole_number(shared_memory, "shared_memory", 0)
-        device = device_with_context()
-        self._admit(x * y * z, shared_memory)
-        driver = cuda_driver()
-        result = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.handle, x * y * z, shared_memory)
-        blocks = check_result(result, f"asking for the occupancy of {self.name}")
-        threads = device_attribute("MAX_THREADS_PER_MULTIPROCESSOR", device)
-        warps = -(-x * y * z // 32)
-        return Occupancy(blocks, blocks * warps * 32 / threads)
+        return occupancy(self, block, shared_memory)
 
     def suggest_block(self, shared_memory: int = 0) -> int:
-        """Return the number of threads a block with which a GPU is fullest, given each block's dynamic shared memory.
+        """Return the threads per block that give the highest occupancy, with this dynamic shared memory per block.
 
         Source: CUDA Driver API, cuOccupancyMaxPotentialBlockSize.
         """
-        from .launching.launcher import whole_number
+        from .launching.occupancy import suggested_block  # only for programs that ask
 
-        shared_memory = whole_number(shared_memory, "shared_memory", 0)
-        device_with_context()
-        self._admit(1, shared_memory)
-        driver = cuda_driver()
-        constant = driver.CUoccupancyB2DSize(0)
-        result = driver.cuOccupancyMaxPotentialBlockSize(self.handle, constant, shared_memory, 0)
-        check_result(result, f"asking for a block size of {self.name}")
-        return int(result[2])
+        return suggested_block(self, shared_memory)
 
     @property
     def cuda_core(self) -> Any:
         """The same kernel as a `cuda.core.Kernel`."""
-        from cuda.core import Kernel as CoreKernel
+        from cuda.core import Kernel as CoreKernel  # optional, and slow to import
 
         return CoreKernel.from_handle(self.handle)
-
-    def _attribute(self, name: str) -> int:
-        driver = cuda_driver()
-        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
-        result = driver.cuKernelGetAttribute(which, self.handle, current_device() or 0)
-        return int(check_result(result, f"asking for {name} of {self.name}"))
-
-    def _set_attribute(self, name: str, value: int) -> None:
-        driver = cuda_driver()
-        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
-        result = driver.cuKernelSetAttribute(which, value, self.handle, current_device() or 0)
-        check_result(result, f"setting {name} of {self.name}")
-
-    def _admit(self, threads: int, shared_memory: int) -> None:
-        """Raise ArgumentError where no block can have so many threads and so much dynamic shared memory (bytes) on the
-        current GPU; have the driver allow for much."""
-        most = self._attribute("MAX_THREADS_PER_BLOCK")
-        if threads > most:
-            raise ArgumentError(
-                f"{self.name}: a block of {threads} threads is too large: {most} is the most on this GPU, by its "
-                "registers or __launch_bounds__"
-            )
-        if shared_memory <= 0:
-            return
-        static = self._attribute("SHARED_SIZE_BYTES")
-        most = device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", current_device() or 0) - static
-        if shared_memory > most:
-            raise ArgumentError(
-                f"{self.name}: {shared_memory} bytes of shared memory are too much: this GPU has {most} for a block"
-                + (f", beside the {static} that the kernel declares" if static else "")
-            )
-        # Source: CUDA C++ Programming Guide, "Shared Memory": above 48 KiB a kernel needs an explicit opt-in.
-        if shared_memory > self._attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES"):
-            self._set_attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES", most)
 
     def __int__(self) -> int:
         return self.handle
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a kernel is this process's own: pickle the module's name, and load it where it is needed")
+        raise TypeError("a kernel belongs to this process: pickle the module's name, and load it in the other process")
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name!r} of {self.module.name}: ({signature(self.info)})>"
-
-
-def signature(info: KernelInfo) -> str:
-    """Return a kernel's parameter list, as C++ has it: "const float*, int"."""
-    return ", ".join(map(parameter_type, info.parameters))
-
-
-def parameter_type(parameter: Parameter) -> str:
-    """Return a parameter's type in words: in C++ where that is known, else PTX's."""
-    struct = parameter.type == "b8" and not parameter.cpp
-    return f"{parameter.size} bytes" if struct else parameter.cpp or f".{parameter.type}"
-
-
-class Global:
-    """A variable of a loaded module in the GPU's memory; each context has its own."""
-
-    def __init__(self, module: "Module", info: GlobalInfo) -> None:
-        self.module = module
-        self.info = info
-
-    @property
-    def name(self) -> str:
-        return self.info.name
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return self.info.size
-
-    @property
-    def address(self) -> int:
-        """Where the variable is in the current context, for kernels and copies."""
-        device_with_context()
-        result = cuda_driver().cuLibraryGetGlobal(self.module.handle, self.info.symbol.encode())
-        address = int(check_result(result, f"looking for {self.name} in {self.module!r}"))
-        if result[2] < self.size and self.info.space != "managed":  # for those, no document says what it tells
-            raise ImageError(
-                f"the manifest of {self.module.name} is damaged: {self.name} has {result[2]} bytes, not {self.size}"
-            )
-        return address
-
-    def write(self, data: Any, *, offset: int = 0, stream: Any = None) -> None:
-        """Copy `data`, a NumPy array or any other contiguous buffer, or an array on the GPU, into the variable.
-
-        `offset` is in bytes. Without a `stream`, the copy is done when this returns. Raises ArgumentError where it
-        does not fit.
-        """
-        from .launching.buffers import device_bytes, host_bytes, is_on_gpu
-        from .launching.launcher import stream_address
-
-        address, driver = self.address, cuda_driver()
-        source: Any
-        if is_on_gpu(data):
-            source, size = device_bytes(data)
-            copy = driver.cuMemcpyDtoDAsync
-        else:
-            source = host_bytes(data)
-            size = source.nbytes
-            copy = driver.cuMemcpyHtoDAsync
-        self._check_place(offset, size)
-        # On the default stream or another, a copy may go on when the call returns.
-        of = 0 if stream is None else stream_address(stream)
-        check_result(copy(address + offset, source, size, of), f"writing {self.name}")
-        if stream is None:
-            check_result(driver.cuStreamSynchronize(0), f"writing {self.name}")
-
-    def read(self, into: Any = None, *, offset: int = 0) -> bytes | None:
-        """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
-
-        `offset` is in bytes. What was launched on streams of their own (cuStreamNonBlocking) is not waited for. Raises
-        ArgumentError where there is not so much of it.
-        """
-        from .launching.buffers import host_bytes
-
-        target = bytearray(max(self.size - offset, 0)) if into is None else into
-        view = host_bytes(target)
-        if view.readonly:
-            raise ArgumentError(f"{self.name} cannot be read into a {type(into).__name__}: it is read-only")
-        self._check_place(offset, view.nbytes)
-        check_result(cuda_driver().cuMemcpyDtoH(view, self.address + offset, view.nbytes), f"reading {self.name}")
-        return bytes(target) if into is None else None
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The variable as an array of bytes, for CuPy, Numba and PyTorch."""
-        return {"shape": (self.size,), "typestr": "|u1", "data": (self.address, False), "strides": None, "version": 3}
-
-    def _check_place(self, offset: int, size: int) -> None:
-        if offset < 0 or offset + size > self.size:
-            at = f" from byte {offset} on" if offset else ""
-            raise ArgumentError(f"{self.name} has {self.size} bytes: {size}{at} do not fit")
-
-    def __repr__(self) -> str:
-        return f"<Global {self.name!r} of {self.module.name}: {self.size} bytes, {self.info.space}>"
+        return f"<Kernel {self.name!r} of {self.module.name}: ({self.info.parameter_list})>"
 
 
 class _ByName(Mapping[str, T]):
-    """What a module has of one kind, by C++ name in any spacing, with its scope or without, or by symbol; each is made
-    when it is first asked for.
+    """A module's kernels or variables, by C++ name in any spacing, with or without its scope, or by symbol.
 
-    `what` is the kind in words; `missing` the error for a name that there is not.
+    Each object is made on first use by `make`. `what` is "kernel" or "variable"; `missing` is the error for an unknown
+    name.
     """
 
     def __init__(
@@ -370,79 +179,75 @@ class _ByName(Mapping[str, T]):
         self._infos = infos
         self._make = make
         self._missing = missing
-        self._made: dict[str, T] = {}
+        self._objects: dict[str, T] = {}
         self._by_symbol = {info.symbol: info for info in infos}
         self._by_name: dict[str, list[Any]] = {}
         for info in infos:
-            self._by_name.setdefault(squeezed(info.name), []).append(info)
+            self._by_name.setdefault(_without_spaces(info.name), []).append(info)
 
     def __getitem__(self, name: str) -> T:
-        made = self._made.get(name)
-        if made is None or is_forked():
+        found = self._objects.get(name)
+        if found is None or is_forked():
             info = self._find(name)
-            if info.symbol not in self._made or is_forked():
-                self._made.setdefault(info.symbol, self._make(info))
-            made = self._made[name] = self._made[info.symbol]  # one thing, by whatever name
-        return made
+            if info.symbol not in self._objects or is_forked():
+                self._objects.setdefault(info.symbol, self._make(info))
+            found = self._objects[name] = self._objects[info.symbol]  # one object for all spellings of a name
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names; the symbol stands for one that several share."""
+        """Iterate over the names; a name that several share is replaced by the symbol."""
         for info in self._infos:
-            yield info.name if len(self._by_name[squeezed(info.name)]) == 1 else info.symbol
+            yield info.name if len(self._by_name[_without_spaces(info.name)]) == 1 else info.symbol
 
     def __len__(self) -> int:
         return len(self._infos)
 
     def _find(self, name: str) -> Any:
-        if not isinstance(name, str):
-            raise self._missing(f"{self._module} has its {self._what}s by name, and {name!r} is none")
-        by_symbol = self._by_symbol.get(name)
-        found = [by_symbol] if by_symbol else self._by_name.get(squeezed(name), [])
-        found = found or [info for info in self._infos if squeezed(unscoped(info.name)) == squeezed(name)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            symbols = ", ".join(info.symbol for info in found)
-            raise self._missing(f"{self._module} has several {self._what}s {name!r}; ask by symbol: {symbols}")
-        import difflib
+        found = []
+        if isinstance(name, str):
+            by_symbol, spelled = self._by_symbol.get(name), _without_spaces(name)
+            found = [by_symbol] if by_symbol else self._by_name.get(spelled, [])
+            found = found or [info for info in self._infos if _without_spaces(unscoped(info.name)) == spelled]
+        if len(found) != 1:
+            from .explanations import unknown_name  # only for an error
 
-        near = difflib.get_close_matches(name, self, n=3) or list(self)[:8]
-        guess = f"; did you mean {', '.join(near)}?" if near else ", and no other"
-        raise self._missing(f"{self._module} has no {self._what} {name!r}{guess}")
+            raise self._missing(unknown_name(self._module, self._what, name, found, list(self)))
+        return found[0]
 
     def __repr__(self) -> str:
         return f"<{len(self)} {self._what}s of {self._module}: {', '.join(self)}>"
 
 
 class _Library:
-    """What the driver loaded for a module: its address, 0 once it is unloaded."""
+    """The library that the driver loaded for a module: its handle, 0 after unloading."""
 
-    def __init__(self, name: str, address: int) -> None:
-        self.address = address
-        self.launching: list[dict[str, Any]] = []
-        """The namespaces of the functions that launch its kernels."""
+    def __init__(self, name: str, handle: int) -> None:
+        self.handle = handle
+        self.on_unload: list[Callable[[], object]] = []
         self._name = name
+        self._lock = threading.Lock()
 
-    def check(self) -> None:
-        """Raise DriverError where it is unloaded."""
-        if not self.address:
+    def check_loaded(self) -> None:
+        """Raise DriverError if the library was unloaded."""
+        if not self.handle:
             raise DriverError(f"{self._name} was unloaded: load it again")
 
-    def end(self) -> int:
-        """Have nothing use it any more; return the address that it had."""
-        for namespace in self.launching:
-            namespace["handle"] = None  # the driver refuses that one, where the old one might end the process
-        address, self.address = self.address, 0
-        return address
+    def close(self) -> int:
+        """Mark the library as unloaded; return its handle, or 0 if another thread or call has closed it."""
+        with self._lock:
+            for callback in self.on_unload:
+                callback()
+            handle, self.handle = self.handle, 0
+            return handle
 
 
 class Module(Mapping[str, Kernel]):
-    """A loaded module: a mapping from kernel names to kernels. `load` makes it.
+    """A loaded module: a mapping from kernel names to kernels. `load` returns one.
 
-    A name is the C++ name, with its scope or without, a name expression in any spacing, or the symbol; a wrong one is
-    an UnknownKernelError.
-    `image` and `how` say which image was chosen and how it got onto the GPU; `jit` what compiled it here, or None for
-    machine code; `link` how it was linked here, or None; `globals` maps names to the module's variables.
+    A name is the C++ name, with or without its scope, a name expression in any spacing, or the symbol; an unknown name
+    raises UnknownKernelError. `image` is the image that was chosen and `how` how it was loaded: "native", "jit" or
+    "link"; `jit` describes the compilation on this machine, None for machine code; `link` describes the link on this
+    machine, None without one; `globals` maps names to the module's variables.
     """
 
     def __init__(
@@ -464,14 +269,14 @@ class Module(Mapping[str, Kernel]):
             manifest.name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
         )
         self.globals: Mapping[str, Global] = _ByName(
-            manifest.name, "variable", manifest.globals, lambda info: Global(self, info), UnknownGlobalError
+            manifest.name, "variable", manifest.globals, self._variable, UnknownGlobalError
         )
 
-    __eq__ = object.__eq__  # a module is itself, and not what a mapping of the same content is
+    __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a loaded module is this process's own: pickle its name, and load it where it is needed")
+        raise TypeError("a loaded module belongs to this process: pickle its name, and load it in the other process")
 
     @property
     def name(self) -> str:
@@ -479,30 +284,36 @@ class Module(Mapping[str, Kernel]):
 
     @property
     def handle(self) -> int:
-        """The address of the CUlibrary, until the module is unloaded; raises DriverError after that."""
-        self._library.check()
-        return self._library.address
+        """The address of the CUlibrary; raises DriverError after the module is unloaded."""
+        self.check_loaded()
+        return self._library.handle
+
+    def check_loaded(self) -> None:
+        """Raise DriverError if the module was unloaded."""
+        self._library.check_loaded()
+
+    def on_unload(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when the module is unloaded, so that nothing uses its handles afterwards."""
+        self._library.on_unload.append(callback)
 
     def unload(self) -> None:
-        """Have the driver give back what the module takes on every GPU; wait for its kernels that still run.
+        """Free the module's memory on every GPU; wait for its running kernels.
 
-        It is for programs that make modules without end: others keep theirs. For all who loaded it, kernels and
-        variables end with it, and any use of them is a DriverError; addresses of them that others were given are good
-        for nothing. `load` loads it anew. A module that was unloaded stays so.
+        This is for programs that load more and more modules. The module, its kernels and its variables become invalid
+        for everyone who loaded it: using them raises DriverError, and addresses taken from them are dangling. `load`
+        loads the module again; this object stays unloaded.
         """
-        library = self._library  # of a module that was never used, this loads it, under the same lock
-        with modules_lock:
-            for key in [key for key, module in modules.items() if module._library is library]:
-                del modules[key]
-            address = library.end()
-        if address:
-            check_result(cuda_driver().cuLibraryUnload(address), f"unloading {self.name}")
+        library = self._library  # loads a lazy module, so it must come before the registry's lock
+        forget(lambda module: module._library is library)
+        handle = library.close()
+        if handle:
+            check_result(cuda_driver().cuLibraryUnload(handle), f"unloading {self.name}")
 
     def __getitem__(self, name: str) -> Kernel:
-        """Return the kernel of a C++ name, name expression or symbol.
+        """Return the kernel with a C++ name, name expression or symbol.
 
-        Raises UnknownKernelError where there is none, the name is ambiguous, or the image for this GPU lacks it;
-        DriverError where the driver cannot compile the module.
+        Raises UnknownKernelError if there is none, if several have the name, or if the image for this GPU lacks it;
+        DriverError if the driver cannot compile the module.
         """
         return self._by_name[name]
 
@@ -514,17 +325,22 @@ class Module(Mapping[str, Kernel]):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The kernels' names; the symbol stands for a name that several kernels share."""
+        """The kernels' names; a name that several kernels share is replaced by the symbol."""
         return tuple(self._by_name)
 
     def _kernel(self, info: KernelInfo) -> Kernel:
         if str(self.image.target) in info.absent:
             raise UnknownKernelError(
-                f"{self.name} has no kernel {info.name!r} for this GPU: {self.image}, which suits it, is one of the "
-                "images without that kernel"
+                f"{self.name} has no kernel {info.name!r} for this GPU: the image that was loaded for it, "
+                f"{self.image}, was built without that kernel"
             )
         result = cuda_driver().cuLibraryGetKernel(self.handle, info.symbol.encode())
         return Kernel(self, info, int(check_result(result, f"loading {self!r}")))
+
+    def _variable(self, info: GlobalInfo) -> "Global":
+        from .launching.module_variables import Global  # only for programs that use variables
+
+        return Global(self, info)
 
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
@@ -532,11 +348,11 @@ class Module(Mapping[str, Kernel]):
 
 
 def unscoped(name: str) -> str:
-    """Return the last part of a qualified name: "scale" of "ns::scale", "gemm<a::T>" of "ns::gemm<a::T>"."""
+    """Return the last part of a qualified name: "scale" for "ns::scale", "gemm<a::T>" for "ns::gemm<a::T>"."""
     plain, bracket, arguments = name.partition("<")
     return plain.rpartition("::")[2] + bracket + arguments
 
 
-def squeezed(name: str) -> str:
-    """Return a name without white space: "gemm<float,16>" and "gemm<float, 16>" are one."""
+def _without_spaces(name: str) -> str:
+    # "gemm<float,16>" and "gemm<float, 16>" are the same name.
     return "".join(name.split())

@@ -1,49 +1,77 @@
-"""The modules that this process has loaded. Each loads once, however many threads ask for it."""
+"""Keep the modules that this process has loaded: each is loaded once, however many threads ask for it."""
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .module import Module
-import threading
 
-__all__ = [
-    "key_locks",
-    "modules",
-    "modules_lock",
-]
+__all__ = ["forget", "forget_all", "once"]
 
-
-modules: "dict[tuple[Any, ...], Module]" = {}
-"""What is loaded, by all that decides it: name, SHA-256 of the image and, where it was compiled here, the options and
-what GPU nvJitLink made it for."""
+Key = tuple[Any, ...]
+"""All that decides what is loaded: name, SHA-256 of the image and, for code compiled on this machine, the options and
+the GPU that nvJitLink compiled it for."""
 
 
-modules_lock = threading.Lock()
+class Registry:
+    """Loaded modules by key. Different modules load at the same time; threads that want the same one wait for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._modules: dict[Key, Module] = {}
+        self._being_loaded: dict[Key, threading.Lock] = {}
+
+    def once(self, key: Key, load: "Callable[[], Module]") -> "Module":
+        """Return the module under `key`; call `load` if there is none yet."""
+        while True:
+            with self._lock:
+                module = self._modules.get(key)
+                if module is not None:
+                    return module
+                key_lock = self._being_loaded.setdefault(key, threading.Lock())
+            with key_lock:
+                with self._lock:
+                    if self._being_loaded.get(key) is not key_lock:  # the thread that held it has finished: look again
+                        continue
+                try:
+                    module = load()
+                    with self._lock:
+                        self._modules[key] = module
+                    return module
+                finally:
+                    with self._lock:
+                        del self._being_loaded[key]
+
+    def forget(self, is_unwanted: "Callable[[Module], bool]") -> None:
+        """Remove the modules for which `is_unwanted` is true; the next `load` loads them again."""
+        with self._lock:
+            self._modules = {key: module for key, module in self._modules.items() if not is_unwanted(module)}
+
+    def __len__(self) -> int:
+        """Return how many modules are loaded or being loaded."""
+        return len(self._modules) + len(self._being_loaded)
 
 
-key_locks: dict[tuple[Any, ...], threading.Lock] = {}
-"""One for each entry that is being made, so that compiling one module keeps nobody from another."""
+_loaded = Registry()
 
 
-def once(key: tuple[Any, ...], make: "Callable[[], Module]") -> "Module":
-    """Return the module that is loaded under a key, of those that other threads ask for too; make it where there is
-    none."""
-    while True:
-        with modules_lock:
-            module = modules.get(key)
-            if module is not None:
-                return module
-            lock = key_locks.setdefault(key, threading.Lock())
-        with lock:
-            with modules_lock:
-                if key_locks.get(key) is not lock:  # who had it is done: look again
-                    continue
-            try:
-                module = make()
-                with modules_lock:
-                    modules[key] = module
-                return module
-            finally:
-                with modules_lock:
-                    del key_locks[key]
+def once(key: Key, load: "Callable[[], Module]") -> "Module":
+    """Return the module under `key`; call `load` if there is none yet."""
+    return _loaded.once(key, load)
+
+
+def forget(is_unwanted: "Callable[[Module], bool]") -> None:
+    """Remove modules from the registry; the next `load` loads them again."""
+    _loaded.forget(is_unwanted)
+
+
+def loaded_count() -> int:
+    """Return how many modules are loaded or being loaded. For tests."""
+    return len(_loaded)
+
+
+def forget_all() -> None:
+    """Start with an empty registry. Modules stay loaded for those who hold them. For tests."""
+    global _loaded
+    _loaded = Registry()

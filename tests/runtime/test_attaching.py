@@ -1,4 +1,4 @@
-"""A package that attaches its kernels: what it shows without a GPU, in a wheel and in a source tree, and its stub."""
+"""A package that attaches its kernels: its attributes without a GPU, in a wheel and in a source tree, and its stub."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import BACKENDS, copy_fixture
 from tests.support.wheels import contents
+
+pytestmark = pytest.mark.one_toolchain
 
 INIT = '''"""The kernels."""
 import cuda_wheel
@@ -62,22 +64,22 @@ def shown(*names: str, shift: str) -> str:
     return SHOWN.format(names=list(names), listed=", ".join(map(repr, names)), shift=shift)
 
 
-def test_in_a_wheel(make_project: Callable[..., Path], tmp_path: Path) -> None:
+def test_attributes_of_a_package_in_a_wheel(make_project: Callable[..., Path], tmp_path: Path) -> None:
     wheel = built(make_project(**FILES), tmp_path)
     run(sys.executable, "-m", "zipfile", "-e", wheel, tmp_path / "site")
     for place in (tmp_path / "site", wheel):  # the second is imported as a zip
         assert show(place) == shown("made", "scale", "shift", "two", shift="ns::shift")
 
 
-def test_in_a_source_tree(make_project: Callable[..., Path]) -> None:
+def test_attributes_of_a_package_in_a_source_tree(make_project: Callable[..., Path]) -> None:
     assert show(make_project(**FILES)) == shown("scale", "shift", "two", shift="shift")
 
 
-def test_a_package_without_modules_is_told(tmp_path: Path) -> None:
+def test_a_package_without_modules_is_an_image_error(tmp_path: Path) -> None:
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "__init__.py").write_text(INIT)
     result = run(sys.executable, "-c", "import bare", PYTHONPATH=str(tmp_path))
-    assert f"ImageError: bare holds no modules: looked in {tmp_path / 'bare'}" in result.stdout
+    assert f"ImageError: bare has no modules: looked in {tmp_path / 'bare'}" in result.stdout
 
 
 def test_a_lazy_kernel_fails_when_it_is_used(make_project: Callable[..., Path]) -> None:
@@ -99,7 +101,7 @@ def test_a_lazy_kernel_fails_when_it_is_used(make_project: Callable[..., Path]) 
         ({"p.a": ["__all__"]}, [], {"a": ("p.a", None)}),
     ],
 )
-def test_what_becomes_an_attribute(
+def test_names_that_become_attributes(
     modules: dict[str, list[str]], files: list[str], expected: dict[str, tuple[str, str | None]]
 ) -> None:
     assert attached(modules, files) == expected
@@ -139,7 +141,7 @@ reveal_type(Thing().method() + Thing().size)
 reveal_type(demo.kernels.LIMIT)
 scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer
 scale.launch(1, 1, 0, 1, 3.5, True, b"")  # a float for an int
-scale.launch(1, 1, 0, "1", 3, True, b"")  # a text for a float
+scale.launch(1, 1, 0, "1", 3, True, b"")  # a string for a float
 scale.launch(1, 1, 0, 1)  # too few
 shift.launch(1)  # no block
 """
@@ -153,7 +155,7 @@ def built(project: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("loader", ["dependency", "vendor"])
-def test_a_stub_tells_type_checkers_of_every_kernel(
+def test_a_stub_describes_every_kernel_to_type_checkers(
     make_project: Callable[..., Path], tmp_path: Path, loader: str
 ) -> None:
     init = RICH if loader == "dependency" else RICH.replace("cuda_wheel", ".._cuda_wheel")
@@ -192,7 +194,7 @@ def test_a_stub_tells_type_checkers_of_every_kernel(
         ("__getattr__, *_", None),
     ],
 )
-def test_a_stub_names_the_names_as_the_package_does(targets: str, line: str | None) -> None:
+def test_a_stub_has_the_same_variable_for_the_names_as_the_package(targets: str, line: str | None) -> None:
     manifest = Manifest("p.a", "a.fatbin", 0, "", {}, (), (), (), ())
     lines = stub(f"{targets} = attach(__name__)\n", [manifest], [], "cuda_wheel.runtime.module").splitlines()
     assert lines[2:] == [*filter(None, [line]), "a: Module", '"""The module p.a."""']
@@ -208,7 +210,7 @@ def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None
     assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in one
 
 
-def test_a_stub_of_ones_own_stays(make_project: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_existing_stub_is_kept(make_project: Callable[..., Path], tmp_path: Path) -> None:
     own = "from typing import Any\nscale: Any\n"
     wheel = built(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
     assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()

@@ -1,4 +1,4 @@
-"""The cache itself: bounded, shared by processes, read from a second folder, and shown and cleared by the command."""
+"""The cache: its size limit, use by several processes, the second folder, and the command that shows and clears it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.runtime.cache import Cache, parse_size
+from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.projects import KERNEL
+
+pytestmark = pytest.mark.one_toolchain
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 TABLE = '[tool.cuda-wheel]\narchitectures = "80-real"\n'
@@ -41,14 +44,14 @@ def path_of(cache: Cache, number: int) -> Path:
 
 
 def fill(cache: Cache, *sizes: int) -> None:
-    """Put entries of these sizes, of which each was used a second after the one before."""
+    """Put entries of these sizes; each was last used one second after the one before."""
     for number, size in enumerate(sizes):
         cache.put(key(number), b"x" * size)
         os.utime(path_of(cache, number), (number, number))
 
 
 def there(cache: Cache, count: int) -> list[int]:
-    """Return which of the entries that `fill` put are there, without using them."""
+    """Return which of the entries that `fill` put still exist, without marking them as used."""
     return [number for number in range(count) if path_of(cache, number).exists()]
 
 
@@ -56,10 +59,10 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-# --- the bound --------------------------------------------------------------------------------------
+# --- the size limit ---------------------------------------------------------------------------------
 
 
-def test_what_was_used_longest_ago_goes_first(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_entry_is_removed_first(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "1KiB")
     fill(cache, 250, 250, 250)
     assert cache.get(key(0))  # used now
@@ -67,14 +70,14 @@ def test_what_was_used_longest_ago_goes_first(cache: Cache, monkeypatch: pytest.
     assert there(cache, 4) == [0, 2, 3]
 
 
-def test_what_is_larger_than_the_bound_drives_nothing_out(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_larger_than_the_limit_removes_no_other(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "1KiB")
     fill(cache, 250)
     cache.put(key(1), b"x" * 1000)
     assert there(cache, 2) == [0]
 
 
-def test_a_bound_of_nothing_keeps_nothing(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_of_zero_keeps_no_entries(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(cache, 10)
     monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "0")
     Cache().put(key(1), b"")
@@ -98,27 +101,27 @@ def test_pruning_keeps_the_newest_that_fit(sizes: list[int], limit: int) -> None
     ("text", "size"),
     [("0", 0), ("7B", 7), ("1KiB", 1024), ("500MiB", 500 << 20), (" 2 GiB ", 2 << 30), ("1TiB", 1 << 40)],
 )
-def test_amounts_are_understood(text: str, size: int) -> None:
+def test_sizes_are_parsed(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "5", "-1MiB", "1.5GiB", "2GB", "GiB", "1e3B", "²B", "2 gib", "1 MiB more"])
-def test_what_is_no_amount_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match='is not an amount of bytes such as "500MiB"'):
+def test_an_invalid_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match='is not an amount of memory such as "500MiB"'):
         parse_size(text)
 
 
-def test_a_bound_that_is_no_amount_ends_builds(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_an_invalid_limit_ends_a_build(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     result = cuda_wheel("build", make_project(TABLE), "-o", tmp_path / "out", CUDA_WHEEL_CACHE_SIZE="much")
     assert result.returncode == 1
     assert "cuda-wheel: the environment variable CUDA_WHEEL_CACHE_SIZE: 'much' is not an amount of" in result.stdout
 
 
-def test_nothing_that_loads_fails_for_such_a_bound(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_limit_is_only_a_warning_during_a_load(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_CACHE_SIZE", "much")
-    with pytest.warns(RuntimeWarning, match=r"CUDA_WHEEL_CACHE_SIZE: 'much' is not .* The cache is bounded to 2 GiB"):
+    with pytest.warns(RuntimeWarning, match=r"CUDA_WHEEL_CACHE_SIZE: 'much' is not .* The cache is limited to 2 GiB"):
         cache.put(key(0), b"x")
-    cache.put(key(1), b"x")  # told once
+    cache.put(key(1), b"x")  # reported once
     assert cache.get(key(0)) == b"x"
 
 
@@ -130,7 +133,7 @@ def content_of(number: int) -> bytes:
 
 
 def use(folder: str, seed: int) -> list[int]:
-    """Put, get, prune and clear for a while, and return for which entries something else came back than was put."""
+    """Put, get, prune and clear for a while. Return the entries whose content was not what had been put."""
     warnings.simplefilter("error")
     cache, rng, wrong = Cache(folder), random.Random(seed), []
     for _ in range(1500):
@@ -152,7 +155,7 @@ def test_processes_that_put_and_prune_at_once_never_see_a_wrong_entry(cache: Cac
     assert sum(size for _, size, _ in cache.entries()) <= 2000
 
 
-def test_what_another_process_removed_meanwhile_is_gone_and_no_failure(cache: Cache) -> None:
+def test_pruning_accepts_that_another_process_removed_an_entry(cache: Cache) -> None:
     fill(cache, 10, 10)
     entries = list(cache._files())
     path_of(cache, 0).unlink()
@@ -161,13 +164,13 @@ def test_what_another_process_removed_meanwhile_is_gone_and_no_failure(cache: Ca
     assert cache.entries() == []
 
 
-def test_an_entry_that_cannot_be_marked_as_used_is_read_all_the_same(cache: Cache) -> None:
+def test_an_entry_that_cannot_be_marked_as_used_is_still_read(cache: Cache) -> None:
     fill(cache, 10)
     with mock.patch("os.utime", side_effect=PermissionError):
         assert cache.get(key(0)) == b"x" * 10
 
 
-def test_what_a_killed_process_left_goes_when_it_is_old(cache: Cache) -> None:
+def test_old_temporary_files_of_killed_processes_are_removed(cache: Cache) -> None:
     fill(cache, 10)
     old, new = (path_of(cache, 0).with_name(f"{key(0)[2:]}.{pid}.1.part") for pid in (1, 2))
     for path in (old, new):
@@ -175,13 +178,13 @@ def test_what_a_killed_process_left_goes_when_it_is_old(cache: Cache) -> None:
     os.utime(old, (time.time() - 7200,) * 2)
     assert len(cache.entries()) == 1
     cache.put(key(1), b"x")
-    assert (old.exists(), new.exists()) == (True, True)  # the bound is seen to once in a while
+    assert (old.exists(), new.exists()) == (True, True)  # a cache does not check the limit on every put
     Cache().put(key(1), b"x")
     assert (old.exists(), new.exists()) == (False, True)
     assert there(cache, 2) == [0, 1]
 
 
-def test_the_cache_is_the_users_own(cache: Cache) -> None:
+def test_the_cache_belongs_to_its_user(cache: Cache) -> None:
     fill(cache, 10)
     if sys.platform == "win32":
         return
@@ -193,7 +196,7 @@ def test_the_cache_is_the_users_own(cache: Cache) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have other permissions there")
-def test_whatever_the_umask_the_cache_is_for_nobody_else(cache: Cache, tmp_path: Path) -> None:
+def test_no_other_user_can_read_the_cache_whatever_the_umask(cache: Cache, tmp_path: Path) -> None:
     named = Cache(str(tmp_path / "a" / "b"))
     before = os.umask(0)
     try:
@@ -206,11 +209,11 @@ def test_whatever_the_umask_the_cache_is_for_nobody_else(cache: Cache, tmp_path:
         assert path_of(each, 0).stat().st_mode & 0o777 == 0o600
 
 
-def test_an_entry_in_anothers_place_counts_as_absent(cache: Cache) -> None:
-    """Whoever may rename or link files in the folder cannot make one result of another."""
+def test_an_entry_in_the_place_of_another_counts_as_absent(cache: Cache) -> None:
+    """A user who can rename or link files in the folder cannot replace one result by another."""
     fill(cache, 10, 20)
     path_of(cache, 1).replace(path_of(cache, 0))
-    with pytest.warns(RuntimeWarning, match="is damaged, or another program wrote it"):
+    with pytest.warns(RuntimeWarning, match="is damaged or was written by another program"):
         assert cache.get(key(0)) is None
     cache.put(key(0), b"again")
     assert cache.get(key(0)) == b"again"
@@ -218,8 +221,8 @@ def test_an_entry_in_anothers_place_counts_as_absent(cache: Cache) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can make another user's files")
 @pytest.mark.parametrize("folders_too", [False, True])
-def test_nothing_of_another_user_is_loaded(folders_too: bool, cache: Cache) -> None:
-    """As where CUDA_WHEEL_CACHE_DIR names a folder that all may write to."""
+def test_entries_of_another_user_are_not_loaded(folders_too: bool, cache: Cache) -> None:
+    """CUDA_WHEEL_CACHE_DIR may name a folder that every user can write to."""
     fill(cache, 10)
     path = path_of(cache, 0)
     os.chown(path, 12345, 12345)
@@ -235,21 +238,21 @@ def test_nothing_of_another_user_is_loaded(folders_too: bool, cache: Cache) -> N
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_what_another_user_put_in_the_way_is_neither_followed_nor_waited_for(
+def test_links_and_pipes_of_another_user_are_neither_followed_nor_waited_for(
     cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cache, 10)
     mine = tmp_path / "mine"
     mine.write_text("thesis")
-    monkeypatch.setattr(os, "urandom", bytes)  # as if it could be guessed
+    monkeypatch.setattr(os, "urandom", bytes)  # as if the name could be guessed
     trap = path_of(cache, 0).with_name(f"{key(0)[2:]}.{bytes(8).hex()}.part")
     trap.symlink_to(mine)
-    with pytest.warns(RuntimeWarning, match="cannot keep what it compiled"):
+    with pytest.warns(RuntimeWarning, match="cannot write to its cache"):
         cache.put(key(0), b"new")
     assert mine.read_text() == "thesis"
     path_of(cache, 0).unlink()
     os.mkfifo(path_of(cache, 0))
-    with pytest.warns(RuntimeWarning, match="is damaged, or another program wrote it"):
+    with pytest.warns(RuntimeWarning, match="is damaged or was written by another program"):
         assert cache.get(key(0)) is None
 
 
@@ -258,12 +261,12 @@ def test_what_another_user_put_in_the_way_is_neither_followed_nor_waited_for(
 
 @pytest.fixture
 def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
-    """Return a cache whose folder is the second one of every `Cache()`."""
+    """Return a cache whose folder is the second, read-only folder of every `Cache()`."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_READONLY", str(tmp_path / "second"))
     return Cache(str(tmp_path / "second"))
 
 
-def test_the_second_folder_is_looked_into_and_never_written_to(second: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_folder_is_read_and_never_written(second: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(second, 10, 20)
     before = snapshot(Path(second.folder))
     cache = Cache()
@@ -294,41 +297,41 @@ def test_an_entry_under_another_key_counts_as_absent(cache: Cache) -> None:
         assert cache.get(key(1)) is None
 
 
-def test_what_its_reader_does_not_understand_counts_as_absent(second: Cache) -> None:
+def test_an_entry_that_its_reader_cannot_parse_counts_as_absent(second: Cache) -> None:
     cache = Cache()
     cache.put(key(0), b"{}")
     second.put(key(0), b'{"a": 1}')
-    with pytest.warns(RuntimeWarning, match="another program wrote it"):
+    with pytest.warns(RuntimeWarning, match="was written by another program"):
         assert cache.read(key(0), lambda content: json.loads(content)["a"]) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have owners of another kind there")
-def test_an_entry_of_the_second_folder_may_be_another_users(second: Cache) -> None:
+def test_an_entry_of_the_second_folder_can_belong_to_another_user(second: Cache) -> None:
     fill(second, 10)
     with mock.patch("os.getuid", return_value=os.getuid() + 1):
         assert Cache().get(key(0)) == b"x" * 10
 
 
-def test_a_second_folder_that_is_not_there_is_told_once(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_missing_read_only_folder_is_reported_once(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     project = make_project(TABLE, **{"demo/k.cu": KERNEL, "demo/l.cu": KERNEL})
-    warning = "RuntimeWarning: nothing is taken from /no/where, which CUDA_WHEEL_CACHE_READONLY names: No such file or"
-    told = []
+    warning = "RuntimeWarning: the read-only cache /no/where (CUDA_WHEEL_CACHE_READONLY) is not used: No such file or"
+    warnings_shown = []
     for _ in range(2):
         result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_CACHE_READONLY="/no/where")
         assert result.returncode == 0
-        told.append(result.stdout.count(warning))
-    assert told == [1, 0]  # the second build has all that it needs
+        warnings_shown.append(result.stdout.count(warning))
+    assert warnings_shown == [1, 0]  # the second build finds everything in its own cache
 
 
 def build(cuda_wheel: Run, project: Path, folder: Path, **environ: str) -> tuple[str, bytes]:
-    """Return how the jobs were done ("2 from the cache"), and the fatbin."""
+    """Build a project. Return the summary of the jobs, such as "2 from the cache", and the fatbin."""
     output = project.with_name("out")
     result = cuda_wheel("build", project, "-o", output, CUDA_WHEEL_CACHE_DIR=str(folder), **environ)
     assert result.returncode == 0, result.stdout
     return result.stdout.rstrip().rpartition(" s: ")[2].partition(";")[0], next(output.rglob("*.fatbin")).read_bytes()
 
 
-def test_a_build_takes_from_the_second_folder_what_the_first_lacks(
+def test_a_build_reads_from_the_second_folder_what_the_first_lacks(
     make_project, cuda_wheel: Run, tmp_path: Path
 ) -> None:
     shared, own = tmp_path / "shared", tmp_path / "own"
@@ -338,7 +341,7 @@ def test_a_build_takes_from_the_second_folder_what_the_first_lacks(
     assert first[0] == "1 compiled"
     assert build(cuda_wheel, project, own, CUDA_WHEEL_CACHE_READONLY=str(shared)) == ("1 from the cache", first[1])
     assert not own.exists()
-    # Now the first folder knows the job, but as one that reads other files.
+    # Now the first folder has an entry for the job, but for other header files.
     (project / "demo/a.h").write_text('#include "b.h"\n')
     (project / "demo/b.h").write_text("#define A 2\n")
     assert build(cuda_wheel, project, own, CUDA_WHEEL_CACHE_READONLY=str(shared))[0] == "1 compiled"
@@ -376,7 +379,7 @@ def test_the_command_shows_both_folders(cache: Cache, second: Cache, cuda_wheel:
     ]
 
 
-def test_the_command_shows_what_is_not_there(cuda_wheel: Run, tmp_path: Path) -> None:
+def test_the_command_shows_missing_folders(cuda_wheel: Run, tmp_path: Path) -> None:
     folders = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "a"), "CUDA_WHEEL_CACHE_READONLY": str(tmp_path / "b")}
     assert cuda_wheel("cache", **folders).stdout.splitlines() == [
         f"{tmp_path / 'a'}: 0 entries, 0 B; at most 2.0 GiB; chosen by CUDA_WHEEL_CACHE_DIR",
@@ -400,8 +403,8 @@ def test_the_command_prunes(cache: Cache, second: Cache, cuda_wheel: Run) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_clearing_removes_entries_alone(cache: Cache, cuda_wheel: Run, tmp_path: Path) -> None:
-    """Somebody may have named a folder with other things in it."""
+def test_clearing_removes_entries_only(cache: Cache, cuda_wheel: Run, tmp_path: Path) -> None:
+    """CUDA_WHEEL_CACHE_DIR may name a folder that contains other files."""
     elsewhere = tmp_path / "elsewhere"
     name = "0" * 62
     strange = [
@@ -427,19 +430,19 @@ def test_clearing_removes_entries_alone(cache: Cache, cuda_wheel: Run, tmp_path:
     assert Path(cache.folder, "ab", "d" * 62).is_symlink()
 
 
-def test_what_cannot_be_removed_is_told(cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_a_file_that_cannot_be_removed_is_reported(cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     from cuda_wheel.cli.main import main
 
     fill(cache, 10)
     with mock.patch("os.unlink", side_effect=PermissionError):
         assert main(["cache", "--clear"]) == 1
-    told = capsys.readouterr()
-    assert told.out.startswith("removed 0 entries, 0 B\n")
-    assert f"{cache.folder} still holds more than 0 B" in told.err
+    output = capsys.readouterr()
+    assert output.out.startswith("removed 0 entries, 0 B\n")
+    assert f"{cache.folder} still holds more than 0 B" in output.err
 
 
-def test_a_bound_that_is_no_amount_is_told_and_nothing_removed(cache: Cache, cuda_wheel: Run) -> None:
-    message = "the environment variable CUDA_WHEEL_CACHE_SIZE: 'much' is not an amount of bytes"
+def test_an_invalid_limit_is_an_error_and_nothing_is_removed(cache: Cache, cuda_wheel: Run) -> None:
+    message = "the environment variable CUDA_WHEEL_CACHE_SIZE: 'much' is not an amount of memory"
     fill(cache, 10)
     for options in ((), ("--clear",)):
         result = cuda_wheel("cache", *options, CUDA_WHEEL_CACHE_SIZE="much")

@@ -1,4 +1,4 @@
-"""Code by strangers that is damaged, or made to do harm: an error of ours, in a time that grows with its size alone."""
+"""Damaged or malicious code raises an error of this package, in a time that grows linearly with its size."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from typing import Any
 import pytest
 
 from cuda_wheel import CudaWheelError, ImageError, Piece, link, load_code
-from cuda_wheel.runtime.formats import elf, ptx, symbols
+from cuda_wheel.runtime.formats import ptx, symbols
+from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.linking import inputs
-from cuda_wheel.runtime.linking.checks import inspect, refuse_mismatches, symbols_of
-from cuda_wheel.runtime.linking.linkers import Input
-from cuda_wheel.runtime.linking.strategy import Unit
+from cuda_wheel.runtime.linking.checks import check_prototypes, check_unit, symbols_of
+from cuda_wheel.runtime.linking.linker_io import LinkerInput
+from cuda_wheel.runtime.linking.strategy import LinkUnit
 from tests.support.driver import Driver
+
+pytestmark = pytest.mark.one_toolchain
 
 HEAD = "\n.version 7.0\n.target sm_80\n.address_size 64\n"
 MANY = 1 << 19
-"""So many bytes that looking at each for each would take very long."""
+"""A size in bytes at which quadratic time would be very long."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,7 @@ def test_a_cubin_with_other_bytes_is_read_or_refused(cubin: bytes, use: Callable
         except CudaWheelError:
             pass
         with suppress(CudaWheelError):
-            inspect(Unit("k.cubin", {"cubin": content}), (8, 0))
+            check_unit(LinkUnit("k.cubin", {"cubin": content}), (8, 0))
     assert 0 < read < 300
 
 
@@ -96,10 +99,10 @@ def test_ptx_with_other_characters_is_read_or_refused(use: Callable[..., Driver]
         try:
             load_code(changed)
             read += 1
-            unit = Unit("k.ptx", {"ptx": changed.encode()})
-            inspect(unit, (8, 0))
-            symbols_of(unit, Input("ptx", "k.ptx", changed.encode()))
-            refuse_mismatches({"k.ptx": changed, "text": text}, {})
+            unit = LinkUnit("k.ptx", {"ptx": changed.encode()})
+            check_unit(unit, (8, 0))
+            symbols_of(unit, LinkerInput("ptx", "k.ptx", changed.encode()))
+            check_prototypes({"k.ptx": changed, "text": text}, {})
         except CudaWheelError:
             pass
     assert 0 < read < 300
@@ -123,7 +126,7 @@ def test_ptx_with_other_characters_is_read_or_refused(use: Callable[..., Driver]
     " " * MANY,
     "_Z" + "1a" * (MANY // 2),
 ])  # fmt: skip
-def test_a_long_text_is_read_as_soon_as_any(text: str) -> None:
+def test_the_time_to_read_a_text_grows_linearly(text: str) -> None:
     whole = HEAD + text
     ptx.version(whole), ptx.target(whole), ptx.kernels(whole), ptx.symbols(whole), ptx.prototypes(whole)
     ptx.variables(whole), symbols.demangled(text), symbols.demangled("_ZN" + text.removeprefix("_Z"))
@@ -131,9 +134,9 @@ def test_a_long_text_is_read_as_soon_as_any(text: str) -> None:
 
 
 def headers(cubin: bytes, count: int, section: tuple[int, ...], body: bytes) -> bytes:
-    """Return an ELF file like this one, with `body` and so many equal sections."""
+    """Return an ELF file with this one's header, `body`, and `count` equal sections."""
     head = bytearray(cubin[:64]) + body
-    struct.pack_into("<QQ", head, 32, 0, len(head))  # where segments and sections are told of
+    struct.pack_into("<QQ", head, 32, 0, len(head))  # the offsets of the tables of segments and sections
     struct.pack_into("<HHHHH", head, 54, 56, 0, 64, count, 0)
     return bytes(head) + struct.pack("<IIQQQQIIQQ", *section) * count
 
@@ -141,19 +144,19 @@ def headers(cubin: bytes, count: int, section: tuple[int, ...], body: bytes) -> 
 @pytest.mark.parametrize(
     "section",
     [
-        (0, 1, 0, 0, 64, MANY, 0, 0, 0, 0),  # all of the file, with a name as long
+        (0, 1, 0, 0, 64, MANY, 0, 0, 0, 0),  # the whole file, with a name as long
         (MANY - 10, 1, 0, 0, 64, MANY, 0, 0, 0, 0),
         (MANY - 10, 2, 0, 0, 64, MANY // 24 * 24, 0, 0, 0, 24),  # a table of symbols
         (0, 8, 0, 0, 64, MANY, 0, 0, 0, 0),
     ],
 )
-def test_sections_in_each_other_are_damage(section: tuple[int, ...], cubin: bytes) -> None:
+def test_overlapping_sections_are_rejected(section: tuple[int, ...], cubin: bytes) -> None:
     body = b".nv.info." + b"a" * (MANY - 19) + b".nv.info\0\0"
     with pytest.raises(ValueError, match=r"overlap|damaged"):
-        elf.read_cubin(headers(cubin, 60_000, section, body))
+        read_cubin(headers(cubin, 60_000, section, body))
 
 
-def test_code_that_is_damaged_is_an_error_of_ours(cubin: bytes, use: Callable[..., Driver]) -> None:
+def test_damaged_code_raises_an_error_of_this_package(cubin: bytes, use: Callable[..., Driver]) -> None:
     use((8, 0))
     for value in (
         "a\0b.ptx", "a\ud800\n", b"\x7fELF", b"\x50\xed\x55\xba", b"!<arch>\n", b"BC\xc0\xde", cubin[:99],

@@ -1,4 +1,4 @@
-"""PTX on the user's machine: options, logs and failures of its compilers, and what is kept. nvJitLink is the real one."""
+"""Compile PTX on the user's machine: options, logs, errors and the cache. nvJitLink is the real one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions
-from cuda_wheel.runtime import cache, files, loading, nvjitlink
 from cuda_wheel.runtime import driver as driver_module
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime import loading
+from cuda_wheel.runtime.jit import compiling, nvjitlink
 from cuda_wheel.runtime.manifest import parse_version
+from cuda_wheel.runtime.user_cache import cache
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.driver import Driver, Result
 
 WORDS = b"""ptxas info    : 0 bytes gmem
@@ -27,7 +29,7 @@ Use = Callable[..., Driver]
 
 @pytest.fixture
 def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Return a function that builds a project's images with a table, and puts them on the path."""
+    """Return a function that builds a project with a `[tool.cuda-wheel]` table and puts its images on the path."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
 
     def build(table: str) -> None:
@@ -56,7 +58,7 @@ def test_the_options_reach_the_driver(built, use: Use) -> None:
     assert figures == {"LOG_VERBOSE": 0, "OPTIMIZATION_LEVEL": 2, "MAX_REGISTERS": 32, "GENERATE_LINE_INFO": 1}
 
 
-def test_other_options_are_another_module(built, use: Use) -> None:
+def test_different_options_give_different_modules(built, use: Use) -> None:
     built(JIT)
     use((8, 6))
     plain, limited = (loading.load("demo.fill", jit=JitOptions(max_registers=count)) for count in (None, 32))
@@ -72,7 +74,7 @@ def test_an_option_that_no_compiler_takes_is_refused(options: JitOptions, built,
         loading.load("demo.fill", jit=options)
 
 
-def test_the_log_tells_of_registers_and_spills(built, use: Use) -> None:
+def test_registers_and_spills_come_from_the_log(built, use: Use) -> None:
     built(JIT)
     use((8, 6)).words = WORDS
     jit = loading.load("demo.fill").jit
@@ -81,14 +83,14 @@ def test_the_log_tells_of_registers_and_spills(built, use: Use) -> None:
     assert jit.seconds > 0
 
 
-def test_machine_code_was_compiled_by_nobody_here(built, use: Use) -> None:
+def test_machine_code_has_no_jit(built, use: Use) -> None:
     built('architectures = "86-real"')
     driver = use((8, 6))
     assert loading.load("demo.fill").jit is None
     assert driver.options == {}
 
 
-def test_a_failure_holds_the_log_and_is_not_remembered(built, use: Use) -> None:
+def test_an_error_contains_the_log_and_loading_again_works(built, use: Use) -> None:
     built(JIT)
     use(
         (8, 6), cuLibraryGetKernel=Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION
@@ -96,7 +98,7 @@ def test_a_failure_holds_the_log_and_is_not_remembered(built, use: Use) -> None:
     with pytest.raises(DriverError) as caught:
         loading.load("demo.fill")
     assert str(caught.value).splitlines() == [
-        "compiling demo.fill, ptx compute_80 (PTX 7.0): the driver answered CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): because",
+        "compiling demo.fill, ptx compute_80 (PTX 7.0): the driver returned CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): because",
         "ptxas fatal : Unsupported .version",
     ]  # fmt: skip
     use((8, 6))
@@ -125,7 +127,7 @@ def test_ptx_that_the_driver_cannot_read_is_compiled_once(built, use: Use, old: 
     def forbid(*_: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(nvjitlink, "link_code", forbid)
+    monkeypatch.setattr(compiling, "link_code", forbid)
     second = use((8, 6), version=old)  # as in another process
     assert loading.load("demo.fill").jit.log == module.jit.log
     assert second.loaded == driver.loaded
@@ -151,13 +153,13 @@ def test_a_tampered_entry_is_never_loaded(built, use: Use, old: int) -> None:
     assert driver.loaded == good.loaded
 
 
-def test_what_was_made_of_unchecked_bytes_is_kept_as_theirs(built, use: Use, old: int, monkeypatch) -> None:
+def test_results_of_unchecked_bytes_have_their_own_cache_entries(built, use: Use, old: int, monkeypatch) -> None:
     """CUDA_WHEEL_VERIFY may be off for one process and on for the next."""
     built(NEWEST)
     damaged: list[bool] = [True]
-    read = files.read_image
+    read = loading.read_image
     monkeypatch.setattr(
-        files, "read_image", lambda *its: read(*its).replace(b"ret;", b"trap;") if damaged else read(*its)
+        loading, "read_image", lambda *args: read(*args).replace(b"ret;", b"trap;") if damaged else read(*args)
     )
     wrong = use((8, 6), version=old)
     loading.load("demo.fill")
@@ -178,10 +180,10 @@ def test_without_nvjitlink_the_error_names_the_package(built, use: Use, old: int
     assert f"pip install cuda-wheel[{extra}]" in str(caught.value)
 
 
-def test_ptx_that_nvjitlink_refuses_is_told_in_its_words(built, use: Use, old: int, monkeypatch) -> None:
+def test_an_error_of_nvjitlink_contains_its_log(built, use: Use, old: int, monkeypatch) -> None:
     built(NEWEST)
     use((8, 6), version=old)
-    monkeypatch.setattr(files, "read_image", lambda *_: b"garbage\0")
+    monkeypatch.setattr(loading, "read_image", lambda *_: b"garbage\0")
     with pytest.raises(ImageError, match=r"nvJitLink cannot compile demo\.fill, ptx compute_80 .*: .*ptx"):
         loading.load("demo.fill")
     assert Cache().entries() == []
@@ -190,7 +192,7 @@ def test_ptx_that_nvjitlink_refuses_is_told_in_its_words(built, use: Use, old: i
 # --- more than one GPU, more than one process -------------------------------------------------------
 
 
-def test_gpus_of_different_kinds_get_an_image_each(built, use: Use) -> None:
+def test_different_gpus_get_different_images(built, use: Use) -> None:
     built('architectures = ["80-real", "90-real"]')
     driver = use((8, 6), (9, 0), (8, 0))
     modules = [loading.load("demo.fill", device=device) for device in range(3)]
@@ -199,25 +201,24 @@ def test_gpus_of_different_kinds_get_an_image_each(built, use: Use) -> None:
     assert len(driver.loaded) == 2
 
 
-def test_a_forked_process_is_told_that_it_is_one(built, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_process_gets_an_error(built, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     built('architectures = "80-real"')
     use((8, 0))
     module = loading.load("demo.fill")
     assert module["fill"].handle
-    monkeypatch.setattr(driver_module, "_forked", False)
-    driver_module._note_fork()
+    driver_module.note_fork()
     for act in (lambda: loading.load("demo.fill"), lambda: module["fill"], lambda: driver_module.device_count()):
         with pytest.raises(DriverError, match=r"this process was forked .* 'spawn' or 'forkserver'"):
             act()
 
 
-def test_a_fork_before_cuda_is_nobodys_concern(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_module, "_bindings", None)
-    driver_module._note_fork()
-    assert not driver_module._forked
+def test_a_fork_before_cuda_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver_module.reset()
+    driver_module.note_fork()
+    assert not driver_module.is_forked()
 
 
-def test_a_process_forked_from_one_that_used_cuda_by_other_means_is_told_too(use: Use) -> None:
+def test_a_process_forked_after_another_library_used_cuda_gets_an_error(use: Use) -> None:
     use(cuInit=Result.CUDA_ERROR_NOT_INITIALIZED)
     with pytest.raises(DriverError, match="this process was forked"):
         driver_module.device_and_driver()
@@ -227,7 +228,7 @@ def test_a_process_forked_from_one_that_used_cuda_by_other_means_is_told_too(use
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
-def test_the_folder_is_where_the_platform_wants_it(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_follows_the_platform(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = pytest.importorskip("platformdirs")
     monkeypatch.delenv("CUDA_WHEEL_CACHE_DIR", raising=False)
     monkeypatch.setenv("LOCALAPPDATA", "/somewhere/Local")
@@ -241,6 +242,6 @@ def test_the_folder_is_where_the_platform_wants_it(platform: str, monkeypatch: p
     assert cache.cache_folder().replace("\\", "/") == expected.replace("\\", "/")
 
 
-def test_the_folder_can_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_can_move_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", "/elsewhere")
     assert cache.cache_folder() == "/elsewhere"

@@ -1,5 +1,8 @@
-"""What launches hand to the driver, byte by byte, and what they refuse. The driver is a stand-in that reads its arguments
-as the CUDA Driver API documents them; that kernels really run so is shown in `tests/gpu/test_launch.py`."""
+"""What launches pass to the driver, byte by byte, and what they reject.
+
+The driver is a stand-in that reads its arguments as the CUDA Driver API documents them; `tests/gpu/test_launch.py` runs
+real kernels.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,10 @@ from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
 from cuda_wheel.runtime.module import Kernel
 from tests.support.driver import Driver, Launch, Result
 
+pytestmark = pytest.mark.one_toolchain
+
 HANDLE = 0xBEEF
-# The stand-in is made once for all examples of a test, and only its record grows.
+# All examples of a test share one stand-in driver; only its record of launches grows.
 examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -49,7 +54,7 @@ def kernel_of(*parameters: Parameter) -> Kernel:
 
 
 def takes(cpp: str, type_: str = "u64", size: int = 8) -> Kernel:
-    """Return a kernel of one parameter."""
+    """Return a kernel with one parameter."""
     return kernel_of(Parameter(type_, 0, size, cpp))
 
 
@@ -60,25 +65,25 @@ def driver(use: Callable[..., Driver]) -> Driver:
 
 @pytest.fixture
 def two(use: Callable[..., Driver]) -> Driver:
-    """Two GPUs, of which the first is current."""
+    """Return a driver with two GPUs; the first is current."""
     driver = use((8, 6), (9, 0))
     driver.context.device = 0
     return driver
 
 
 def sent(driver: Driver, kernel: Kernel, *args: Any, **more: Any) -> bytes | None:
-    """Return the bytes that arrive as arguments."""
+    """Launch a kernel, and return the bytes of the arguments that the driver gets."""
     kernel.launch(1, 1, *args, **more)
     return driver.launches[-1].arguments
 
 
 def configured(driver: Driver, grid: Any, block: Any, **more: Any) -> Launch:
-    """Return what arrives of a launch without arguments."""
+    """Launch a kernel without parameters, and return the launch that the driver gets."""
     kernel_of().launch(grid, block, **more)
     return driver.launches[-1]
 
 
-# --- machine code, which tells sizes alone ------------------------------------------------------------
+# --- machine code, which has sizes only ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,7 @@ def configured(driver: Driver, grid: Any, block: Any, **more: Any) -> Launch:
     ],
 )
 @pytest.mark.parametrize("check", [True, False])
-def test_a_parameter_of_which_the_size_is_known_takes_what_has_it(
+def test_a_parameter_of_known_size_accepts_values_of_that_size(
     size: int, value: Any, expected: bytes, check: bool, driver: Driver
 ) -> None:
     assert sent(driver, takes("", f"b{8 * size}", size), value, check=check) == expected
@@ -121,14 +126,12 @@ def test_a_parameter_of_which_the_size_is_known_takes_what_has_it(
         (4, "x", "takes an integer, not str"),
     ],
 )
-def test_a_parameter_of_which_the_size_is_known_takes_nothing_else(
-    size: int, value: Any, message: str, driver: Driver
-) -> None:
+def test_a_parameter_of_known_size_rejects_other_values(size: int, value: Any, message: str, driver: Driver) -> None:
     with pytest.raises(ArgumentError, match=message):
         takes("", f"b{8 * size}", size).launch(1, 1, value)
 
 
-def test_a_double_is_none_where_the_text_says_that_it_is_an_integer(driver: Driver) -> None:
+def test_a_float_is_rejected_where_ptx_says_integer(driver: Driver) -> None:
     with pytest.raises(ArgumentError):
         takes("", "u64", 8).launch(1, 1, 1.5)
 
@@ -142,7 +145,8 @@ class Colour(enum.IntEnum):
 
 
 class Kind(NamedTuple):
-    """A kind of parameter: its types, what it takes (with what a field of `ctype` is then set to), what it refuses."""
+    """A kind of parameter: its types, the values that it accepts, each with the value that a field of `ctype` then has, and
+    the values that it rejects."""
 
     type: str
     cpp: str
@@ -187,7 +191,7 @@ def integer(cpp: str, ctype: Any, *, low: int | None = None, type_: str | None =
 
 
 def real(cpp: str, ctype: Any, float_: Any, type_: str) -> Kind:
-    """A kind whose bytes are those of NumPy's number of the type `float_`, read as `ctype`."""
+    """Return a kind whose bytes are those of NumPy's `float_`, read as `ctype`."""
     limit = float(np.finfo(float_).max)
     plain = st.one_of(st.floats(-limit, limit), st.sampled_from([float("inf"), float("-inf"), -0.0, 5e-324]))
     others = st.sampled_from(
@@ -232,7 +236,7 @@ INTEGERS = [
     integer("unsigned long", ctypes.c_uint32),
     integer("long long", ctypes.c_int64),
     integer("unsigned long long", ctypes.c_uint64),
-    # Of either sign's range.
+    # These accept the signed and the unsigned range.
     integer("char", ctypes.c_uint8, low=-(1 << 7)),
     integer("Colour", ctypes.c_uint32, low=-(1 << 31)),
     integer("Wide", ctypes.c_uint64, low=-(1 << 63)),
@@ -271,18 +275,18 @@ KINDS = st.one_of(st.sampled_from([*INTEGERS, *REALS, BOOL, POINTER]), STRUCTS)
 
 
 def declared(kinds: list[Kind]) -> tuple[Any, tuple[Parameter, ...]]:
-    """Return these parameters as a struct, and as a manifest has them; their places are C's."""
+    """Return these parameters as a ctypes struct, and as a manifest has them, with the offsets of the struct."""
     fields = [(f"f{index}", kind.ctype) for index, kind in enumerate(kinds)]
     structure = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
-    places = [getattr(structure, name) for name, _ in fields]
+    members = [getattr(structure, name) for name, _ in fields]
     return structure, tuple(
-        Parameter(kind.type, place.offset, place.size, kind.cpp) for kind, place in zip(kinds, places, strict=True)
+        Parameter(kind.type, member.offset, member.size, kind.cpp) for kind, member in zip(kinds, members, strict=True)
     )
 
 
 @examples
 @given(st.data(), st.lists(KINDS, max_size=12))
-def test_arguments_lie_as_c_lays_them_out(driver: Driver, data: st.DataObject, kinds: list[Kind]) -> None:
+def test_arguments_have_the_layout_of_a_c_struct(driver: Driver, data: st.DataObject, kinds: list[Kind]) -> None:
     structure, parameters = declared(kinds)
     kernel = kernel_of(*parameters)
     for _ in range(3):
@@ -299,7 +303,7 @@ def test_arguments_lie_as_c_lays_them_out(driver: Driver, data: st.DataObject, k
 
 @examples
 @given(st.data(), st.lists(KINDS, min_size=1, max_size=6))
-def test_what_does_not_fit_is_refused_and_nothing_is_launched(
+def test_a_wrong_argument_is_rejected_and_nothing_is_launched(
     driver: Driver, data: st.DataObject, kinds: list[Kind]
 ) -> None:
     kernel = kernel_of(*declared(kinds)[1])
@@ -310,8 +314,8 @@ def test_what_does_not_fit_is_refused_and_nothing_is_launched(
     driver.launches.clear()
     for arguments, message in (
         (bad, rf"^k, argument {place + 1} \("),
-        (good[1:], rf"^k takes {len(kinds)} arguments?, \(.*\), and was given {len(kinds) - 1}$"),
-        ([*good, 1], rf"^k takes {len(kinds)} arguments?, \(.*\), and was given {len(kinds) + 1}$"),
+        (good[1:], rf"^k takes {len(kinds)} arguments?, \(.*\), but got {len(kinds) - 1}$"),
+        ([*good, 1], rf"^k takes {len(kinds)} arguments?, \(.*\), but got {len(kinds) + 1}$"),
     ):
         for _ in range(2):
             with pytest.raises(ArgumentError, match=message):
@@ -322,7 +326,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_launched(
 
 
 @pytest.mark.parametrize("kind", [*INTEGERS, *REALS], ids=repr)
-def test_every_kind_takes_its_extremes_without_checks(driver: Driver, kind: Kind) -> None:
+def test_every_type_accepts_its_extremes_without_checks(driver: Driver, kind: Kind) -> None:
     size = ctypes.sizeof(kind.ctype)
     kernel = takes(kind.cpp, kind.type, size)
     for value in (0, 1, 100):
@@ -342,21 +346,21 @@ def test_without_checks_numbers_are_cut_to_their_width(driver: Driver) -> None:
 
 
 @pytest.mark.parametrize(("cpp", "size"), [("char", 1), ("", 2), ("Colour", 4), ("Wide", 8)])
-def test_of_unknown_sign_numpys_numbers_have_theirs(driver: Driver, cpp: str, size: int) -> None:
+def test_numpy_integers_keep_their_sign_where_the_parameters_is_unknown(driver: Driver, cpp: str, size: int) -> None:
     kernel = takes(cpp, f"u{8 * size}", size)
     for value in (np.int8(-3), np.int64(-3), Box(-3)):
         assert sent(driver, kernel, value) == (-3).to_bytes(size, "little", signed=True)
 
 
-def test_a_truth_is_no_address(driver: Driver) -> None:
+def test_a_bool_is_not_an_address(driver: Driver) -> None:
     with pytest.raises(ArgumentError, match="takes an array on the GPU, an address or None, not bool"):
         takes("float*").launch(1, 1, True)
 
 
 @examples
 @given(st.integers(-(1 << 63), (1 << 64) - 1))
-def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> None:
-    """A kernel without C++ types: an address or an integer of either sign."""
+def test_a_parameter_of_8_bytes_of_unknown_type(driver: Driver, value: int) -> None:
+    """It accepts an address, or a signed or unsigned integer."""
     kernel = takes("", "u64", 8)
     assert sent(driver, kernel, value) == (value % (1 << 64)).to_bytes(8, "little")
     dtype = np.int64 if value < 0 else np.uint64
@@ -369,7 +373,7 @@ def test_eight_bytes_of_which_nothing_is_known(driver: Driver, value: int) -> No
             kernel.launch(1, 1, bad)
 
 
-def test_why_a_number_is_none_is_told(driver: Driver) -> None:
+def test_the_error_says_why_a_value_is_not_a_number(driver: Driver) -> None:
     class Broken:
         def __float__(self) -> float:
             raise LookupError("no number yet")
@@ -385,7 +389,7 @@ def test_why_a_number_is_none_is_told(driver: Driver) -> None:
                 takes(cpp, type_, size).launch(1, 1, value)
 
 
-def test_what_is_long_is_not_told_whole(driver: Driver) -> None:
+def test_a_long_value_is_cut_in_the_error(driver: Driver) -> None:
     with pytest.raises(ArgumentError, match=r"argument 1 \(int\): this int is out of range$"):
         takes("int", "u32", 4).launch(1, 1, 10**5000)
     with pytest.raises(ArgumentError, match=r"argument 1 \(int\): 10{99}… is out of range$"):
@@ -395,7 +399,7 @@ def test_what_is_long_is_not_told_whole(driver: Driver) -> None:
 
 
 def bfloat16(value: float) -> int:
-    """Return the bits of the bfloat16 next to `value`: of the two around it, the nearer, or the even one."""
+    """Return the bits of the nearest bfloat16, ties to even."""
     if value != value:
         return 0x7FC0
     magnitude, sign = Fraction(abs(value)), 0x8000 if np.signbit(value) else 0
@@ -421,11 +425,11 @@ BFLOAT16 = ("__nv_bfloat16", "b8", 2)
         st.floats(-3.389e38, 3.389e38),
         st.floats(-(2.0**127), 2.0**127, width=32),
         st.floats(-1e-37, 1e-37),
-        # About the middle between two.
+        # Near a tie of two bfloat16.
         st.builds(lambda odd, more: (256 + odd) / 256 + more, st.integers(0, 255), st.sampled_from([0, 1e-12, -1e-12])),
     )
 )
-def test_bfloat16_is_the_nearest(driver: Driver, value: float) -> None:
+def test_a_number_is_rounded_to_the_nearest_bfloat16(driver: Driver, value: float) -> None:
     assert sent(driver, takes(*BFLOAT16), value) == bfloat16(value).to_bytes(2, "little")
 
 
@@ -460,7 +464,7 @@ VECTORS |= {"long": "i8", "ulong": "u8", "longlong": "i8", "ulonglong": "u8", "f
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("word", VECTORS)
-def test_vectors_take_numbers(driver: Driver, word: str, count: int) -> None:
+def test_vectors_accept_their_numbers(driver: Driver, word: str, count: int) -> None:
     dtype = np.dtype(VECTORS[word])
     numbers = [-3 if dtype.kind != "u" else 3, 7, 120, 0][:count]
     expected = np.array(numbers, dtype)
@@ -501,7 +505,9 @@ def test_complex_numbers(driver: Driver, cpp: str) -> None:
 
 @pytest.mark.parametrize("form", [np.array, list, tuple, lambda numbers: memoryview(np.array(numbers))])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u2", "i1"])
-def test_numbers_become_a_vectors_own(driver: Driver, form: Callable[[Any], Any], dtype: str) -> None:
+def test_numbers_are_converted_to_the_vectors_element_type(
+    driver: Driver, form: Callable[[Any], Any], dtype: str
+) -> None:
     numbers = np.array([1, 2, 3], dtype)
     assert sent(driver, takes("float3", "b8", 12), form(numbers)) == numbers.astype("f4").tobytes()
     assert sent(driver, takes("float3", "b8", 12), numbers.reshape(3, 1)) == numbers.astype("f4").tobytes()
@@ -532,8 +538,8 @@ def test_other_vectors(driver: Driver, cpp: str, dtype: str, numbers: tuple[floa
         assert sent(driver, takes(cpp, "b8", expected.nbytes), form) == expected.tobytes()
 
 
-def test_of_as_many_bytes_is_not_enough_for_a_vector(driver: Driver) -> None:
-    """Eight bytes are two floats, but those of a double, or of one element of an array of them, are not."""
+def test_a_value_of_the_size_of_a_vector_may_be_wrong(driver: Driver) -> None:
+    """Eight bytes are a float2, but not those of a double, or of an array with one double."""
     for value in (
         np.float64(1),
         np.array([1.0]),
@@ -546,20 +552,20 @@ def test_of_as_many_bytes_is_not_enough_for_a_vector(driver: Driver) -> None:
             takes("float2", "b8", 8).launch(1, 1, value)
 
 
-def test_a_type_of_ones_own_that_is_called_as_a_vector(driver: Driver) -> None:
+def test_a_project_type_may_have_the_name_of_a_vector(driver: Driver) -> None:
     kernel = takes("float3", "b8", 16)
     assert sent(driver, kernel, bytes(range(16))) == bytes(range(16))
     with pytest.raises(ArgumentError, match="takes a struct of 16 bytes, not tuple"):
         kernel.launch(1, 1, (1, 2, 3))
 
 
-def test_objects_have_no_content(driver: Driver) -> None:
+def test_python_objects_are_rejected(driver: Driver) -> None:
     with pytest.raises(ArgumentError, match=r"takes a struct of 8 bytes, not numpy\.ndarray"):
         takes("Some", "b8", 8).launch(1, 1, np.array([None]))
 
 
-def test_an_array_of_the_host_may_be_of_a_class_that_the_gpu_knows_too(driver: Driver) -> None:
-    """JAX's arrays have one class on either side, and PyTorch's."""
+def test_an_array_in_host_memory_may_have_the_class_of_gpu_arrays(driver: Driver) -> None:
+    """JAX and PyTorch have one class for both."""
 
     class Array(bytearray):
         @property
@@ -571,12 +577,12 @@ def test_an_array_of_the_host_may_be_of_a_class_that_the_gpu_knows_too(driver: D
         takes("float*").launch(1, 1, Array(b"1234"))
 
 
-def test_a_struct_of_an_array_on_the_gpu_is_refused(driver: Driver) -> None:
+def test_a_gpu_array_is_rejected_as_a_struct(driver: Driver) -> None:
     with pytest.raises(ArgumentError, match=r"takes a struct of 16 bytes by value, not an array on the GPU"):
         takes("Pair", "b8", 16).launch(1, 1, array_interface(8))
 
 
-def test_what_stubs_say_of_parameters() -> None:
+def test_the_types_that_stubs_give_parameters() -> None:
     words = {
         "Integer": ("int", "u32", 4),
         "Real": ("__half", "b8", 2),
@@ -650,21 +656,21 @@ def test_attributes(driver: Driver, more: dict[str, Any], attributes: dict[str, 
 @pytest.mark.parametrize(
     ("grid", "block", "more", "message"),
     [
-        (0, 1, {}, "grid must be made of numbers from 1 on, not 0"),
-        (-1, 1, {}, "grid must be made of numbers from 1 on, not -1"),
+        (0, 1, {}, "grid takes integers of 1 and more, not 0"),
+        (-1, 1, {}, "grid takes integers of 1 and more, not -1"),
         ((), 1, {}, r"grid must be one to three numbers, not \(\)"),
         ((1, 2, 3, 4), 1, {}, "grid must be one to three numbers"),
-        (None, 1, {}, "grid must be made of whole numbers, not None"),
-        (1, 1.5, {}, "block must be made of whole numbers, not 1.5"),
-        (1, "32", {}, "block must be made of whole numbers"),
-        (1, 2048, {}, r"a block of \(2048, 1, 1\) is too large: \(1024, 1024, 64\) is the most"),
+        (None, 1, {}, "grid takes integers, not None"),
+        (1, 1.5, {}, "block takes integers, not 1.5"),
+        (1, "32", {}, "block takes integers"),
+        (1, 2048, {}, r"a block of \(2048, 1, 1\) is too large: the maximum is \(1024, 1024, 64\)"),
         (1, (32, 33), {}, "a block of 1056 threads is too large: 1024 is the most"),
         ((1, 65536), 1, {}, r"a grid of \(1, 65536, 1\) is too large"),
-        (1, 1, {"shared_memory": -1}, "shared_memory must be made of numbers from 0 on, not -1"),
-        (1, 1, {"shared_memory": 1.0}, "shared_memory must be made of whole numbers"),
+        (1, 1, {"shared_memory": -1}, "shared_memory takes integers of 0 and more, not -1"),
+        (1, 1, {"shared_memory": 1.0}, "shared_memory takes integers"),
         (1, 1, {"shared_memory": 100 << 10}, r"k: 102400 bytes of shared memory are too much: this GPU has 101376"),
-        (5, 1, {"cluster": 2}, r"a grid of \(5, 1, 1\) has no whole number of clusters of \(2, 1, 1\)"),
-        (5, 1, {"cluster": 0}, "cluster must be made of numbers from 1 on, not 0"),
+        (5, 1, {"cluster": 2}, r"the grid \(5, 1, 1\) is not a multiple of the cluster \(2, 1, 1\)"),
+        (5, 1, {"cluster": 0}, "cluster takes integers of 1 and more, not 0"),
         (5, 1, {"stream": "default"}, "stream must be an address or have __cuda_stream__"),
         (5, 1, {"stream": object()}, "stream must be an address or have __cuda_stream__"),
         (5, 1, {"stream": "5"}, "stream must be an address or have __cuda_stream__"),
@@ -704,8 +710,8 @@ def test_streams_of_every_library(driver: Driver) -> None:
         SimpleNamespace(ptr=0x1000),  # CuPy
         SimpleNamespace(cuda_stream=0x1000),  # PyTorch
         SimpleNamespace(handle=ctypes.c_void_p(0x1000)),  # Numba
-        SimpleNamespace(__cuda_stream__=lambda: (0, 0x1000), ptr=7),  # cuda.core, and the protocol's text
-        SimpleNamespace(__cuda_stream__=(0, 0x1000)),  # its first form
+        SimpleNamespace(__cuda_stream__=lambda: (0, 0x1000), ptr=7),  # cuda.core
+        SimpleNamespace(__cuda_stream__=(0, 0x1000)),  # the older form of the protocol
         SimpleNamespace(__cuda_stream__=lambda: (0, CUstream())),
     ]
     kernel = kernel_of()
@@ -720,7 +726,7 @@ def test_streams_of_every_library(driver: Driver) -> None:
 
 
 class Box:
-    """A number that can be changed, and is itself whatever it holds, as PyTorch's tensors are."""
+    """A mutable number that is equal to itself only, like a PyTorch tensor."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -729,7 +735,7 @@ class Box:
         return self.number
 
 
-def test_a_number_that_changes_is_looked_at_each_time(driver: Driver) -> None:
+def test_a_mutable_number_is_read_at_each_launch(driver: Driver) -> None:
     kernel, box = kernel_of(), Box(3)
     for number in (3, 4, 5):
         box.number = number
@@ -747,7 +753,7 @@ def test_a_number_that_changes_is_looked_at_each_time(driver: Driver) -> None:
 # --- slots -------------------------------------------------------------------------------------------
 
 
-def test_a_launch_reuses_the_memory_of_the_last(driver: Driver) -> None:
+def test_a_launch_reuses_the_slot_of_the_last(driver: Driver) -> None:
     kernel = takes("int", "u32", 4)
     for number in range(10):
         for grid in (3, (3,), (3, 1), (3, 1, 1), [3], np.int32(3)):
@@ -758,7 +764,7 @@ def test_a_launch_reuses_the_memory_of_the_last(driver: Driver) -> None:
     assert {launch[:4] for launch in driver.launches} == {((3, 1, 1), (64, 1, 1), 0, 0)}
 
 
-def test_launches_at_once_have_memory_of_their_own(driver: Driver) -> None:
+def test_concurrent_launches_have_separate_slots(driver: Driver) -> None:
     count, rounds = 8, 20
     kernel = takes("int", "u32", 4)
     kernel.launch(1, 1, 0)
@@ -781,7 +787,7 @@ def test_launches_at_once_have_memory_of_their_own(driver: Driver) -> None:
     assert len({launch.config for launch in driver.launches}) == count
 
 
-def test_kernels_are_made_ready_by_several_threads_at_once(driver: Driver) -> None:
+def test_several_threads_may_launch_a_kernel_first(driver: Driver) -> None:
     kernel = takes("int", "u32", 4)
     barrier = threading.Barrier(8)
 
@@ -809,7 +815,7 @@ def test_an_argument_may_launch_the_same_kernel(driver: Driver) -> None:
     assert [launch.arguments for launch in driver.launches] == [struct.pack("<d", 1.0), struct.pack("<d", 2.0)]
 
 
-def test_configurations_are_not_kept_without_bound(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_remembered_configurations_is_bounded(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher.Launcher, "POOLS", 10)
     kernel = kernel_of()
     for grid in range(1, 200):
@@ -824,8 +830,9 @@ def test_a_copy_of_the_loader_launches_by_itself(
 ) -> None:
     write({f"copy_of_cuda_wheel/{name}": content for name, content in vendored_files().items()}, tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    copy = importlib.import_module("copy_of_cuda_wheel.loader")
-    info = copy.KernelInfo("k", "_Z1k", (copy.Parameter("u32", 0, 4, "int"),))
+    copy = importlib.import_module("copy_of_cuda_wheel")
+    records = importlib.import_module("copy_of_cuda_wheel.manifest")
+    info = records.KernelInfo("k", "_Z1k", (records.Parameter("u32", 0, 4, "int"),))
     kernel = copy.Kernel(module_of(), info, HANDLE)
     kernel.launch(1, 1, 5)
     assert driver.launches[-1].arguments == struct.pack("<i", 5)
@@ -833,7 +840,7 @@ def test_a_copy_of_the_loader_launches_by_itself(
         kernel.launch(1, 1, "5")
 
 
-def test_a_mistake_keeps_no_memory(driver: Driver) -> None:
+def test_a_wrong_argument_leaks_no_slot(driver: Driver) -> None:
     kernel = takes("int", "u32", 4)
     kernel.launch(1, 1, 5)
     for _ in range(100):
@@ -843,10 +850,10 @@ def test_a_mistake_keeps_no_memory(driver: Driver) -> None:
     assert max(map(len, kernel.launch.__globals__["pools"].values())) == 1
 
 
-# --- what the driver answers -------------------------------------------------------------------------
+# --- errors of the driver -------------------------------------------------------------------------
 
 
-def test_without_a_context_the_only_gpus_is_made_current(driver: Driver) -> None:
+def test_without_a_context_that_of_the_only_gpu_becomes_current(driver: Driver) -> None:
     driver.codes = [Result.CUDA_ERROR_INVALID_CONTEXT]
     assert sent(driver, takes("int", "u32", 4), 5) == b"\5\0\0\0"
     assert driver.context.device == 0 and len(driver.launches) == 2
@@ -861,7 +868,7 @@ def test_without_a_context_and_several_gpus_one_must_be_chosen(two: Driver) -> N
     assert len(two.launches) == 1
 
 
-def test_much_shared_memory_is_asked_for_on_each_gpu(two: Driver) -> None:
+def test_large_shared_memory_is_opted_in_on_each_gpu(two: Driver) -> None:
     kernel = kernel_of()
     kernel.launch(1, 1, shared_memory=40 << 10)
     assert two.attributes[0]["MAX_DYNAMIC_SHARED_SIZE_BYTES"] == 48 << 10
@@ -874,23 +881,21 @@ def test_much_shared_memory_is_asked_for_on_each_gpu(two: Driver) -> None:
     assert [launch.shared_memory >> 10 for launch in two.launches] == [40, 64, 64, 64]
 
 
-def test_shared_memory_beside_what_the_kernel_declares(driver: Driver) -> None:
+def test_shared_memory_in_addition_to_what_the_kernel_declares(driver: Driver) -> None:
     driver.attributes[0]["SHARED_SIZE_BYTES"] = 1 << 10
     kernel_of().launch(1, 1, shared_memory=98 << 10)
-    with pytest.raises(
-        ArgumentError, match="this GPU has 100352 for a block, beside the 1024 that the kernel declares"
-    ):
+    with pytest.raises(ArgumentError, match="this GPU has 100352 per block beside the kernel's own 1024 bytes"):
         kernel_of().launch(1, 1, shared_memory=99 << 10)
 
 
-def test_clusters_of_more_than_eight_blocks_are_asked_for(driver: Driver) -> None:
+def test_clusters_of_more_than_eight_blocks_are_opted_in(driver: Driver) -> None:
     configured(driver, 16, 1, cluster=8)
     assert driver.attributes[0]["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] == 0
     configured(driver, 16, 1, cluster=16)
     assert driver.attributes[0]["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] == 1
 
 
-def test_clusters_of_more_than_eight_blocks_are_asked_for_on_each_gpu(two: Driver) -> None:
+def test_clusters_of_more_than_eight_blocks_are_opted_in_on_each_gpu(two: Driver) -> None:
     kernel = kernel_of()
     kernel.launch(16, 1, cluster=16)
     two.context.device = 1
@@ -903,18 +908,18 @@ def test_clusters_of_more_than_eight_blocks_are_asked_for_on_each_gpu(two: Drive
 @pytest.mark.parametrize(
     ("codes", "message"),
     [
-        ([12345], "^launching k: the driver answered with the error 12345$"),
+        ([12345], "^launching k: the driver returned error 12345$"),
         ([Result.CUDA_ERROR_INVALID_CLUSTER_SIZE], "CUDA_ERROR_INVALID_CLUSTER_SIZE"),
         (
             [Result.CUDA_ERROR_ILLEGAL_ADDRESS],
-            r"^launching k: the driver answered CUDA_ERROR_ILLEGAL_ADDRESS \(700\): because\. A kernel that was launched "
-            "earlier failed so, of whatever library",
+            r"^launching k: the driver returned CUDA_ERROR_ILLEGAL_ADDRESS \(700\): because\. A kernel that was launched "
+            "earlier, by any library, failed with this error",
         ),
         ([Result.CUDA_ERROR_INVALID_VALUE], r"CUDA_ERROR_INVALID_VALUE \(1\)"),
         ([Result.CUDA_ERROR_INVALID_CONTEXT, Result.CUDA_ERROR_OUT_OF_MEMORY], r"CUDA_ERROR_OUT_OF_MEMORY \(2\)"),
     ],
 )
-def test_what_the_driver_refuses_is_told(driver: Driver, codes: list[int], message: str) -> None:
+def test_a_launch_error_of_the_driver_is_reported(driver: Driver, codes: list[int], message: str) -> None:
     kernel = kernel_of()
     driver.codes = [*codes]
     with pytest.raises(DriverError, match=message):
@@ -923,7 +928,7 @@ def test_what_the_driver_refuses_is_told(driver: Driver, codes: list[int], messa
     kernel.launch(1, 1)
 
 
-def test_checks_and_no_checks_in_turn(driver: Driver) -> None:
+def test_launches_with_and_without_checks_alternate(driver: Driver) -> None:
     kernel = takes("unsigned char", "u8", 1)
     for _ in range(3):
         assert sent(driver, kernel, 256 + 5, check=False) == b"\5"
@@ -932,20 +937,20 @@ def test_checks_and_no_checks_in_turn(driver: Driver) -> None:
         assert sent(driver, kernel, 6) == b"\6"
 
 
-def test_what_the_driver_knows_of_a_kernel(driver: Driver) -> None:
+def test_attributes_and_occupancy_come_from_the_driver(driver: Driver) -> None:
     kernel = kernel_of()
-    assert kernel.attributes == module.Attributes(16, 0, 48 << 10, 0, 0, 1024, (8, 6), (7, 5))
-    assert kernel.occupancy((16, 16), 1000) == module.Occupancy(3, 0.5)
-    assert kernel.occupancy(250).share == 0.5  # in whole warps
+    assert kernel.attributes == cuda_wheel.Attributes(16, 0, 48 << 10, 0, 0, 1024, (8, 6), (7, 5))
+    assert kernel.occupancy((16, 16), 1000) == cuda_wheel.Occupancy(3, 0.5)
+    assert kernel.occupancy(250).share == 0.5  # a block of 250 threads takes whole warps
     assert kernel.suggest_block() == 256
     with pytest.raises(ArgumentError, match="a block of 1025 threads is too large: 1024 is the most"):
         kernel.occupancy(1025)
     for bad in (lambda: kernel.occupancy(1, -1), lambda: kernel.suggest_block(-1)):
-        with pytest.raises(ArgumentError, match="shared_memory must be"):
+        with pytest.raises(ArgumentError, match="shared_memory takes integers"):
             bad()
 
 
-# --- arrays, of classes that imitate the libraries' -----------------------------------------------------
+# --- arrays, of classes that imitate those of libraries -----------------------------------------------------
 
 
 def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
@@ -999,7 +1004,7 @@ class DLTensor(ctypes.Structure):
 
 
 class ByDLPack:
-    """An array that has DLPack and nothing else."""
+    """An array that has DLPack only."""
 
     def __init__(self, address: int, code: int = 2, bits: int = 32, *, kind: int = 2, device: int = 0, offset: int = 0):
         self._tensor = DLTensor(address, kind, device, 0, code, bits, 1, None, None, offset)
@@ -1042,15 +1047,15 @@ def test_arrays_of_every_library(driver: Driver, make: Callable[..., Any]) -> No
         ("int*", ByDLPack(8, 17, 4), "takes an array of int32, not of DLPack's type 17"),
         ("unsigned char*", ByDLPack(8, 10, 8), "takes an array of bool or int8 or uint8, not of float8_e4m3fn"),
         ("long long*", array_interface(8, "<M8[ns]"), "takes an array of int64, not of datetime64"),
-        ("constants*", array_interface(8, read_only=True), "is a read-only array, and the kernel may write to it"),
-        ("float*", array_interface(8, read_only=True), "is a read-only array, and the kernel may write to it"),
-        ("float*", torch_tensor(8, device=None), r"is a tensor in the memory of the host: \.cuda\(\) copies it"),
-        ("float*", ByDLPack(8, kind=1), "is an array in the memory of the host: copy it to the GPU"),
-        ("float*", np.zeros(1, np.float32), "is an array in the memory of the host: copy it to the GPU"),
-        ("float*", core_buffer(8, on_gpu=False), "is a buffer that the GPU cannot reach"),
+        ("constants*", array_interface(8, read_only=True), "is a read-only array, but the kernel may write to it"),
+        ("float*", array_interface(8, read_only=True), "is a read-only array, but the kernel may write to it"),
+        ("float*", torch_tensor(8, device=None), r"is a tensor in host memory: \.cuda\(\) copies it"),
+        ("float*", ByDLPack(8, kind=1), "is an array in host memory: copy it to the GPU"),
+        ("float*", np.zeros(1, np.float32), "is an array in host memory: copy it to the GPU"),
+        ("float*", core_buffer(8, on_gpu=False), "is a buffer that the GPU cannot access"),
     ],
 )
-def test_arrays_that_do_not_suit(driver: Driver, cpp: str, array: Any, message: str) -> None:
+def test_arrays_that_a_parameter_rejects(driver: Driver, cpp: str, array: Any, message: str) -> None:
     kernel = takes(cpp)
     for _ in range(2):
         with pytest.raises(ArgumentError, match=rf"^k, argument 1 \({cpp.replace('*', '[*]')}\): {message}$"):
@@ -1083,11 +1088,11 @@ def test_arrays_that_do_not_suit(driver: Driver, cpp: str, array: Any, message: 
         ("float*", SimpleNamespace(__cuda_array_interface__=array_interface(8).__cuda_array_interface__)),
     ],
 )
-def test_arrays_that_suit(driver: Driver, cpp: str, array: Any) -> None:
+def test_arrays_that_a_parameter_accepts(driver: Driver, cpp: str, array: Any) -> None:
     assert sent(driver, takes(cpp.removesuffix(" __restrict__")), array) == b"\10" + bytes(7)
 
 
-def test_an_element_type_is_looked_at_again_where_it_changes(driver: Driver) -> None:
+def test_a_changed_element_type_is_checked_again(driver: Driver) -> None:
     kernel = takes("float*")
     array = torch_tensor(8)
     for _ in range(2):
@@ -1098,7 +1103,7 @@ def test_an_element_type_is_looked_at_again_where_it_changes(driver: Driver) -> 
             kernel.launch(1, 1, array)
 
 
-def test_dlpack_has_an_offset_and_waits_for_nothing(driver: Driver) -> None:
+def test_dlpack_has_an_offset_and_does_not_synchronise(driver: Driver) -> None:
     array = ByDLPack(0x1000, offset=0x20)
     assert sent(driver, takes("float*"), array) == (0x1020).to_bytes(8, "little")
     assert array.streams == [-1]
@@ -1108,7 +1113,7 @@ def test_an_empty_array_has_no_address(driver: Driver) -> None:
     assert sent(driver, takes("float*"), array_interface(None)) == bytes(8)
 
 
-def test_subclasses_are_what_they_derive_from(driver: Driver) -> None:
+def test_subclasses_of_arrays_are_arrays(driver: Driver) -> None:
     tensor = torch_tensor(8)
     parameter = fake("torch.nn.parameter", "Parameter", type(tensor))()
     parameter.__dict__.update(tensor.__dict__)
@@ -1116,18 +1121,18 @@ def test_subclasses_are_what_they_derive_from(driver: Driver) -> None:
 
 
 @pytest.mark.parametrize("make", [cupy_array, torch_tensor, ByDLPack, core_buffer], ids=lambda make: make.__name__)
-def test_an_array_on_another_gpu_is_refused(two: Driver, make: Callable[..., Any]) -> None:
+def test_an_array_on_another_gpu_is_rejected(two: Driver, make: Callable[..., Any]) -> None:
     kernel = takes("float*")
     here, there = make(8), make(16, device=1)
     kernel.launch(1, 1, here)
-    with pytest.raises(ArgumentError, match=r"\(float\*\): is an array on GPU 1, and the launch is on GPU 0"):
+    with pytest.raises(ArgumentError, match=r"\(float\*\): is an array on GPU 1, but the launch is on GPU 0"):
         kernel.launch(1, 1, there)
     kernel.launch(1, 1, there, check=False)
     two.context.device = 1
     kernel.launch(1, 1, there)
-    with pytest.raises(ArgumentError, match=r"is an array on GPU 0, and the launch is on GPU 1"):
+    with pytest.raises(ArgumentError, match=r"is an array on GPU 0, but the launch is on GPU 1"):
         kernel.launch(1, 1, here)
-    two.context.device = None  # nothing can be said before a context is there
+    two.context.device = None  # the GPU of the launch is not known without a context
     kernel.launch(1, 1, here)
     assert len(two.launches) == 4
 
@@ -1175,29 +1180,29 @@ def test_names_in_every_spelling(named: module.Module, name: str, symbol: str) -
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("same", "^a.b has several kernels 'same'; ask by symbol: _Z4samei, _Z4samef$"),
-        ("twin", "^a.b has several kernels 'twin'; ask by symbol: _ZN1a4twin, _ZN1b4twin$"),
+        ("same", "^a.b has several kernels 'same'; use the symbol instead: _Z4samei, _Z4samef$"),
+        ("twin", "^a.b has several kernels 'twin'; use the symbol instead: _ZN1a4twin, _ZN1b4twin$"),
         ("scales", "^a.b has no kernel 'scales'; did you mean scale"),
         ("copy<float, 32>", "did you mean copy<float, 16>"),
         ("", "^a.b has no kernel ''"),
-        (5, "^a.b has its kernels by name, and 5 is none$"),
-        (None, "^a.b has its kernels by name, and None is none$"),
+        (5, "^a.b: the name of a kernel must be a string, not 5$"),
+        (None, "^a.b: the name of a kernel must be a string, not None$"),
     ],
 )
-def test_names_that_lead_nowhere(named: module.Module, name: Any, message: str) -> None:
+def test_unknown_names_are_reported(named: module.Module, name: Any, message: str) -> None:
     with pytest.raises(cuda_wheel.UnknownKernelError, match=message):
         named[name]
     assert name not in named
     assert named.get(name) is None
 
 
-def test_what_there_is_is_told(named: module.Module) -> None:
+def test_a_module_lists_its_kernels_and_variables(named: module.Module) -> None:
     assert len(named) == 10 and named.kernels == tuple(named)
     assert [*named][-2:] == ["_Z4samei", "_Z4samef"]
     assert repr(named) == "<Module a.b: 10 kernels, cubin sm_80, native>"
     assert repr(named["blur"]) == "<Kernel 'ns::blur' of a.b: ()>"
     assert repr(module_of(variables=(VARIABLE,)).globals) == "<1 variables of a.b: ns::table>"
-    with pytest.raises(cuda_wheel.UnknownGlobalError, match=r"^a\.b has no variable 'x', and no other$"):
+    with pytest.raises(cuda_wheel.UnknownGlobalError, match=r"^a\.b has no variable 'x'; it has no variables$"):
         named.globals["x"]
 
 
@@ -1205,8 +1210,8 @@ VARIABLE = manifest_module.GlobalInfo("ns::table", "_ZN2ns5tableE", "global", 16
 
 
 @pytest.fixture
-def table(driver: Driver) -> module.Global:
-    """A variable of 16 bytes, 0 to 15, and 8 bytes behind it, which are not its own."""
+def table(driver: Driver) -> cuda_wheel.Global:
+    """Return a variable of 16 bytes, 0 to 15, with 8 bytes of other memory after it."""
     driver.memory[b"_ZN2ns5tableE"] = (ctypes.c_uint8 * 24)(*range(24))
     return module_of(variables=(VARIABLE,)).globals["table"]
 
@@ -1214,7 +1219,7 @@ def table(driver: Driver) -> module.Global:
 @examples
 @given(st.binary(max_size=24), st.integers(-2, 20))
 def test_a_variable_is_written_and_read_within_its_bounds(
-    driver: Driver, table: module.Global, data: bytes, offset: int
+    driver: Driver, table: cuda_wheel.Global, data: bytes, offset: int
 ) -> None:
     memory = driver.memory[b"_ZN2ns5tableE"]
     memory[:] = range(24)
@@ -1235,7 +1240,7 @@ def test_a_variable_is_written_and_read_within_its_bounds(
     assert bytes(memory) == expected
 
 
-def test_variables_take_arrays_of_either_side(driver: Driver, table: module.Global) -> None:
+def test_variables_accept_arrays_of_host_and_gpu(driver: Driver, table: cuda_wheel.Global) -> None:
     source = (ctypes.c_float * 2)(1.5, 2.5)
     table.write(array_interface(ctypes.addressof(source), shape=(2, 1)), offset=8, stream=SimpleNamespace(ptr=5))
     table.write(np.array([7, 8], np.int32))
@@ -1247,8 +1252,8 @@ def test_variables_take_arrays_of_either_side(driver: Driver, table: module.Glob
     for bad, message in (
         (lambda: table.write(np.zeros((2, 2), np.int16)[:, 0]), "the numpy.ndarray is not contiguous: numpy.ascontig"),
         (lambda: table.write(array_interface(8, shape=(2,), strides=(8,))), "the numba.DeviceArray is not contiguous"),
-        (lambda: table.write(np.array([None])), "the numpy.ndarray holds Python's objects"),
-        (lambda: table.write("text"), "str is no buffer in the memory of the host"),
+        (lambda: table.write(np.array([None])), "the numpy.ndarray holds Python objects"),
+        (lambda: table.write("text"), "str is not a buffer in host memory"),
         (lambda: table.write(array_interface(8, shape=(5,))), "ns::table has 16 bytes: 20 do not fit"),
         (lambda: table.read(bytes(4)), "ns::table cannot be read into a bytes: it is read-only"),
         (lambda: table.read(np.zeros(4)[::2]), "is not contiguous"),
@@ -1257,13 +1262,13 @@ def test_variables_take_arrays_of_either_side(driver: Driver, table: module.Glob
             bad()
 
 
-def test_a_variable_is_an_argument(driver: Driver, table: module.Global) -> None:
+def test_a_variable_is_an_argument(driver: Driver, table: cuda_wheel.Global) -> None:
     for cpp in ("float*", "const double*", "void*", ""):
         assert sent(driver, takes(cpp), table) == table.address.to_bytes(8, "little")
 
 
-def test_a_fault_of_the_driver_is_no_wrong_argument(two: Driver, table: module.Global) -> None:
-    # `table` is of a machine with one GPU, whose driver `two` has been replaced by: make it one of two again.
+def test_a_driver_error_is_not_a_wrong_argument(two: Driver, table: cuda_wheel.Global) -> None:
+    # The fixture `table` replaced the driver of `two` by one with one GPU: make it one with two.
     kernel = takes("float*")
     kernel.launch(1, 1, 0)
     driver_module.cuda_driver().context.device = None

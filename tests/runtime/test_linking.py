@@ -1,5 +1,7 @@
-"""Linking on the user's machine: what is decided, what is linked, what is refused. NVRTC and nvJitLink are the real ones;
-the driver, and its linker, are stand-ins."""
+"""Linking on the user's machine: the strategy, the result, the errors.
+
+NVRTC and nvJitLink are real; the driver and its linker are stand-ins.
+"""
 
 from __future__ import annotations
 
@@ -17,28 +19,31 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.builder.wheel.outputs import vendored_files
-from cuda_wheel.runtime import jit as jit_module
-from cuda_wheel.runtime.cache import Cache
-from cuda_wheel.runtime.formats import elf, ptx
+from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.formats.symbols import demangled
+from cuda_wheel.runtime.jit.compiling import resources_of
+from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.linking import link as link_module
-from cuda_wheel.runtime.linking import linkers
+from cuda_wheel.runtime.linking import nvjitlink_linker, prepared_link
+from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
 from cuda_wheel.runtime.linking.inputs import piece_of
-from cuda_wheel.runtime.linking.linkers import nvrtc_version
-from cuda_wheel.runtime.linking.strategy import Unit, relocatable_group, ways
+from cuda_wheel.runtime.linking.linker_io import RefusedError
+from cuda_wheel.runtime.linking.strategy import LinkUnit, relocatable_group, strategies
+from cuda_wheel.runtime.linking.units import distinct_names
 from cuda_wheel.runtime.manifest import External, Image, KernelInfo, Manifest, Parameter, Target, dotted
-from cuda_wheel.runtime.nvjitlink import nvjitlink_version
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.driver import Driver, Result
 from tests.support.linkable import APPLY, BOTH, FORMS, USER, compiled, fatbin, piece
 from tests.support.processes import run
 
 Use = Callable[..., Driver]
 
-# --- what a piece is --------------------------------------------------------------------------------
+# --- pieces --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["ptx", "ltoir", "cubin"])
-def test_bytes_and_files_are_known_by_their_beginning(kind: str, tmp_path: Path) -> None:
+def test_bytes_and_files_are_recognised_by_their_first_bytes(kind: str, tmp_path: Path) -> None:
     content = compiled(USER, kind, "90" if kind == "cubin" else "80")
     assert piece_of(content)[:2] == (kind, f"piece.{kind}")
     path = tmp_path / "unknown.suffix"
@@ -63,11 +68,11 @@ def test_bytes_and_files_are_known_by_their_beginning(kind: str, tmp_path: Path)
         (SimpleNamespace(code=b"!<arch>\nxxxx", code_type="library", name="/somewhere/math"), "library", "math"),
     ],
 )
-def test_a_piece_is_known_by_what_it_is(value: Any, kind: str, name: str) -> None:
+def test_every_value_becomes_the_right_piece(value: Any, kind: str, name: str) -> None:
     assert piece_of(value)[:2] == (kind, name)
 
 
-def test_what_numba_compiles_is_named_by_its_function() -> None:
+def test_the_output_of_numba_is_named_after_its_function() -> None:
     text = compiled('extern "C" __device__ float user_transform(float x) { return x; }', "ptx").decode()
     assert piece_of((text, None))[:2] == ("ptx", "user_transform.ptx")
     assert piece_of((compiled(USER, "ltoir"), None)).kind == "ltoir"
@@ -88,23 +93,23 @@ def test_an_object_code_may_be_a_path(tmp_path: Path) -> None:
     ("value", "message"),
     [
         ("nowhere.cu", r"nowhere\.cu to link cannot be read in .*: No such file"),
-        ("nowhere", "'nowhere' is no program, no file with a known suffix"),
-        ("", "an empty text"),
+        ("nowhere", "'nowhere' is not a program, a file with a known suffix"),
+        ("", "an empty string"),
         (b"\0\0", "is empty"),
-        (b"\1\2\xff\xfe", r"begins with b'\\x01\\x02\\xff\\xfe', which is nothing known: a piece is"),
-        (3, "int is no piece"),
-        ((1, 2, 3), "a tuple of 3 is no piece"),
+        (b"\1\2\xff\xfe", r"begins with b'\\x01\\x02\\xff\\xfe', which no kind does: a piece is"),
+        (3, "cannot link int: a piece is"),
+        ((1, 2, 3), "cannot link a tuple of 3: a piece is"),
         (Piece("cubin", "u.cubin", USER.encode()), r"u\.cubin to link should be a cubin, but is CUDA C\+\+"),
         (Piece("bubin", "u", b"x"), "of kind 'bubin'; the kinds of pieces are"),  # type: ignore[arg-type]
         (SimpleNamespace(code=b"x", code_type="nvvm", name=""), "an ObjectCode of type 'nvvm' cannot be linked"),
     ],
 )
-def test_what_is_no_piece_is_told(value: Any, message: str) -> None:
+def test_a_value_that_cannot_be_a_piece_is_reported(value: Any, message: str) -> None:
     with pytest.raises(ImageError, match=message):
         piece_of(value)
 
 
-def test_an_empty_file_is_told(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "u.ptx").touch()
     with pytest.raises(ImageError, match=r"u\.ptx to link is empty"):
         piece_of(tmp_path / "u.ptx")
@@ -120,30 +125,33 @@ def test_an_empty_file_is_told(tmp_path: Path) -> None:
         ("_ZN2ns2ttIfEET_S1_", "_ZN2ns2ttIfEET_S1_"),
     ],
 )
-def test_symbols_are_shown_by_their_cpp_names(symbol: str, name: str) -> None:
+def test_symbols_are_demangled(symbol: str, name: str) -> None:
     assert demangled(symbol) == name
 
 
-# --- what pieces say of themselves --------------------------------------------------------------------
+# --- symbols --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("base", ["cuda", "ptx"])
 @pytest.mark.parametrize("lto", [True, False])
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "signatures"),
     [
-        ("double user_transform(double x)", r"\(8\) -> \(8\) bytes there, and \(4\) -> \(4\) bytes here"),
-        ("float user_transform(float x, int n)", r"\(4, 4\) -> \(4\) bytes there"),
-        ("void user_transform(float x)", r"\(4\) -> \(\) bytes there"),
+        ("double user_transform(double x)", r"\(8\) -> \(8\) bytes, not \(4\) -> \(4\) bytes"),
+        ("float user_transform(float x, int n)", r"\(4, 4\) -> \(4\) bytes, not \(4\) -> \(4\) bytes"),
+        ("void user_transform(float x)", r"\(4\) -> \(\) bytes, not \(4\) -> \(4\) bytes"),
     ],
 )
-def test_an_extern_c_function_of_other_parameters_is_no_fit(other: str, told: str, lto: bool, base: str) -> None:
+def test_a_call_of_an_extern_c_function_with_another_signature_is_refused(
+    other: str, signatures: str, lto: bool, base: str
+) -> None:
     body = "{ return; }" if other.startswith("void") else "{ return x; }"
     user = f'extern "C" __device__ {other} {body}'
     if base == "ptx" and lto:
         base = "cuda"
     with pytest.raises(
-        LinkError, match=rf"user_transform is another function in user\.cu than lib.* calls: it is {told}"
+        LinkError,
+        match=rf"user_transform has another signature in user\.cu than in lib.*, which calls it: {signatures}",
     ):
         package.link(
             [piece(APPLY, base, "lib"), Piece("cuda", "user.cu", user.encode())], arch="90", jit=JitOptions(lto=lto)
@@ -163,32 +171,32 @@ __global__ void shared(int* x)
 
 
 @pytest.mark.parametrize("arch", ["75", "90", "100", "120"])
-def test_memory_that_takes_no_place_in_a_cubin_is_not_missed(arch: str) -> None:
-    cubin = elf.read_cubin(compiled(MEMORY, "cubin", arch))
+def test_sections_without_bytes_in_the_cubin_are_valid(arch: str) -> None:
+    cubin = read_cubin(compiled(MEMORY, "cubin", arch))
     assert cubin.relocatable and cubin.variables == {"zeroed": ("global", 400)}
     assert [parameter.size for parameter in cubin.kernels["_Z6sharedPi"].parameters] == [8]
-    linked = elf.read_cubin(package.link([piece(MEMORY, "cubin", "memory")], arch="90").cubin)
+    linked = read_cubin(package.link([piece(MEMORY, "cubin", "memory")], arch="90").cubin)
     assert not linked.relocatable and linked.variables == cubin.variables
 
 
-def test_ptx_and_cubin_tell_the_same_symbols() -> None:
+def test_ptx_and_cubin_have_the_same_symbols() -> None:
     text = ptx.symbols(compiled(BOTH, "ptx", "90").decode())
-    cubin = elf.read_cubin(compiled(BOTH, "cubin", "90"))
-    assert text == (cubin.defined, cubin.weak, cubin.wanted)
+    cubin = read_cubin(compiled(BOTH, "cubin", "90"))
+    assert text == cubin.symbols
     assert text.defined == {"counter", "table", "_Z6helperf", "_Z4workPf"}
     assert text.weak == {"_Z5twiceIfET_S0_"}
-    assert text.wanted == {"user_transform", "vprintf"}
+    assert text.undefined == {"user_transform", "vprintf"}
     assert cubin.kernels.keys() == {"_Z4workPf"}
     assert cubin.variables == ptx.variables(compiled(BOTH, "ptx").decode())
     assert cubin.variables == {"counter": ("global", 4), "table": ("constant", 16)}
 
 
 @pytest.mark.parametrize("arch", ["75", "80", "90", "90a", "100", "120"])
-def test_a_cubin_tells_its_gpu(arch: str) -> None:
-    assert elf.read_cubin(compiled(USER, "cubin", arch)).arch == int(arch.rstrip("a"))
+def test_a_cubin_names_its_gpu(arch: str) -> None:
+    assert read_cubin(compiled(USER, "cubin", arch)).arch == int(arch.rstrip("a"))
 
 
-def test_names_may_stand_on_other_lines_and_in_comments() -> None:
+def test_declarations_may_span_lines_and_comments_do_not_count() -> None:
     text = """
     .version 8.0
     // .visible .func commented
@@ -201,16 +209,25 @@ def test_names_may_stand_on_other_lines_and_in_comments() -> None:
     { call (r), wanted, (p); }
     .visible .func declared (.param .b32 p);
     .visible .global .align 4 .b8 grid[2][3] = {1};
-    .weak .const .align 8 .u64 limit = 5;
+    .weak .const .align 8 .u64 limit = 5; .visible .global .align 16 .v4 .f32 vector;
+    .visible .global .attribute(.managed) .align 4 .b8 shared_by_both[] = {1, 2, 3};
+    .global .align 4 .u32 own; .extern .global .align 4 .u32 elsewhere;
     """
-    assert ptx.symbols(text) == ({"made", "grid"}, {"limit"}, {"wanted"})
-    assert ptx.variables(text) == {"grid": ("global", 6), "limit": ("constant", 8)}
+    assert ptx.symbols(text) == ({"made", "grid", "vector", "shared_by_both"}, {"limit"}, {"wanted"})
+    assert ptx.variables(text) == {
+        "grid": ("global", 6), "limit": ("constant", 8), "vector": ("global", 16), "shared_by_both": ("managed", 3),
+    }  # fmt: skip
+    assert ptx.extern_declarations(text) == {
+        "wanted": ".func (.param .b32 r) wanted (.param .b32 p)",
+        "never": ".func never (.param .b32 p)",
+        "elsewhere": ".global .align 4 .u32 elsewhere",
+    }
 
 
-# --- the decision -------------------------------------------------------------------------------------
+# --- strategies -------------------------------------------------------------------------------------
 
-BASE = Unit("lib.cu", {"ltoir": b"", "ptx": b""}, (12, 9), (12, 0))
-LTOIR, PTX, CUBIN, CUDA = (Unit(f"user{FORMS[kind]}", {kind: b""}) for kind in ("ltoir", "ptx", "cubin", "cuda"))
+BASE = LinkUnit("lib.cu", {"ltoir": b"", "ptx": b""}, (12, 9), (12, 0))
+LTOIR, PTX, CUBIN, CUDA = (LinkUnit(f"user{FORMS[kind]}", {kind: b""}) for kind in ("ltoir", "ptx", "cubin", "cuda"))
 NVRTC = (12, 9)
 
 
@@ -219,24 +236,24 @@ NVRTC = (12, 9)
     [
         ([BASE, LTOIR], (12, 9), (13, 0), {}, "lto nvjitlink LTO: every piece has LTO-IR"),
         ([BASE, CUDA], (12, 9), (12, 9), {}, "lto nvjitlink LTO: every piece has LTO-IR"),
-        ([BASE, PTX], (12, 9), (13, 0), {}, "ptx nvjitlink PTX: user.ptx is PTX, and no LTO-IR"),
-        ([BASE, CUBIN], (12, 9), (13, 0), {}, "ptx nvjitlink PTX: user.cubin is machine code, and no LTO-IR"),
-        ([BASE, CUDA], (12, 8), (13, 0), {}, "ptx driver PTX by the driver's linker: user.cu is PTX of CUDA 12.9, and nvJitLink 12.8"),
-        ([BASE], (12, 8), (13, 0), {}, "ptx nvjitlink PTX: lib.cu is LTO-IR of CUDA 12.9, and nvJitLink 12.8 is older"),
-        ([BASE], (13, 0), (13, 0), {}, "ptx nvjitlink PTX: lib.cu is LTO-IR of CUDA 12.9, and nvJitLink 13.0 is of another major version"),
+        ([BASE, PTX], (12, 9), (13, 0), {}, "ptx nvjitlink PTX: user.ptx is PTX, not LTO-IR"),
+        ([BASE, CUBIN], (12, 9), (13, 0), {}, "ptx nvjitlink PTX: user.cubin is machine code, not LTO-IR"),
+        ([BASE, CUDA], (12, 8), (13, 0), {}, "ptx driver PTX by the driver's linker: user.cu is PTX of CUDA 12.9, and nvJitLink is 12.8"),
+        ([BASE], (12, 8), (13, 0), {}, "ptx nvjitlink PTX: lib.cu is LTO-IR of CUDA 12.9, but nvJitLink 12.8 is older"),
+        ([BASE], (13, 0), (13, 0), {}, "ptx nvjitlink PTX: lib.cu is LTO-IR of CUDA 12.9, but nvJitLink 13.0 has another major version"),
         ([BASE, PTX], None, (12, 9), {}, "ptx driver PTX by the driver's linker: nvJitLink is not installed (pip install nvidia-nvjitlink-cu12, or nvidia-nvjitlink for CUDA 13)"),
-        ([BASE, PTX], (13, 0), (12, 9), {}, "ptx driver PTX by the driver's linker: what nvJitLink 13.0 makes needs a driver for CUDA 13.0, and this one is for 12.9"),
+        ([BASE, PTX], (13, 0), (12, 9), {}, "ptx driver PTX by the driver's linker: the output of nvJitLink 13.0 needs a driver for CUDA 13.0, and this one is for 12.9"),
         ([BASE, CUDA], (12, 9), (13, 0), {"lto": False}, "ptx nvjitlink PTX: JitOptions(lto=False) asks for it"),
         ([BASE, CUDA], (12, 9), (13, 0), {"linker": "driver"}, "ptx driver PTX by the driver's linker: JitOptions asks for it"),
-        ([LTOIR, CUBIN], (12, 9), (13, 0), {}, "lto nvjitlink LTO of what has LTO-IR; user.cubin is machine code, and no LTO-IR"),
-        ([BASE, CUBIN], (12, 9), (13, 0), {"lto": True}, "lto nvjitlink LTO of what has LTO-IR; user.cubin is machine code, and no LTO-IR"),
-        ([BASE, PTX], (12, 9), None, {}, "ptx nvjitlink PTX: user.ptx is PTX, and no LTO-IR"),
+        ([LTOIR, CUBIN], (12, 9), (13, 0), {}, "lto nvjitlink LTO of the pieces that have LTO-IR; user.cubin is machine code, not LTO-IR"),
+        ([BASE, CUBIN], (12, 9), (13, 0), {"lto": True}, "lto nvjitlink LTO of the pieces that have LTO-IR; user.cubin is machine code, not LTO-IR"),
+        ([BASE, PTX], (12, 9), None, {}, "ptx nvjitlink PTX: user.ptx is PTX, not LTO-IR"),
     ],
 )  # fmt: skip
-def test_the_best_way_is_taken_and_says_why(
-    units: list[Unit], nvjitlink: Any, driver: Any, options: dict[str, Any], expected: str
+def test_the_best_strategy_is_first_and_says_why(
+    units: list[LinkUnit], nvjitlink: Any, driver: Any, options: dict[str, Any], expected: str
 ) -> None:
-    assert " ".join(ways(units, nvjitlink, NVRTC, driver, JitOptions(**options))[0][:3]) == expected
+    assert " ".join(strategies(units, nvjitlink, NVRTC, driver, JitOptions(**options))[0][:3]) == expected
 
 
 @pytest.mark.parametrize(
@@ -246,18 +263,18 @@ def test_the_best_way_is_taken_and_says_why(
         ([BASE, CUDA], (12, 9), None, (13, 0), {}, "user.cu is CUDA C.*NVRTC, which compiles it, is not installed here: pip install"),
         ([BASE, PTX], None, NVRTC, None, {}, "nvJitLink is not installed.*\n  PTX by the driver's linker: there is no driver"),
         ([BASE._replace(driver=(13, 0)), PTX], None, NVRTC, (12, 4), {}, "lib.cu is PTX of CUDA 13.0, and the driver is for CUDA 12.4"),
-        ([PTX, CUBIN], (12, 9), NVRTC, (13, 0), {"lto": True}, r"LTO: user.ptx is PTX, and no LTO-IR\n  PTX: JitOptions\(lto=True\) forbids it"),
+        ([PTX, CUBIN], (12, 9), NVRTC, (13, 0), {"lto": True}, r"LTO: user.ptx is PTX, not LTO-IR\n  PTX: JitOptions\(lto=True\) forbids it"),
         ([LTOIR], (12, 9), NVRTC, (13, 0), {"lto": False}, "forbids it\n  PTX: user.ltoir is LTO-IR alone"),
-        ([LTOIR], (12, 9), NVRTC, (13, 0), {"linker": "driver"}, "the driver's linker, which JitOptions asks for, takes no LTO-IR"),
+        ([LTOIR], (12, 9), NVRTC, (13, 0), {"linker": "driver"}, "the driver's linker, which JitOptions asks for, does not take LTO-IR"),
         ([BASE, PTX], None, NVRTC, (13, 0), {"linker": "nvjitlink"}, r"nvJitLink is not installed .*\n  JitOptions\(linker='nvjitlink'\) forbids"),
-        ([BASE._replace(forms={"ltoir": b""}), CUBIN], (13, 0), NVRTC, (13, 0), {}, "LTO: lib.cu is LTO-IR of CUDA 12.9, and nvJitLink 13.0 is of another major"),
+        ([BASE._replace(forms={"ltoir": b""}), CUBIN], (13, 0), NVRTC, (13, 0), {}, "LTO: lib.cu is LTO-IR of CUDA 12.9, but nvJitLink 13.0 has another major"),
     ],
 )  # fmt: skip
-def test_where_there_is_no_way_every_reason_is_told(
-    units: list[Unit], nvjitlink: Any, nvrtc: Any, driver: Any, options: dict[str, Any], message: str
+def test_without_a_strategy_the_error_lists_all_reasons(
+    units: list[LinkUnit], nvjitlink: Any, nvrtc: Any, driver: Any, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(LinkError, match=f"(?s){message}"):
-        ways(units, nvjitlink, nvrtc, driver, JitOptions(**options))
+        strategies(units, nvjitlink, nvrtc, driver, JitOptions(**options))
 
 
 @pytest.mark.parametrize(
@@ -268,23 +285,23 @@ def test_where_there_is_no_way_every_reason_is_told(
         ((13, 0), (7, 0), False), ((13, 0), (7, 5), True), ((13, 0), (10, 1), False), ((12, 9), (10, 1), True),
     ],
 )  # fmt: skip
-def test_where_nvjitlink_does_not_know_the_gpu_the_driver_links(nvjitlink: Any, capability: Any, known: bool) -> None:
+def test_the_driver_links_for_a_gpu_that_nvjitlink_does_not_know(nvjitlink: Any, capability: Any, known: bool) -> None:
     why = f"nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
-    chosen = ways([PTX], nvjitlink, NVRTC, (14, 0), capability=capability)[0]
+    chosen = strategies([PTX], nvjitlink, NVRTC, (14, 0), capability=capability)[0]
     assert (chosen.linker, why in chosen.why) == (("nvjitlink", False) if known else ("driver", True))
     if not known:
         with pytest.raises(LinkError, match=re.escape(why)):
-            ways([LTOIR], nvjitlink, NVRTC, (14, 0), capability=capability)
+            strategies([LTOIR], nvjitlink, NVRTC, (14, 0), capability=capability)
 
 
-def test_a_gpu_that_nvjitlink_does_not_know_is_no_crash() -> None:
+def test_a_gpu_that_nvjitlink_does_not_know_is_an_error() -> None:
     package.link([APPLY, USER], arch="90")
     with pytest.raises(LinkError, match=r"does not know compute capability 99\.0"):
         package.link([APPLY, USER], arch="990")
 
 
 @pytest.mark.parametrize("options", [JitOptions(lto=3), JitOptions(linker="ld")])  # type: ignore[arg-type]
-def test_an_option_that_nobody_knows_is_refused(options: JitOptions) -> None:
+def test_an_unknown_option_value_is_refused(options: JitOptions) -> None:
     with pytest.raises(ValueError, match="must be"):
         package.link([USER], arch="90", jit=options)
 
@@ -309,9 +326,9 @@ def test_an_option_that_nobody_knows_is_refused(options: JitOptions) -> None:
 )
 def test_pieces_of_any_kind_link(base: str, user: str, mode: str) -> None:
     linked = package.link([piece(APPLY, base, "lib"), piece(USER, user, "user")], arch="90")
-    cubin = elf.read_cubin(linked.cubin)
+    cubin = read_cubin(linked.cubin)
     assert (cubin.arch, list(cubin.kernels), linked.mode) == (90, ["apply"], mode)
-    assert not cubin.wanted and linked.pieces == (f"lib{FORMS[base]}", f"user{FORMS[user]}")
+    assert not cubin.symbols.undefined and linked.pieces == (f"lib{FORMS[base]}", f"user{FORMS[user]}")
     assert linked.linker == f"nvJitLink {dotted(nvjitlink_version() or (0, 0))}"
     assert not linked.cached and linked.seconds > 0 and linked.linker_seconds is None
     assert ("Used" in linked.log) == (base != "cubin")
@@ -320,20 +337,20 @@ def test_pieces_of_any_kind_link(base: str, user: str, mode: str) -> None:
 def test_lto_inlines_what_ptx_calls() -> None:
     pieces = [piece(APPLY, "cuda", "lib"), piece(USER, "cuda", "user")]
     lto, called = (package.link(pieces, arch="90", jit=JitOptions(lto=lto)) for lto in (True, False))
-    registers = [jit_module.resources_of(linked.log)["apply"]["registers"] for linked in (lto, called)]
+    registers = [resources_of(linked.log)["apply"]["registers"] for linked in (lto, called)]
     assert registers[0] < registers[1]
     alone = package.link([APPLY.replace("(float);", "(float x) { return 2 * x + 1; }")], arch="90")
-    assert registers[0] == jit_module.resources_of(alone.log)["apply"]["registers"]
+    assert registers[0] == resources_of(alone.log)["apply"]["registers"]
 
 
-def test_lto_gives_its_ptx_where_that_is_asked_for() -> None:
+def test_lto_returns_its_ptx_on_request() -> None:
     linked = package.link([APPLY, USER], arch="90", ptx=True)
     assert linked.ptx is not None and ".entry apply" in linked.ptx and "fma.rn.f32" in linked.ptx
-    with pytest.raises(LinkError, match=r"PTX comes of a link of LTO-IR alone.*user\.ptx is PTX"):
+    with pytest.raises(LinkError, match=r"only a link of LTO-IR alone can return PTX.*user\.ptx is PTX"):
         package.link([APPLY, piece(USER, "ptx", "user")], arch="90", ptx=True)
 
 
-def test_features_of_one_gpu_are_linked_for_it() -> None:
+def test_ptx_for_one_gpu_alone_decides_the_target() -> None:
     user = piece(USER, "ptx", "user", "90a")
     assert str(package.link([APPLY, user], arch="90").target) == "sm_90a"
     with pytest.raises(LinkError, match=r"user\.ptx is for compute capability 9\.0 only"):
@@ -343,8 +360,8 @@ def test_features_of_one_gpu_are_linked_for_it() -> None:
 def test_a_second_link_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = [APPLY, piece(USER, "ltoir", "user")]
     first = package.link(pieces, arch="90", ptx=True)
-    monkeypatch.setattr(link_module, "link_by_nvjitlink", lambda *_: pytest.fail("linked again"))
-    monkeypatch.setattr(link_module, "compile_cuda", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(prepared_link, "link_by_nvjitlink", lambda *_: pytest.fail("linked again"))
+    monkeypatch.setattr(prepared_link, "compile_cuda", lambda *_: pytest.fail("compiled again"))
     second = package.link(pieces, arch="90", ptx=True)
     assert second.cached and not first.cached
     assert first[:8] == second[:8]
@@ -360,13 +377,13 @@ def test_a_second_link_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> 
         {"jit": JitOptions(lto=False)},
     ],
 )
-def test_whatever_decides_the_result_is_another_entry(change: dict[str, Any]) -> None:
+def test_everything_that_decides_the_result_is_in_the_cache_key(change: dict[str, Any]) -> None:
     same = {"pieces": [APPLY, USER], "arch": "90", "jit": JitOptions()}
     package.link(**same)  # type: ignore[arg-type]
     assert not package.link(**same | change).cached
 
 
-def test_what_a_piece_includes_counts(tmp_path: Path) -> None:
+def test_a_changed_header_is_compiled_again(tmp_path: Path) -> None:
     (tmp_path / "user.cu").write_text('#include "factor.h"\n' + USER.replace("2 *", "FACTOR *"))
     (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
     first = package.link([APPLY, tmp_path / "user.cu"], arch="90")
@@ -389,15 +406,15 @@ def test_a_damaged_entry_is_linked_again() -> None:
         assert not package.link([APPLY, piece(USER, "ltoir", "user")], arch="90").cached
     for _, _, path in Cache().entries():
         Cache().put("".join(Path(path).parts[-2:]), b"[]")
-    with pytest.warns(RuntimeWarning, match="another program wrote it"):
+    with pytest.warns(RuntimeWarning, match="was written by another program"):
         assert not package.link([APPLY, piece(USER, "ltoir", "user")], arch="90").cached
 
 
-# --- what does not link ---------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------
 
 
 def refused(*pieces: Any, arch: str = "90", **options: Any) -> str:
-    """Return what linking these is refused with; nothing of it is kept, but for what NVRTC compiled."""
+    """Link these pieces, and return the message of the LinkError; check that the cache has no linked code of it."""
     known = {path for _, _, path in Cache().entries()}
     with pytest.raises(LinkError) as caught:
         package.link(pieces, arch=arch, jit=JitOptions(**options))
@@ -407,7 +424,7 @@ def refused(*pieces: Any, arch: str = "90", **options: Any) -> str:
 
 
 @pytest.mark.parametrize("lto", [True, False])
-def test_a_missing_function_is_told_with_what_there_is(lto: bool) -> None:
+def test_an_undefined_function_is_reported_with_the_symbols_of_each_piece(lto: bool) -> None:
     message = refused(Piece("cuda", "lib.cu", APPLY.encode()), Piece("cuda", "u.cu", b"__device__ int other;"), lto=lto)
     assert message.startswith(
         "lib.cu needs user_transform, which no piece defines\n  lib.cu defines apply\n  u.cu defines other\n"
@@ -416,7 +433,7 @@ def test_a_missing_function_is_told_with_what_there_is(lto: bool) -> None:
 
 
 @pytest.mark.parametrize("lto", [True, False])
-def test_a_missing_variable_is_no_success(lto: bool) -> None:
+def test_an_undefined_variable_is_an_error(lto: bool) -> None:
     text = 'extern __device__ int total; extern "C" __global__ void get(int* x) { *x = total; }'
     assert refused(Piece("cuda", "lib.cu", text.encode()), lto=lto).startswith(
         "lib.cu needs total, which no piece defines"
@@ -424,25 +441,25 @@ def test_a_missing_variable_is_no_success(lto: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ptx", "cuda"])
-def test_a_cpp_name_where_c_is_meant_is_told(kind: str) -> None:
+def test_a_missing_extern_c_is_reported(kind: str) -> None:
     user = piece(USER.replace('extern "C" ', ""), kind, "user")
     message = refused(piece(APPLY, "ptx", "lib"), user)
     assert (
-        f'help: put extern "C" before user_transform in user{FORMS[kind]}: there it has a C++ name, _Z14user_transformf'
+        f'help: put extern "C" before user_transform in user{FORMS[kind]}: its symbol there is the C++ one, _Z14user_transformf'
         in message
     )
     message = refused(APPLY.replace('extern "C" __device__', "__device__"), USER)
     assert (
-        'help: take extern "C" from user_transform in piece-2.cu: it is asked for as C++, _Z14user_transformf'
+        'help: remove extern "C" from user_transform in piece-2.cu: the caller declares it as C++, _Z14user_transformf'
         in message
     )
 
 
-def test_other_parameters_are_told() -> None:
+def test_other_parameters_are_reported() -> None:
     plain = [text.replace('extern "C" __device__', "__device__") for text in (APPLY, USER)]
     message = refused(plain[0], plain[1].replace("(float x)", "(double x)"))
     assert (
-        "help: the parameters of user_transform in piece-2.cu are others: _Z14user_transformd, not _Z14user_transformf"
+        "help: user_transform in piece-2.cu has other parameters: _Z14user_transformd, not _Z14user_transformf"
         in message
     )
 
@@ -451,22 +468,22 @@ def test_other_parameters_are_told() -> None:
     "kinds",
     [("ptx", "ptx", "ptx"), ("ptx", "cubin", "cubin"), ("ptx", "ptx", "cubin"), ("ptx", "cuda", "cuda"), ("ltoir", "ltoir", "cuda"), ("cuda", "cuda", "cuda")],
 )  # fmt: skip
-def test_a_function_that_is_defined_twice_is_told(kinds: tuple[str, ...]) -> None:
+def test_a_function_that_is_defined_twice_is_reported(kinds: tuple[str, ...]) -> None:
     base, first, second = kinds
     message = refused(piece(APPLY, base, "lib"), piece(USER, first, "one"), piece(USER, second, "two"))
     assert message.startswith("user_transform is defined twice: by ")
     assert "two" in message.splitlines()[0] or "ltoir" in kinds
 
 
-def test_a_kernel_that_is_defined_twice_is_told() -> None:
+def test_a_kernel_that_is_defined_twice_is_reported() -> None:
     message = refused(piece(APPLY, "ptx", "lib"), USER, piece(APPLY, "cubin", "user"))
     assert message.startswith("apply is defined twice: by lib.ptx and by user.cubin.")
 
 
-def test_a_weak_definition_gives_way() -> None:
+def test_a_strong_definition_replaces_a_weak_one() -> None:
     text = compiled(USER.replace("2 * x", "5 * x"), "ptx").replace(b".visible .func", b".weak .func")
     pieces = [piece(APPLY, "ptx", "lib"), Piece("ptx", "default.ptx", text), piece(USER, "ptx", "user")]
-    assert elf.read_cubin(package.link(pieces, arch="90").cubin).kernels.keys() == {"apply"}
+    assert read_cubin(package.link(pieces, arch="90").cubin).kernels.keys() == {"apply"}
 
 
 DOUBLE_LINKS = """
@@ -483,7 +500,7 @@ for _ in range(3):
 
 
 @pytest.mark.parametrize("kinds", [("ptx", "ptx", "ptx"), ("ptx", "cubin", "cubin"), ("ptx", "ptx", "fatbin")])
-def test_a_double_definition_never_ends_the_process(kinds: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_duplicate_definition_never_crashes_the_process(kinds: tuple[str, ...], tmp_path: Path) -> None:
     paths = []
     for index, (text, kind) in enumerate(zip((APPLY, USER, USER), kinds, strict=True)):
         path = tmp_path / f"{index}.{kind}"
@@ -494,11 +511,9 @@ def test_a_double_definition_never_ends_the_process(kinds: tuple[str, ...], tmp_
     assert [line[:31] for line in result.stdout.splitlines()] == ["user_transform is defined twice"] * 3
 
 
-def test_a_fatbin_links_and_a_damaged_one_is_told() -> None:
+def test_a_fatbin_links_and_a_damaged_one_is_reported() -> None:
     whole = fatbin(compiled(USER, "cubin", "90"))
-    assert elf.read_cubin(package.link([piece(APPLY, "ptx", "lib"), whole], arch="90").cubin).kernels.keys() == {
-        "apply"
-    }
+    assert read_cubin(package.link([piece(APPLY, "ptx", "lib"), whole], arch="90").cubin).kernels.keys() == {"apply"}
     for length in (4, 100, len(whole) - 100):
         assert (
             refused(piece(APPLY, "ptx", "lib"), whole[:length]) == "piece.fatbin is a damaged fatbin: it is cut short"
@@ -508,8 +523,8 @@ def test_a_fatbin_links_and_a_damaged_one_is_told() -> None:
     assert "cannot link lib.ptx, piece.fatbin" in refused(piece(APPLY, "ptx", "lib"), bytes(inside))
 
 
-def test_a_linker_that_crashes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linkers, "_APART", "import os; os.abort()")
+def test_a_linker_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvjitlink_linker, "_CHILD_PROGRAM", "import os; os.abort()")
     message = refused(piece(APPLY, "ptx", "lib"), fatbin(compiled(USER, "cubin", "90")))
     assert message.startswith("one of piece.fatbin is damaged, or defines what another piece defines\n")
     assert "nvJitLink crashed" in message
@@ -536,7 +551,7 @@ def test_a_damaged_cubin_never_reaches_a_linker() -> None:
     assert message.startswith("user.cubin is a damaged cubin: it is cut short: its table of s")
 
 
-def test_code_for_another_gpu_is_told() -> None:
+def test_code_for_another_gpu_is_reported() -> None:
     assert refused(APPLY, piece(USER, "cubin", "user", "80")) == "user.cubin is machine code for 8.x, the GPU is 9.0"
     assert (
         refused(APPLY, piece(USER, "cubin", "user", "90"), arch="80")
@@ -549,7 +564,7 @@ def test_code_for_another_gpu_is_told() -> None:
     assert "is for a newer GPU than sm_90: compile it for compute_90 or lower" in message
 
 
-def test_garbage_is_told() -> None:
+def test_garbage_is_reported() -> None:
     ltoir = piece(USER, "ltoir", "user")
     assert refused(APPLY, ltoir._replace(content=ltoir.content[:300])).startswith(
         "one of piece.cu, user.ltoir is damaged"
@@ -558,13 +573,15 @@ def test_garbage_is_told() -> None:
     assert "Unknown modifier '.xx'" in refused(APPLY, Piece("ptx", "user.ptx", text))
 
 
-def test_a_newer_piece_is_told_and_names_the_linker() -> None:
+def test_a_newer_piece_is_reported_and_names_the_linker() -> None:
     text = ptx.VERSION.sub(".version 99.0", piece(USER, "ptx", "user").content.decode())
     message = refused(APPLY, Piece("ptx", "user.ptx", text.encode()))
-    assert "user.ptx is of a newer CUDA release than nvJitLink" in message and "Unsupported .version 99.0" in message
+    assert (
+        "user.ptx comes from a newer CUDA release than nvJitLink" in message and "Unsupported .version 99.0" in message
+    )
 
 
-def test_what_does_not_compile_is_told_with_file_and_line() -> None:
+def test_what_does_not_compile_is_reported_with_file_and_line() -> None:
     message = refused(APPLY, Piece("cuda", "user.cu", b"\n__device__ int f() { return nothing; }\n"))
     assert message.startswith(
         'user.cu does not compile for compute_90:\nuser.cu:2: error: identifier "nothing" is undefined'
@@ -590,33 +607,33 @@ def test_without_nvrtc_only_cuda_cpp_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert "pip install nvidia-cuda-nvrtc-cu12" in refused(pieces[0], USER)
 
 
-def test_what_nvjitlink_finds_too_new_goes_another_way(monkeypatch: pytest.MonkeyPatch, use: Use) -> None:
+def test_input_that_is_too_new_for_nvjitlink_is_linked_by_the_driver(monkeypatch: pytest.MonkeyPatch, use: Use) -> None:
     def outdated(*_: Any) -> None:
-        raise linkers.RefusedError(
+        raise RefusedError(
             "ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer version of nvJitLink library", True
         )
 
     major, minor = nvrtc_version() or (0, 0)
     driver = use((9, 0), version=1000 * major + 10 * minor)
     driver.linker.result = compiled(APPLY, "cubin", "90")
-    monkeypatch.setattr(link_module, "link_by_nvjitlink", outdated)
+    monkeypatch.setattr(prepared_link, "link_by_nvjitlink", outdated)
     linked = package.link([APPLY, USER])
     assert (linked.mode, linked.linker) == ("ptx", "the driver's")
     assert "refused it (ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer" in linked.why
 
 
-def test_pieces_of_one_name_stay_apart() -> None:
+def test_pieces_of_one_name_are_numbered() -> None:
     names = ["piece-2.cu", "piece.cu", "piece.cu", "piece.cu", "plain", "plain"]
-    made = link_module._distinct([Unit(name, {"cuda": b""}) for name in names])
+    made = distinct_names([LinkUnit(name, {"cuda": b""}) for name in names])
     assert [unit.name for unit in made] == ["piece-2.cu", "piece.cu", "piece-3.cu", "piece-4.cu", "plain", "plain-2"]
 
 
-# --- a wheel's module and what its user brings ----------------------------------------------------------
+# --- an installed module, linked with its user's pieces ----------------------------------------------------------
 
 
 @pytest.fixture
 def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Return a function that makes an installed module of relocatable images, each (kind, arch) of every source."""
+    """Return a function that installs a module with relocatable images; `forms` has kind and architecture of each."""
 
     def make(
         name: str = "lib.kernels.apply", text: str = APPLY, forms: Any = (("ltoir", "80"), ("ptx", "80"))
@@ -676,7 +693,7 @@ NAME = "lib.kernels.apply"
 
 
 @pytest.mark.parametrize("stem", ["lib", "a", "o", "cu"])
-def test_a_module_may_be_called_as_a_file_ends(stem: str, wheel) -> None:
+def test_a_module_may_be_named_like_a_suffix(stem: str, wheel) -> None:
     wheel(f"lib.kernels.{stem}", USER)
     assert piece_of(f"lib.kernels.{stem}").kind == "module"
     with pytest.raises(ImageError, match=f"nowhere.{stem} to link cannot be read"):
@@ -696,18 +713,18 @@ def test_a_module_is_linked_with_what_its_user_brings(wheel, use: Use) -> None:
     assert package.load(NAME, link=[USER], jit=JitOptions(lto=False)).link.mode == "ptx"
 
 
-def test_a_second_process_pays_the_load_alone(wheel, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_process_only_loads_the_cached_result(wheel, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel()
     use((9, 0))
     package.load(NAME, link=[USER])
-    use((9, 0))  # with nothing loaded
-    monkeypatch.setattr(link_module, "link_by_nvjitlink", lambda *_: pytest.fail("linked again"))
-    monkeypatch.setattr(link_module, "compile_cuda", lambda *_: pytest.fail("compiled again"))
+    use((9, 0))  # a new driver: no module is loaded
+    monkeypatch.setattr(prepared_link, "link_by_nvjitlink", lambda *_: pytest.fail("linked again"))
+    monkeypatch.setattr(prepared_link, "compile_cuda", lambda *_: pytest.fail("compiled again"))
     module = package.load(NAME, link=[USER])
     assert module.link.cached and module.link.log and module.jit.registers
 
 
-def test_the_highest_images_that_suit_the_gpu_are_linked(wheel) -> None:
+def test_the_relocatable_images_of_the_highest_suitable_target_are_linked(wheel) -> None:
     manifest = wheel(
         forms=[("ltoir", "75"), ("ptx", "75"), ("ltoir", "80"), ("ptx", "80"), ("ptx", "90"), ("ptx", "90a")]
     )
@@ -722,7 +739,7 @@ def test_the_highest_images_that_suit_the_gpu_are_linked(wheel) -> None:
     assert relocatable_group(manifest, "ptx", (7, 0), None) == ()
 
 
-def test_a_modules_missing_function_is_told_with_its_declaration(wheel, use: Use) -> None:
+def test_a_modules_undefined_function_is_reported_with_its_declaration(wheel, use: Use) -> None:
     wheel()
     use((9, 0))
     for jit in (JitOptions(), JitOptions(lto=False)):
@@ -733,7 +750,7 @@ def test_a_modules_missing_function_is_told_with_its_declaration(wheel, use: Use
             f"  {NAME}:apply.cu defines apply",
             "  piece.cu defines my_transform",
         ]
-    assert package.load(NAME, link=[USER]).link  # nothing is remembered
+    assert package.load(NAME, link=[USER]).link  # an error is not remembered
 
 
 def test_a_kernel_of_the_module_may_not_be_defined_again(wheel, use: Use) -> None:
@@ -751,7 +768,7 @@ def test_another_packages_module_is_a_piece(wheel, use: Use) -> None:
     assert module.link.mode == "lto" and set(module) == {"apply", "other"}
 
 
-def test_kernels_and_variables_of_the_pieces_are_the_modules_too(wheel, use: Use) -> None:
+def test_kernels_and_variables_of_the_pieces_are_in_the_module(wheel, use: Use) -> None:
     wheel()
     driver = use((9, 0))
     driver.kernels = {"apply": [], "_Z5extraPii": [(0, 8), (8, 4)]}
@@ -763,28 +780,28 @@ def test_kernels_and_variables_of_the_pieces_are_the_modules_too(wheel, use: Use
     assert module.globals["seen"].size == 4
 
 
-def test_a_module_that_is_not_for_linking_says_who_can_change_that(wheel, use: Use, tmp_path: Path) -> None:
+def test_a_module_without_relocatable_images_is_reported(wheel, use: Use, tmp_path: Path) -> None:
     manifest = wheel()
     ready = manifest._replace(
         images=tuple(image._replace(source=None) for image in manifest.images if image.kind == "ptx")
     )
     (tmp_path / "site/lib/kernels/apply.fatbin.json").write_text(ready.to_json())
     use((9, 0))
-    with pytest.raises(LinkError, match=r"has no relocatable images.*its maker can set `relocatable = true`"):
+    with pytest.raises(LinkError, match=r"has no relocatable images.*its author can set `relocatable = true`"):
         package.load(NAME, link=[USER])
 
 
-def test_a_gpu_that_no_relocatable_image_suits_is_told(wheel, use: Use) -> None:
+def test_a_gpu_without_a_suitable_relocatable_image_is_reported(wheel, use: Use) -> None:
     wheel()
     use((7, 5))
     with pytest.raises(LinkError, match=r"for compute_80 only, and none of these suits compute capability 7\.5"):
         package.load(NAME, link=[USER])
 
 
-def test_a_list_is_what_link_takes(wheel, use: Use) -> None:
+def test_pieces_must_be_a_list(wheel, use: Use) -> None:
     wheel()
     use((9, 0))
-    with pytest.raises(ImageError, match=r"come in a list, .*and not as str"):
+    with pytest.raises(ImageError, match=r"must be a list, not str"):
         package.load(NAME, link=USER)
 
 
@@ -825,11 +842,11 @@ def test_without_nvjitlink_the_driver_links(wheel, use: Use, no_nvjitlink: None)
     figures = {option: linker.options[option] for option in (0, 4, 6, 7, 9, 12, 13)}
     assert figures == {0: 40, 4: 1 << 16, 6: 1 << 16, 7: 3, 9: 90, 12: 0, 13: 1}
     assert linker.contexts == [0] and linker.alive == 0
-    assert driver.cuCtxGetDevice()[0] == Result.CUDA_ERROR_INVALID_CONTEXT  # it is no longer current
+    assert driver.cuCtxGetDevice()[0] == Result.CUDA_ERROR_INVALID_CONTEXT  # the context is no longer current
     assert driver.loaded == [linker.result]
 
 
-def test_the_drivers_result_is_kept_for_that_driver(wheel, use: Use, no_nvjitlink: None) -> None:
+def test_the_drivers_result_is_cached_for_that_driver_version(wheel, use: Use, no_nvjitlink: None) -> None:
     wheel()
     for version, cached in ((13000, False), (13000, True), (12090, False)):
         driver = use((9, 0), version=version)
@@ -850,7 +867,9 @@ def test_the_current_context_is_linked_in(wheel, use: Use, no_nvjitlink: None) -
 
 
 @pytest.mark.parametrize("function", ["cuLinkAddData", "cuLinkComplete"])
-def test_what_the_driver_refuses_is_told_in_its_words(function: str, wheel, use: Use, no_nvjitlink: None) -> None:
+def test_an_error_of_the_drivers_linker_is_reported_with_its_log(
+    function: str, wheel, use: Use, no_nvjitlink: None
+) -> None:
     wheel()
     driver = use((9, 0))
     driver.linker.codes = {function: Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION}
@@ -858,12 +877,12 @@ def test_what_the_driver_refuses_is_told_in_its_words(function: str, wheel, use:
     with pytest.raises(LinkError) as caught:
         package.load(NAME, link=[piece(USER, "ptx", "user")])
     message = str(caught.value)
-    assert "is of a newer CUDA release than the driver's linker" in message
+    assert "comes from a newer CUDA release than the driver's linker" in message
     assert "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): because\nptxas fatal : Unsupported .version 99.0" in message
     assert driver.linker.alive == 0 and Cache().entries() == []
 
 
-def test_a_driver_without_a_compiler_is_told(wheel, use: Use, no_nvjitlink: None) -> None:
+def test_a_driver_without_a_compiler_is_reported(wheel, use: Use, no_nvjitlink: None) -> None:
     wheel()
     use((9, 0)).linker.codes = {"cuLinkCreate": Result.CUDA_ERROR_JIT_COMPILER_NOT_FOUND}
     with pytest.raises(DriverError, match=r"starting the driver's linker.*JIT_COMPILER_NOT_FOUND"):
@@ -873,7 +892,7 @@ def test_a_driver_without_a_compiler_is_told(wheel, use: Use, no_nvjitlink: None
 # --- code without a manifest ----------------------------------------------------------------------------
 
 
-def test_ptx_is_loaded_with_the_types_that_its_text_has(use: Use, tmp_path: Path) -> None:
+def test_loaded_ptx_has_the_parameter_types_of_its_text(use: Use, tmp_path: Path) -> None:
     driver = use((9, 0))
     text = compiled("__global__ void saxpy(float a, const float* x, int n) {}\n__constant__ int limit;", "ptx")
     (tmp_path / "saxpy.ptx").write_bytes(text)
@@ -894,21 +913,21 @@ def test_ptx_is_loaded_with_the_types_that_its_text_has(use: Use, tmp_path: Path
     )
 
 
-def test_broken_ptx_is_told_in_the_compilers_words(use: Use) -> None:
+def test_invalid_ptx_is_reported_with_the_compilers_log(use: Use) -> None:
     driver = use((9, 0), cuLibraryGetKernel=Result.CUDA_ERROR_INVALID_PTX)
     driver.words = b"ptxas application ptx input, line 9; error   : Unknown modifier '.xx'"
     with pytest.raises(DriverError, match=r"CUDA_ERROR_INVALID_PTX.*\n.*Unknown modifier"):
         package.load_code(compiled(APPLY.replace("user_transform(x[i])", "2 * x[i]"), "ptx"))
 
 
-def test_machine_code_is_loaded_with_the_sizes_that_it_has(use: Use) -> None:
+def test_loaded_machine_code_has_parameter_sizes(use: Use) -> None:
     use((9, 0), version=12000)
     module = package.load_code(package.link([APPLY, USER], arch="90").cubin)
     assert module["apply"].info.parameters == (Parameter("b64", 0, 8), Parameter("b32", 8, 4))
     assert module.how == "native" and module.jit is None
 
 
-def test_a_fatbin_is_loaded_with_the_sizes_that_the_driver_knows(use: Use) -> None:
+def test_a_loaded_fatbin_has_the_parameter_sizes_that_the_driver_reports(use: Use) -> None:
     driver = use((9, 0))
     driver.kernels = {"apply": [(0, 8), (8, 4)], "_ZN2ns4castEc4Pair": [(0, 1), (4, 12), (16, 2)]}
     module = package.load_code(fatbin(package.link([APPLY, USER], arch="90").cubin))
@@ -924,12 +943,12 @@ def test_a_fatbin_is_loaded_with_the_sizes_that_the_driver_knows(use: Use) -> No
         (lambda: compiled(USER, "cubin", "90")[:-50], ImageError, r"piece\.cubin is a damaged cubin: it is cut short"),
         (lambda: compiled(USER, "ptx", "100"), ImageError, r"piece\.ptx needs compute capability 10\.0 or later"),
         (lambda: fatbin(compiled(USER, "cubin", "90"))[:-50], ImageError, r"piece\.fatbin is a damaged fatbin"),
-        (lambda: compiled(USER, "ltoir"), ImageError, r"piece\.ltoir is LTO-IR, and no cubin, PTX or fatbin: link"),
-        (lambda: USER, ImageError, r"piece\.cu is CUDA C\+\+, and no cubin"),
+        (lambda: compiled(USER, "ltoir"), ImageError, r"piece\.ltoir is LTO-IR, not a cubin, PTX or a fatbin: link"),
+        (lambda: USER, ImageError, r"piece\.cu is CUDA C\+\+, not a cubin"),
         (lambda: "nowhere.ptx", ImageError, "cannot be read"),
     ],
 )
-def test_what_is_not_code_for_this_gpu_is_told(
+def test_code_that_this_gpu_cannot_load_is_reported(
     code: Callable[[], Any], error: type[Exception], message: str, use: Use
 ) -> None:
     driver = use((9, 0))
@@ -938,10 +957,10 @@ def test_what_is_not_code_for_this_gpu_is_told(
     assert driver.loaded == []
 
 
-def test_an_older_driver_tells_of_no_kernels(use: Use) -> None:
+def test_a_fatbin_needs_a_driver_that_lists_kernels(use: Use) -> None:
     use((9, 0), version=12030)
     with pytest.raises(
-        DriverError, match=r"the driver is for CUDA 12\.3, and only one for 12\.4 or later tells which kernels"
+        DriverError, match=r"the driver is for CUDA 12\.3, and only drivers for 12\.4 or later list the kernels"
     ):
         package.load_code(fatbin(compiled(USER, "cubin", "90")))
 
@@ -954,6 +973,7 @@ def test_a_vendored_copy_links_too(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (tmp_path / "demo/__init__.py").touch()
     for name, content in vendored_files().items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (tmp_path / "user.fatbin").write_bytes(fatbin(compiled(USER, "cubin", "90")))
     program = (
@@ -964,6 +984,6 @@ def test_a_vendored_copy_links_too(tmp_path: Path) -> None:
     )
     result = run(sys.executable, "-c", program, cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert result.stdout.splitlines() == [
-        "PTX: user.fatbin is a fatbin, and no LTO-IR",
+        "PTX: user.fatbin is a fatbin, not LTO-IR",
         "LTO: every piece has LTO-IR",
     ]

@@ -1,5 +1,7 @@
-"""Finding and reading what is loaded, and the faults of drivers. The driver here is a stand-in that injects faults;
-that images really load and run is shown in `tests/gpu`."""
+"""Find and read a module's files, and handle driver errors.
+
+The driver is a stand-in that injects errors; `tests/gpu` shows that images load and run on a GPU.
+"""
 
 from __future__ import annotations
 
@@ -34,51 +36,62 @@ SAXPY = "saxpy_demo.kernels.saxpy"
 
 @pytest.fixture
 def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the unpacked saxpy wheel on the path, with nothing of it imported or loaded."""
+    """Put the unpacked saxpy wheel on the path; nothing of it is imported or loaded."""
     folder = unpacked("saxpy")
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(registry, "modules", {})
-    monkeypatch.setattr(driver_module, "_bindings", None)
+    registry.forget_all()
+    driver_module.reset()
     yield folder
     for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
         del sys.modules[name]
 
 
 def imported(program: str, after: str = "pass", **environ: str) -> set[str]:
-    """Return the modules that a program imports in a process that has run another one before."""
-    told = f"import sys\n{after}\nbefore = set(sys.modules)\n{program}\nprint(*sorted(set(sys.modules) - before))"
-    result = run(sys.executable, "-c", told, **environ)
+    """Return the modules that `program` imports in a process that has run `after` before."""
+    code = f"import sys\n{after}\nbefore = set(sys.modules)\n{program}\nprint(*sorted(set(sys.modules) - before))"
+    result = run(sys.executable, "-c", code, **environ)
     assert result.returncode == 0, result.stdout
     return set(result.stdout.split())
 
 
-def test_importing_brings_in_nothing_else() -> None:
+def test_importing_the_package_imports_nothing_else() -> None:
     assert imported("import cuda_wheel") == {"cuda_wheel"}
 
 
-def test_loading_imports_next_to_nothing_beside_the_bindings(site: Path) -> None:
+CORE = ("errors", "versions", "manifest", "rules", "digest", "files", "driver", "loading", "module", "registry")
+"""The files of the runtime that every load imports."""
+
+
+def test_the_core_of_the_runtime_is_small() -> None:
+    folder = Path(loading.__file__).parent
+    texts = [(folder / f"{name}.py").read_text(encoding="utf-8") for name in CORE]
+    assert sum(1 for text in texts for line in text.splitlines() if line.strip()) <= 1250
+
+
+def test_loading_imports_only_the_core(site: Path) -> None:
     program = """
 from types import SimpleNamespace
 import cuda_wheel.runtime.loading
 answers = dict(cuCtxGetDevice=0, cuDriverGetVersion=13000, cuDeviceGetAttribute=8, cuLibraryLoadData=1)
 calls = {name: (lambda *_, value=value: (0, value)) for name, value in answers.items()}
 attributes = dict.fromkeys(f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{which}" for which in ("MAJOR", "MINOR"))
-cuda_wheel.runtime.driver._bindings = SimpleNamespace(
+cuda_wheel.runtime.driver.reset(SimpleNamespace(
     CUresult=SimpleNamespace(CUDA_ERROR_INVALID_CONTEXT=201),
     CUdevice_attribute=SimpleNamespace(**attributes), cuDeviceGet=lambda _: (0, 0), **calls
-)
+))
 assert len(cuda_wheel.load("saxpy_demo.kernels.saxpy")) == 1
 """
     modules = imported(program, "from cuda.bindings import driver", PYTHONPATH=f"{ROOT}{os.pathsep}{site}")
-    own = {"cuda_wheel", "cuda_wheel.runtime.errors", "cuda_wheel.runtime.loading", "cuda_wheel.runtime.manifest"}
-    assert own < modules
+    # The package of this kernel calls `attach`.
+    own = {"cuda_wheel", "cuda_wheel.runtime", *(f"cuda_wheel.runtime.{name}" for name in (*CORE, "attaching"))}
+    assert {name for name in modules if name.startswith("cuda_wheel")} == own
     # What finds a package that is not imported yet, and Python's own SHA-256.
     allowed = {"importlib._abc", "importlib.util", "_sha2", "_sha256"}
     assert modules - own - allowed == {"saxpy_demo", "saxpy_demo.kernels"}
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="Linux counts what a process reads")
-def test_of_a_large_fatbin_the_chosen_image_alone_is_read(site: Path, use: Callable[..., Driver]) -> None:
+def test_only_the_chosen_image_of_a_large_fatbin_is_read(site: Path, use: Callable[..., Driver]) -> None:
     driver = use((8, 0))
     image = enlarge(site, 500 << 20)
 
@@ -98,10 +111,10 @@ def test_of_a_large_fatbin_the_chosen_image_alone_is_read(site: Path, use: Calla
     assert driver.loaded == [image]
 
 
-def test_of_a_large_fatbin_in_a_zip_little_is_held(
+def test_a_large_fatbin_in_a_zip_takes_little_memory(
     site: Path, tmp_path: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has to be unpacked up to the image, piece by piece."""
+    """The archive is unpacked up to the image, block by block."""
     driver = use((8, 0))
     image = enlarge(site, 100 << 20)
     with zipfile.ZipFile(tmp_path / "large.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -121,8 +134,10 @@ def test_of_a_large_fatbin_in_a_zip_little_is_held(
 
 
 def enlarge(site: Path, size: int) -> bytes:
-    """Have the images of saxpy lie near the end of a fatbin of so many bytes, and return that for compute capability
-    8.0. The rest of the file is a hole."""
+    """Move the images of saxpy to the end of a fatbin of `size` bytes; return the image for compute capability 8.0.
+
+    The rest of the file is a hole.
+    """
     fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
     content, path = fatbin.read_bytes(), fatbin.with_name("saxpy.fatbin.json")
     manifest = Manifest.from_json(path.read_bytes(), "x")
@@ -138,8 +153,8 @@ def enlarge(site: Path, size: int) -> bytes:
     return content[chosen.offset : chosen.offset + chosen.size]
 
 
-def test_the_loader_stands_alone(unpacked: Callable[[str], Path], tmp_path: Path) -> None:
-    """A copy of its files works without the package: they import the standard library and cuda.bindings only."""
+def test_a_copy_of_the_loader_needs_no_other_file(unpacked: Callable[[str], Path], tmp_path: Path) -> None:
+    """The copied files import the standard library and cuda.bindings only."""
     write({f"alone/{name}": content for name, content in vendored_files().items()}, tmp_path)
     program = f"""
 import sys
@@ -149,9 +164,12 @@ try:
     alone.load("stencil_demo.kernels.stencil")
 except alone.DriverError as error:
     print(error)
-assert "alone.loader" in sys.modules and "alone.launching" not in sys.modules  # which is for launches alone
-import alone.launching
-assert alone.launching.Kernel is alone.Kernel
+assert "alone.loading" in sys.modules and "alone.launching" not in sys.modules
+import alone.launching.launcher
+assert alone.launching.launcher.ArgumentError is alone.ArgumentError
+import importlib, pkgutil
+for found in pkgutil.walk_packages(alone.__path__, "alone."):
+    importlib.import_module(found.name)
 assert not [name for name in sys.modules if name.startswith(("cuda_wheel.", "hatch", "rich", "packaging"))]
 """
     result = run(sys.executable, "-c", program, CUDA_VISIBLE_DEVICES="")
@@ -202,7 +220,7 @@ def test_a_compressed_fatbin_goes_to_the_driver_whole(
 
 def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
     driver = use((8, 0))
-    monkeypatch.setattr(registry, "modules", {})
+    registry.forget_all()
     monkeypatch.syspath_prepend(fixture_wheel("saxpy"))
     importlib.invalidate_caches()
     module = cuda_wheel.load(SAXPY)
@@ -214,12 +232,12 @@ def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], mon
 
 
 @pytest.mark.parametrize("first", [b"PK", b"kernels/saxpy.fatbin"])
-def test_a_damaged_zip_is_told(
+def test_a_damaged_zip_is_an_image_error(
     first: bytes, fixture_wheel, tmp_path: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From one of its files on nothing of it is whole but its directory."""
+    """All bytes from one of its files on are damaged, except the directory."""
     driver = use((8, 0))
-    monkeypatch.setattr(registry, "modules", {})
+    registry.forget_all()
     content = bytearray(fixture_wheel("saxpy").read_bytes())
     directory = content.index(b"PK\x01\x02")
     for place in range(content.index(first), directory):
@@ -250,20 +268,20 @@ def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver
         ({"cuInit": Result.CUDA_ERROR_NO_DEVICE}, "the NVIDIA driver is installed, but sees no GPU"),
         (
             {"cuInit": Result.CUDA_ERROR_OUT_OF_MEMORY},
-            "initialising the driver: the driver answered CUDA_ERROR_OUT_OF_MEMORY",
+            "initialising the driver: the driver returned CUDA_ERROR_OUT_OF_MEMORY",
         ),
         ({"cuDeviceGet": Result.CUDA_ERROR_INVALID_DEVICE}, r"CUDA_ERROR_INVALID_DEVICE \(101\): because"),
-        ({"cuLibraryLoadData": Result.CUDA_ERROR_OUT_OF_MEMORY}, f"loading {SAXPY}, cubin sm_80: the driver answered"),
+        ({"cuLibraryLoadData": Result.CUDA_ERROR_OUT_OF_MEMORY}, f"loading {SAXPY}, cubin sm_80: the driver returned"),
         ({"cuLibraryGetKernel": Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION}, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
     ],
 )
-def test_a_fault_of_the_driver_is_told_in_words(site: Path, use: Callable[..., Driver], faults, message: str) -> None:
+def test_a_driver_error_says_what_failed(site: Path, use: Callable[..., Driver], faults, message: str) -> None:
     use((8, 0), **faults)
     with pytest.raises(cuda_wheel.DriverError, match=message):
         cuda_wheel.load(SAXPY)["saxpy"]
 
 
-def test_a_fault_while_loading_is_not_remembered(site: Path, use: Callable[..., Driver]) -> None:
+def test_loading_again_after_a_driver_error_works(site: Path, use: Callable[..., Driver]) -> None:
     use((8, 0), cuLibraryLoadData=Result.CUDA_ERROR_OUT_OF_MEMORY)
     with pytest.raises(cuda_wheel.DriverError):
         cuda_wheel.load(SAXPY)
@@ -275,7 +293,9 @@ def test_a_damaged_image_never_reaches_the_driver(site: Path, use: Callable[...,
     driver = use((8, 0))
     fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
     fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
-    with pytest.raises(cuda_wheel.ImageError, match="is damaged: cubin sm_80 does not have the SHA-256"):
+    with pytest.raises(
+        cuda_wheel.ImageError, match="is damaged: the SHA-256 of cubin sm_80 is not the one in the manifest"
+    ):
         cuda_wheel.load(SAXPY)
     fatbin.unlink()
     with pytest.raises(cuda_wheel.ImageError, match=r"saxpy\.fatbin beside .* cannot be read"):
@@ -283,7 +303,7 @@ def test_a_damaged_image_never_reaches_the_driver(site: Path, use: Callable[...,
     assert driver.loaded == []
 
 
-def test_a_module_that_is_unloaded_is_so_for_all(site: Path, use: Callable[..., Driver]) -> None:
+def test_unloading_a_module_invalidates_it_for_everyone(site: Path, use: Callable[..., Driver]) -> None:
     driver = use((8, 0))
     module = cuda_wheel.load(SAXPY)
     attribute = cuda_wheel.attach("saxpy_demo.kernels")[0]
@@ -313,7 +333,7 @@ def test_a_module_that_is_unloaded_is_so_for_all(site: Path, use: Callable[..., 
     assert again is not module and again["saxpy"].handle == 0xBEEF and len(driver.loaded) == 2
 
 
-def test_a_refusal_to_unload_is_told(site: Path, use: Callable[..., Driver]) -> None:
+def test_an_error_while_unloading_is_raised(site: Path, use: Callable[..., Driver]) -> None:
     use((8, 0), cuLibraryUnload=Result.CUDA_ERROR_ILLEGAL_ADDRESS)
     module = cuda_wheel.load(SAXPY)
     with pytest.raises(
@@ -323,7 +343,7 @@ def test_a_refusal_to_unload_is_told(site: Path, use: Callable[..., Driver]) -> 
     assert cuda_wheel.load(SAXPY) is not module
 
 
-def test_what_is_loaded_leaves_nothing_else_behind(site: Path, use: Callable[..., Driver]) -> None:
+def test_an_unloaded_module_leaves_no_memory_behind(site: Path, use: Callable[..., Driver]) -> None:
     use((8, 0))
     module = cuda_wheel.load(SAXPY)
     module["saxpy"].launch(1, 1, 1.0, None, None, 0)
@@ -331,11 +351,13 @@ def test_what_is_loaded_leaves_nothing_else_behind(site: Path, use: Callable[...
     gone = weakref.ref(module)
     del module
     gc.collect()
-    assert gone() is None and not registry.modules and not registry.key_locks
+    assert gone() is None and registry.loaded_count() == 0
 
 
-def test_hashes_need_not_count(site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is there then goes to the driver, unless it is cut short: that reads on until it has all."""
+def test_hash_checks_can_be_switched_off(
+    site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes then go to the driver unchecked, except truncated ones: the driver would read past their end."""
     driver = use((8, 0))
     monkeypatch.setenv("CUDA_WHEEL_VERIFY", "off")
     fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
@@ -345,14 +367,14 @@ def test_hashes_need_not_count(site: Path, use: Callable[..., Driver], monkeypat
     manifest.write_text(manifest.read_text().replace('"registers": 10', '"registers": 11'))
     module = cuda_wheel.load(SAXPY)
     assert driver.loaded == [damaged[module.image.offset : module.image.offset + module.image.size]]
-    monkeypatch.setattr(registry, "modules", {})
+    registry.forget_all()
     fatbin.write_bytes(damaged[: module.image.offset + module.image.size - 1])
-    with pytest.raises(cuda_wheel.ImageError, match="is damaged: it ends before cubin sm_80 does"):
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: it ends before the end of cubin sm_80"):
         cuda_wheel.load(SAXPY)
     sections = module.image.offset + int.from_bytes(damaged[module.image.offset + 40 :][:8], "little")
     astray = damaged[: sections + 64 + 27] + b"\x7f" + damaged[sections + 64 + 28 :]  # the first one's place
     fatbin.write_bytes(astray)
-    with pytest.raises(cuda_wheel.ImageError, match="is damaged: of cubin sm_80, it is cut short"):
+    with pytest.raises(cuda_wheel.ImageError, match="is damaged: in cubin sm_80, it is cut short"):
         cuda_wheel.load(SAXPY)
     manifest.write_text(manifest.read_text().replace(f'"size": {len(damaged)}', '"size": 1'))
     with pytest.raises(cuda_wheel.ImageError, match="is not a cuda-wheel manifest"):
@@ -360,7 +382,7 @@ def test_hashes_need_not_count(site: Path, use: Callable[..., Driver], monkeypat
     assert len(driver.loaded) == 1
 
 
-def test_another_value_than_off_leaves_hashes_on(
+def test_only_off_switches_hash_checks_off(
     site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = use((8, 0))
@@ -368,7 +390,7 @@ def test_another_value_than_off_leaves_hashes_on(
     fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
     fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
     with (
-        pytest.warns(RuntimeWarning, match='CUDA_WHEEL_VERIFY must be "on" or "off", not \'0\'; it counts as "on"'),
+        pytest.warns(RuntimeWarning, match='CUDA_WHEEL_VERIFY must be "on" or "off", not \'0\'; "on" is used'),
         pytest.raises(cuda_wheel.ImageError, match="is damaged"),
     ):
         cuda_wheel.load(SAXPY)
@@ -376,13 +398,13 @@ def test_another_value_than_off_leaves_hashes_on(
 
 
 @pytest.mark.parametrize(("damage", "message"), [
-    (lambda text: text.replace('"format": 1', '"format": 3'), "was made by a newer cuda-wheel (format 3); this one reads "
-     "up to 1. Upgrade cuda-wheel to load it."),
-    (lambda text: text.replace('"registers": 10', '"registers": 11'), "is damaged: it does not have the SHA-256 that"),
+    (lambda text: text.replace('"format": 1', '"format": 3'), "was made by a newer cuda-wheel (manifest format 3); this one "
+     "reads formats up to 1. Upgrade cuda-wheel to load it."),
+    (lambda text: text.replace('"registers": 10', '"registers": 11'), "is damaged: its SHA-256 is not the one that it contains"),
     (lambda text: text[:-9], "is not a cuda-wheel manifest: JSONDecodeError: "),
-    (lambda text: text, "bytes are more than the 400 that one may have"),
+    (lambda text: text, "bytes, more than the 400 that a manifest may have"),
 ])  # fmt: skip
-def test_a_manifest_that_cannot_be_used_is_told_wherever_it_is_read(
+def test_every_reader_reports_an_unusable_manifest(
     damage: Callable[[str], str],
     message: str,
     site: Path,
@@ -401,7 +423,7 @@ def test_a_manifest_that_cannot_be_used_is_told_wherever_it_is_read(
         cuda_wheel.load(SAXPY)
     assert message in str(caught.value)
     assert str(manifest) in str(caught.value)
-    if "does not have" not in message:  # only the names are read when a package is imported
+    if "SHA-256" not in message:  # only the names are read when a package is imported
         with pytest.raises(cuda_wheel.ImageError, match=str(manifest)):
             cuda_wheel.attach("saxpy_demo.kernels")
     with zipfile.ZipFile(site / "saxpy.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
@@ -411,10 +433,10 @@ def test_a_manifest_that_cannot_be_used_is_told_wherever_it_is_read(
         commands = ["inspect"], ["inspect", "--json"], ["inspect", "--size"], ["coverage"], ["verify"]
         for command in (*commands, ["explain", "--device", "sm_80", "--driver", "12.2"]):
             assert main([*command, str(path)]) == 1
-            told = capsys.readouterr()
-            assert message in told.err
-            assert "saxpy.fatbin.json" in told.err
-            assert told.out == ""
+            output = capsys.readouterr()
+            assert message in output.err
+            assert "saxpy.fatbin.json" in output.err
+            assert output.out == ""
     assert driver.loaded == []
 
 
@@ -433,23 +455,23 @@ def test_a_manifest_of_another_module_is_refused(site: Path, use: Callable[..., 
         ("saxpy_demo.kernels.../x", "is not a module's dotted name"),
         ("saxpy_demo.kernels.", "is not a module's dotted name"),
         ("nowhere.kernels.saxpy", "package 'nowhere.kernels' is not installed"),
-        ("saxpy_demo.kernels.daxpy", r"daxpy has no images here: looked for .*daxpy\.fatbin\.json\."),
+        ("saxpy_demo.kernels.daxpy", r"daxpy has no images: looked for .*daxpy\.fatbin\.json\."),
         ("saxpy_demo.kernels.sxpy", "Did you mean saxpy?"),
         ("json.decoder.x", "'json.decoder' is not an installed package"),
     ],
 )
-def test_a_name_that_leads_nowhere_is_told(site: Path, name: str, message: str) -> None:
+def test_an_unknown_module_name_is_explained(site: Path, name: str, message: str) -> None:
     with pytest.raises(cuda_wheel.ImageError, match=message):
         cuda_wheel.load(name)
 
 
-def test_a_source_without_images_is_guessed_at(site: Path) -> None:
+def test_a_source_that_was_not_compiled_is_mentioned(site: Path) -> None:
     (site / "saxpy_demo/kernels/daxpy.cu").write_text(KERNEL)
     with pytest.raises(cuda_wheel.ImageError, match=r"daxpy\.cu is there, but was not compiled"):
         cuda_wheel.load("saxpy_demo.kernels.daxpy")
 
 
-def test_kernels_answer_to_name_expression_and_symbol(
+def test_kernels_are_found_by_name_expression_and_symbol(
     fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use((8, 0))
@@ -466,19 +488,21 @@ def test_kernels_answer_to_name_expression_and_symbol(
     sys.modules.pop("matmul_demo", None)
 
 
-def test_kernels_of_one_name_are_told_apart_by_symbol() -> None:
+def test_kernels_with_the_same_name_are_found_by_symbol() -> None:
     infos = tuple(manifest_module.KernelInfo("f", symbol, ()) for symbol in ("_Z1fi", "_Z1ff"))
     manifest = manifest_module.Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), infos)
     module = module_module.Module(
         manifest, manifest_module.Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {}), "native", 0
     )
     assert list(module) == ["_Z1fi", "_Z1ff"]
-    with pytest.raises(cuda_wheel.UnknownKernelError, match="several kernels 'f'; ask by symbol: _Z1fi, _Z1ff"):
+    with pytest.raises(
+        cuda_wheel.UnknownKernelError, match="several kernels 'f'; use the symbol instead: _Z1fi, _Z1ff"
+    ):
         module["f"]
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 1 << 18, 1 << 20])
-def test_the_quick_way_to_a_hash_gives_the_same(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pythons_own_sha256_equals_hashlibs(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
     expected = hashlib.sha256(content).hexdigest()
     assert digest.sha256_of(content) == expected
@@ -486,11 +510,11 @@ def test_the_quick_way_to_a_hash_gives_the_same(size: int, monkeypatch: pytest.M
     assert digest.sha256_of(content) == expected
 
 
-def test_handles_do_not_travel_to_other_processes(site: Path, use: Callable[..., Driver]) -> None:
+def test_modules_and_kernels_cannot_be_pickled(site: Path, use: Callable[..., Driver]) -> None:
     use()
     module = cuda_wheel.load(SAXPY)
     for thing in (module, module["saxpy"]):
-        with pytest.raises(TypeError, match="this process's own"):
+        with pytest.raises(TypeError, match="belongs to this process"):
             pickle.dumps(thing)
 
 

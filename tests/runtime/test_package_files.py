@@ -1,5 +1,7 @@
-"""Packages that lie elsewhere than in a plain folder: in zips, with importers of their own, split, read-only, under odd
-names. The driver is a stand-in; what it was given tells that the right bytes were found."""
+"""Packages outside ordinary folders: in zips, with their own importers, split, read-only, in folders with odd names.
+
+The driver is a stand-in; the bytes that it receives show whether the loader found the right image.
+"""
 
 from __future__ import annotations
 
@@ -20,44 +22,23 @@ from typing import Any
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE, vendored_files
+from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.cli.main import main
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.driver import Driver
+from tests.support.package_files import LOAD, LOADED, ODD_NAMES, SAXPY, STAND_IN, make_folder, unpack, with_loader
 from tests.support.processes import run
 from tests.support.projects import ROOT
-from tests.support.wheels import contents
 
 if sys.version_info >= (3, 11):
     from importlib.resources.abc import Traversable
 else:
     from importlib.abc import Traversable
 
-SAXPY = "saxpy_demo.kernels.saxpy"
-FATBIN = "saxpy_demo/kernels/saxpy.fatbin"
+pytestmark = pytest.mark.one_toolchain
 
-ODD_NAMES = [
-    "with space",
-    "quote's",
-    'double"quote',
-    "100%",
-    "%s%20",
-    "a#b",
-    "a;b",
-    "a&b$HOME",
-    "-rf",
-    "~",
-    "[x]*?",
-    "{brace}",
-    "back\\slash",
-    "new\nline",
-    "Käse-日本語-🧀",
-    "e\u0301",  # decomposed
-    os.fsdecode(b"\xff\xfe"),  # no text in any encoding
-    "/".join(["d" * 100] * 6),  # 600 characters
-]
-"""Names that a folder may have, but not on every system."""
+FATBIN = "saxpy_demo/kernels/saxpy.fatbin"
 
 
 @pytest.fixture
@@ -66,16 +47,11 @@ def files(fixture_wheel: Callable[[str], Path]) -> dict[str, bytes]:
     return with_loader(fixture_wheel("saxpy"))
 
 
-def with_loader(wheel: Path) -> dict[str, bytes]:
-    """Return the files of a wheel of saxpy, with a copy of the loader, as `loader = "vendor"` puts it there."""
-    copies = {f"saxpy_demo/{VENDORED_PACKAGE}/{name}": content for name, content in vendored_files().items()}
-    return contents(wheel) | copies
-
-
 @pytest.fixture
 def check(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Return a function that loads saxpy, and attaches its kernels, of what is first on `sys.path` or `sys.meta_path`,
-    by cuda-wheel's loader and by the copy in the package, and sees that the driver gets the right image."""
+    """Return a function that loads saxpy and attaches its kernels, with cuda-wheel's loader and with the copy in the
+    package, and checks that the driver gets the right image. Its first argument is put first on `sys.path` (a path) or
+    `sys.meta_path` (a finder)."""
 
     def forget() -> None:
         for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
@@ -106,14 +82,6 @@ def check(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Iterat
     forget()
 
 
-def unpack(files: Mapping[str, bytes], folder: Path) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return folder
-
-
 def pack(files: Mapping[str, bytes], path: Path, prefix: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -122,53 +90,46 @@ def pack(files: Mapping[str, bytes], path: Path, prefix: str = "") -> Path:
     return path
 
 
-def made(folder: Path) -> Path:
-    """Make a folder, or skip the test where the file system has no such name."""
-    try:
-        folder.mkdir(parents=True)
-    except (OSError, ValueError) as error:
-        pytest.skip(f"no folder of such a name here: {error}")
-    return folder
-
-
 @pytest.mark.parametrize("name", ODD_NAMES, ids=lambda name: ascii(name)[:40])
-def test_under_an_odd_name(
+def test_a_package_in_a_folder_with_an_odd_name(
     name: str, files: dict[str, bytes], check: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = made(tmp_path / "odd" / name)
+    folder = make_folder(tmp_path / "odd" / name)
     archive = pack(files, folder / "saxpy.whl")
     unpack(files, folder)
     for place in (folder, archive):
         check(place, files)
-        # Of the archive, RECORD does not list what was added here.
+        # The archive is not verified: its RECORD does not list the copy of the loader.
         verify = [["verify"]] if place is folder else []
         for command in (["inspect"], *verify, ["explain", "--device", "sm_86", "--driver", "13.9"]):
-            assert main.main([command[0], str(place), *command[1:]]) == 0
+            assert main([command[0], str(place), *command[1:]]) == 0
             out, err = capsys.readouterr()
             assert ("saxpy" in out, err) == (True, "")
     damaged = bytearray(files[FATBIN])
     damaged[len(damaged) // 2] ^= 1
     (folder / FATBIN).write_bytes(damaged)
-    assert main.main(["verify", str(folder)]) == 1
+    assert main(["verify", str(folder)]) == 1
     assert "saxpy" in capsys.readouterr().out
 
 
-def test_at_a_place_within_a_zip(files: dict[str, bytes], check: Callable[..., None], tmp_path: Path) -> None:
+def test_a_package_in_a_folder_of_a_zip(files: dict[str, bytes], check: Callable[..., None], tmp_path: Path) -> None:
     place = f"{pack(files, tmp_path / 'app.zip', 'lib/site/')}{os.sep}lib{os.sep}site"
     check(place, files)
     for package in ("saxpy_demo", "saxpy_demo.kernels"):
         result = run(sys.executable, "-m", "cuda_wheel", "verify", package, PYTHONPATH=f"{ROOT}{os.pathsep}{place}")
         assert (result.returncode, SAXPY in result.stdout) == (0, True), result.stdout
     other = run(sys.executable, "-m", "cuda_wheel", "verify", "saxpy_demo._cuda_wheel", PYTHONPATH=place)
-    assert (other.returncode, "holds no module" in other.stdout) == (1, True), other.stdout
+    assert (other.returncode, "contains no module" in other.stdout) == (1, True), other.stdout
 
 
-def test_in_a_zip_that_names_its_folders(files: dict[str, bytes], check: Callable[..., None], tmp_path: Path) -> None:
+def test_a_package_in_a_zip_that_lists_its_folders(
+    files: dict[str, bytes], check: Callable[..., None], tmp_path: Path
+) -> None:
     folders = {f"{parent.as_posix()}/" for name in files for parent in Path(name).parents if parent.parts}
     check(pack(dict.fromkeys(sorted(folders), b"") | files, tmp_path / "app.zip"), files)
 
 
-def test_what_is_damaged_in_a_zip_is_told(
+def test_damage_in_a_zip_is_an_image_error(
     files: dict[str, bytes], use: Callable[..., Driver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = use()
@@ -186,7 +147,7 @@ def test_what_is_damaged_in_a_zip_is_told(
         del sys.modules[name]
 
 
-def test_as_a_zip_application(files: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_package_in_a_zip_application(files: dict[str, bytes], tmp_path: Path) -> None:
     program = STAND_IN + "import cuda_wheel; from saxpy_demo import kernels, _cuda_wheel\n" + LOAD
     unpack({**files, "__main__.py": program.encode()}, tmp_path / "app")
     zipapp.create_archive(tmp_path / "app", tmp_path / "app.pyz", compressed=True)
@@ -194,10 +155,10 @@ def test_as_a_zip_application(files: dict[str, bytes], tmp_path: Path) -> None:
     assert result.stdout == LOADED
 
 
-def test_split_over_folders_and_a_zip(
+def test_a_package_in_several_folders_and_a_zip(
     files: dict[str, bytes], use: Callable[..., Driver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A namespace package (PEP 420), of which each place holds a module of its own."""
+    """Each place of a namespace package (PEP 420) contains a module of its own."""
     driver = use((8, 6))
 
     def module(name: str) -> dict[str, bytes]:
@@ -206,14 +167,14 @@ def test_split_over_folders_and_a_zip(
         return {f"space/inner/{name}.fatbin": files[FATBIN], f"space/inner/{name}.fatbin.json": own}
 
     places = [unpack(module(name), tmp_path / name) for name in ("one", "two")]
-    # Python finds such a package in a zip where that names its folders.
+    # Python finds a namespace package in a zip only if the zip lists its folders.
     places += [pack({"space/": b"", "space/inner/": b"", **module("three")}, tmp_path / "three.zip")]
     for order in (places, places[::-1], places[1:], places[2:]):
         monkeypatch.setattr(sys, "path", [*map(str, order), *sys.path])
         importlib.invalidate_caches()
         for place in order:
             assert len(cuda_wheel.load(f"space.inner.{place.stem}")) == 1
-        with pytest.raises(ImageError, match=r"^space\.inner\.four has no images here"):
+        with pytest.raises(ImageError, match=r"^space\.inner\.four has no images"):
             cuda_wheel.load("space.inner.four")
         monkeypatch.undo()
         for name in ("space", "space.inner"):
@@ -222,11 +183,11 @@ def test_split_over_folders_and_a_zip(
     assert driver.loaded == []
 
 
-# --- importers that have no files -------------------------------------------------------------------
+# --- importers without files -------------------------------------------------------------------------
 
 
 class InMemory:
-    """Finds and loads the packages of `files`, and gives their other files by `way`."""
+    """Finds and loads the packages of `files`, and provides their other files through the protocol `way`."""
 
     def __init__(self, files: Mapping[str, bytes], way: str) -> None:
         self.files = files
@@ -267,7 +228,7 @@ class InMemoryLoader:
 
 
 class Reader:
-    """importlib.resources.abc.ResourceReader, the older of its protocols."""
+    """Implements importlib.resources.abc.ResourceReader, the older protocol."""
 
     def __init__(self, files: Mapping[str, bytes], folder: str) -> None:
         self.its = {name.removeprefix(f"{folder}/"): files[name] for name in files if name.startswith(f"{folder}/")}
@@ -282,7 +243,7 @@ class Reader:
 
 
 class Files:
-    """The later one, and what it leads to."""
+    """Implements importlib.resources.abc.TraversableResources, the newer protocol."""
 
     def __init__(self, files: Mapping[str, bytes], folder: str) -> None:
         self.its, self.folder = files, folder
@@ -330,7 +291,7 @@ class Entry(Traversable):
 
 
 class Forward(io.BytesIO):
-    """A stream that reads on alone, as one out of the network does."""
+    """A stream that can only be read forwards, like a stream from a network."""
 
     def seekable(self) -> bool:
         return False
@@ -349,14 +310,14 @@ class Unseekable(Files):
 
 
 @pytest.mark.parametrize("way", ["files", "unseekable", "reader"])
-def test_with_an_importer_that_has_no_files(way: str, files: dict[str, bytes], check: Callable[..., None]) -> None:
+def test_a_package_of_an_importer_without_files(way: str, files: dict[str, bytes], check: Callable[..., None]) -> None:
     check(InMemory(files, way), files)
 
 
-def test_with_an_importer_that_gives_bytes_alone(
+def test_a_package_of_an_importer_that_only_has_get_data(
     files: dict[str, bytes], use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It cannot list what is there, so that nothing can be attached."""
+    """Such an importer cannot list files, so that no kernels can be attached."""
     driver = use((8, 6))
     plain = {**files, "saxpy_demo/kernels/__init__.py": b"", "saxpy_demo/__init__.py": b""}
     for way, init in (("get_data", b""), ("none", b""), ("get_data", files["saxpy_demo/kernels/__init__.py"])):
@@ -364,7 +325,10 @@ def test_with_an_importer_that_gives_bytes_alone(
         with monkeypatch.context() as patch:
             patch.setattr(sys, "meta_path", [finder, *sys.meta_path])
             if way == "none":
-                with pytest.raises(ImageError, match="has no images here: looked for it by the importer"):
+                with pytest.raises(
+                    ImageError,
+                    match=r"has no images: looked for saxpy\.fatbin\.json through the importer of saxpy_demo\.kernels",
+                ):
                     cuda_wheel.load(SAXPY)
             elif init:
                 with pytest.raises(ImageError, match="cannot attach its kernels: its importer lists no files"):
@@ -379,26 +343,13 @@ def test_with_an_importer_that_gives_bytes_alone(
 
 # --- how Python is started -------------------------------------------------------------------------
 
-STAND_IN = """
-import sys, types
-from tests.driver import Driver
-driver = sys.modules["cuda.bindings.driver"] = Driver((8, 6))
-sys.modules["cuda.bindings"] = types.SimpleNamespace(driver=driver)
-sys.modules["cuda"] = types.SimpleNamespace(bindings=sys.modules["cuda.bindings"])
-"""
-LOAD = f"""
-for loader in (cuda_wheel, _cuda_wheel):
-    print(len(loader.load({SAXPY!r})), kernels.saxpy.handle, loader.attach("saxpy_demo.kernels")[2])
-"""
-LOADED = "1 48879 ['saxpy']\n" * 2
-
 
 @pytest.mark.parametrize(
     "flags",
     [["-O"], ["-OO", "-B"], ["-S"], ["-I", "-X", "utf8=0"], ["-S", "-I", "-OO", "-bb", "-W", "error", "-X", "dev"]],
     ids=" ".join,
 )
-def test_however_python_is_started(flags: list[str], files: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_package_with_other_options_of_python(flags: list[str], files: dict[str, bytes], tmp_path: Path) -> None:
     site = unpack(files, tmp_path / "Käse")
     program = f"import os, sys; sys.path[:0] = map(os.fsdecode, {[os.fsencode(ROOT), os.fsencode(site)]})\n{STAND_IN}"
     program += "import cuda_wheel; from saxpy_demo import kernels, _cuda_wheel\n" + LOAD
@@ -411,8 +362,10 @@ def test_however_python_is_started(flags: list[str], files: dict[str, bytes], tm
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_relative_path_holds_when_the_folder_changes(packed: bool, files: dict[str, bytes], tmp_path: Path) -> None:
-    """As far as Python itself finds the package again: a zip is opened by the name that it was found by."""
+def test_a_relative_path_stays_valid_when_the_working_directory_changes(
+    packed: bool, files: dict[str, bytes], tmp_path: Path
+) -> None:
+    """As far as Python itself finds the package again: it opens a zip by the path under which it found the zip."""
     pack(files, tmp_path / "site") if packed else unpack(files, tmp_path / "site")
     program = f"""
 import os, sys
@@ -433,13 +386,13 @@ os.chdir("..")
     away = result.stdout.removesuffix(LOADED)
     assert result.stdout.endswith(LOADED)
     if packed:
-        assert away.startswith(f"{SAXPY} has no images here: looked for {Path('site', FATBIN)}.json.")
+        assert away.startswith(f"{SAXPY} has no images: looked for {Path('site', FATBIN)}.json.")
     else:
         assert away == LOADED
 
 
-def test_through_links(files: dict[str, bytes], check: Callable[..., None], tmp_path: Path) -> None:
-    """A linked site-packages, a linked package, and files that are links, as some installers and stores make them."""
+def test_a_package_behind_symbolic_links(files: dict[str, bytes], check: Callable[..., None], tmp_path: Path) -> None:
+    """Links to site-packages, to a package, and to single files, as some installers and package stores create them."""
     try:
         (tmp_path / "whole").symlink_to(unpack(files, tmp_path / "store"), target_is_directory=True)
     except OSError as error:
@@ -455,13 +408,13 @@ def test_through_links(files: dict[str, bytes], check: Callable[..., None], tmp_
     check(tmp_path / "each", files)
 
 
-def test_a_name_of_another_case_is_no_module_on_any_system(
+def test_a_name_in_another_case_is_not_a_module_on_any_system(
     files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a file system without cases the file is found; its manifest tells that it is another's."""
+    """A case-insensitive file system finds the file, but its manifest has the name of another module."""
     site = unpack(files, tmp_path / "site")
     folder = site / "saxpy_demo/kernels"
-    for end in ("fatbin", "fatbin.json"):  # as such a file system answers
+    for end in ("fatbin", "fatbin.json"):  # imitates a case-insensitive file system
         shutil.copy(folder / f"saxpy.{end}", folder / f"Saxpy.{end}")
     monkeypatch.syspath_prepend(site)
     with pytest.raises(ImageError, match=r"is the manifest of 'saxpy_demo\.kernels\.saxpy', not of '.*Saxpy'"):
@@ -471,10 +424,10 @@ def test_a_name_of_another_case_is_no_module_on_any_system(
 READ_ONLY = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"']
 
 
-def test_in_a_site_packages_that_nobody_may_write_to(files: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_package_in_a_read_only_site_packages(files: dict[str, bytes], tmp_path: Path) -> None:
     site = unpack(files, tmp_path / "site")
     start: list[object] = []
-    if hasattr(os, "geteuid") and os.geteuid() == 0:  # whom permissions do not stop
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # permissions do not stop root
         start = [*READ_ONLY, site]
         if shutil.which("unshare") is None or run(*start, "true").returncode != 0:
             pytest.skip("no file system can be made read-only here")

@@ -6,22 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.releases import RELEASES, first_reading
-from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
-from cuda_wheel.runtime.rules import no_image_message, resolve, unlinkable
+from cuda_wheel.builder.releases import RELEASES
+from cuda_wheel.runtime.explanations import no_image_message
+from cuda_wheel.runtime.jit.nvjitlink_rules import unlinkable
+from cuda_wheel.runtime.manifest import Image, Target, parse_version
+from cuda_wheel.runtime.rules import resolve
+from tests.support.manifests import image, images, manifest, one_image
 
-
-def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -> Image:
-    parsed = Target.parse(target)
-    version = None if parsed.real else parse_version(ptx_version or "8.0")
-    driver = parse_version(nvrtc)[0], 0
-    if version is not None:
-        driver = first_reading(version, parse_version(nvrtc))
-    return Image("cubin" if parsed.real else "ptx", parsed, version, version, driver, 0, 1, "0" * 64, {})
-
-
-def manifest(*images: Image) -> Manifest:
-    return Manifest("pkg.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), images, ())
+pytestmark = pytest.mark.one_toolchain
 
 
 def chosen(images: list[Image], device: str, driver: str, nvjitlink: str | None = None) -> str:
@@ -107,15 +99,15 @@ def test_the_message_lists_every_image_with_its_reason_and_what_would_help() -> 
         "pkg.k has no image for a GPU of compute capability 8.6 with a driver for CUDA 12.4.",
         "  cubin sm_90: is machine code for 9.x, the GPU is 8.6",
         "  ptx compute_90 (PTX 8.0): needs compute capability 9.0 or later",
-        'The wheel\'s maker can add "86-real", or a lower "-virtual" target, to architectures.',
+        'The wheel\'s authors can add "86-real", or a lower "-virtual" target, to architectures.',
     ]
 
 
-def test_a_driver_too_old_is_told_apart_from_a_missing_target() -> None:
+def test_the_message_distinguishes_an_old_driver_from_a_missing_target() -> None:
     made = manifest(image("compute_80", "8.8"))
     message = no_image_message(made, resolve(made, (8, 6), (12, 4)), (8, 6), (12, 4))
     assert "PTX 8.8 needs a driver for CUDA 12.9 or later (this one is for 12.4), or nvJitLink" in message
-    assert message.endswith("or install the newest nvJitLink that it allows: pip install cuda-wheel[cu12].")
+    assert message.endswith("or install the newest nvJitLink for it: pip install cuda-wheel[cu12].")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +116,8 @@ def test_a_driver_too_old_is_told_apart_from_a_missing_target() -> None:
         ((12, 4), (12, 4), None),
         ((12, 4), (12, 9), None),
         ((12, 9), (12, 4), "nvJitLink 12.4 is older"),
-        ((12, 9), (13, 0), "nvJitLink 13.0 is of another major version"),
-        ((13, 0), (12, 9), "nvJitLink 12.9 is of another major version"),
+        ((12, 9), (13, 0), "nvJitLink 13.0 has another major version"),
+        ((13, 0), (12, 9), "nvJitLink 12.9 has another major version"),
     ],
 )
 def test_lto_ir_needs_an_nvjitlink_of_its_major_version_and_no_older(compiler, nvjitlink, reason) -> None:
@@ -135,17 +127,6 @@ def test_lto_ir_needs_an_nvjitlink_of_its_major_version_and_no_older(compiler, n
 
 # --- laws -----------------------------------------------------------------------------------------
 
-TARGETS = [
-    "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_103", "sm_103a",
-    "sm_110", "sm_120", "sm_121f", "compute_75", "compute_80", "compute_90", "compute_90a", "compute_100f", "compute_120",
-]  # fmt: skip
-one_image = st.builds(
-    image,
-    st.sampled_from(TARGETS),
-    st.sampled_from(["6.3", "7.0", "8.0", "8.8", "9.0"]),
-    st.sampled_from(["12.9.86", "13.5.37"]),
-)
-images = st.lists(one_image, max_size=6)
 devices = st.sampled_from([(7, 0), (7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 1)])
 drivers = st.sampled_from([release.cuda for release in RELEASES])
 ORDER = {None: 0, "link": 1, "jit": 2, "native": 3}

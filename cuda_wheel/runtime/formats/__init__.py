@@ -1,1 +1,1 @@
-"""Read what images say of themselves: ELF, PTX, fatbin, symbols."""
+"""Read the formats of device code: PTX, cubin (ELF), fatbin, and symbols."""

@@ -1,35 +1,35 @@
-"""Read PTX text: version, target, kernels and their parameters, what it defines and what it asks for."""
+"""Read PTX text: version, target, kernels and their parameters, variables, and the symbols shared with other files."""
 
-import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..manifest import Parameter, Space, Version
+from .symbols import Symbols
 
 __all__ = [
     "ENTRY",
     "VERSION",
     "Prototype",
-    "Symbols",
+    "VariableDeclaration",
+    "extern_declarations",
     "kernels",
+    "plain",
     "prototypes",
     "symbols",
     "target",
+    "variable_declarations",
     "variables",
     "version",
 ]
 
-
 VERSION = re.compile(r"^[ \t]*\.version\s+(\d{1,4})\.(\d{1,4})\b", re.MULTILINE)
-
 
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTILINE)
 
-
 ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
 """A kernel up to its body: name, parameters, directives."""
-
 
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"
@@ -37,52 +37,45 @@ _PARAM = re.compile(
     r"\s+[\w$.%]+\s*(?:\[(?P<count>\d{1,9})\])?"
 )
 
-
-# What is not closed ends with its line or the text: so each character is looked at once.
 _NOISE = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+"""Strings and comments. One that is not closed ends with its line or the text, so that each character is read once."""
 
-
-_LINKED = re.compile(
-    r"\.(?P<linking>visible|extern|weak|common)\s+"
-    r"(?P<what>\.(?:func|entry|global|const|alias)\b)"
-    r"(?P<head>[^;{=]*)"
+_SHARED = re.compile(
+    r"\.(?P<linkage>visible|extern|weak|common)\s+"
+    r"(?P<directive>\.(?:func|entry|global|const|alias)\b)"
+    r"(?P<rest>[^;{=]*)"
 )
-
+"""A declaration or definition that other files can see, up to its body or value."""
 
 _FUNCTION_NAME = re.compile(r"\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?(?P<name>[\w$%]+)")
-
 
 _FUNCTION = re.compile(
     r"\.(?:visible|extern|weak)\s+\.func\s*(?:\.noreturn\s*)?(?:\((?P<returns>[^()]*)\)\s*)?(?P<name>[\w$%]+)\s*"
     r"(?:\((?P<takes>[^()]*)\))?"
 )
 
-
 _LAST_WORD = re.compile(r"(?:.*[^\w$%])?(?P<name>[\w$%]+)\s*\Z", re.DOTALL)
 
-
 _VARIABLE = re.compile(
-    r"\.(?:visible|weak|common)\s+\.(?P<space>global|const)"
-    r"(?:\s+\.(?:align\s+\d+|attribute\s*\((?:[^()]|\([^()]*\))*\)))*"
-    r"\s+\.(?P<type>[bsuf]\d{1,3})\s+(?P<name>[\w$%]+)\s*(?P<counts>(?:\[\d{1,18}\]\s*){0,16})[=;]"
+    r"\.(?<![\w$%]\.)(?:(?P<linkage>visible|weak|common|extern)\s+\.)?(?P<space>global|const)\s+"
+    r"(?P<attributes>(?:\.(?!global\b|const\b)\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?\s+(?:\d+\s+)?)*)"
+    r"(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?P<counts>(?:\[\s*(?:\d{1,18}\s*)?\]\s*){0,16})(?P<end>[=;])"
 )
+"""A variable up to its initialiser, which may be megabytes. The dot must not follow a word: `ld.global` is an
+instruction. Source: PTX ISA, "Variables"."""
 
+_VARIABLE_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d{1,3})(?:x(?P<packed>\d))?)\b")
 
-class Symbols(NamedTuple):
-    """What a text defines for others, what it defines unless others do, and what others have to define."""
-
-    defined: frozenset[str]
-    weak: frozenset[str]
-    wanted: frozenset[str]
+_MANAGED = re.compile(r"\.attribute\s*\(.*\.managed\b")
 
 
 def plain(ptx: str) -> str:
-    """Return a text without what an assembler does not read: comments; nor texts, which mean nothing here."""
+    """Return the text without comments and strings."""
     return _NOISE.sub(" ", ptx)
 
 
 def version(ptx: str) -> Version:
-    """Return the PTX ISA version that the text declares; ValueError where it declares none."""
+    """Return the PTX ISA version that the text declares; raise ValueError where it declares none."""
     match = VERSION.search(ptx)
     if match is None:
         raise ValueError("PTX without a .version directive")
@@ -90,7 +83,7 @@ def version(ptx: str) -> Version:
 
 
 def target(ptx: str) -> str:
-    """Return the architecture that the text is for, such as "90a"; ValueError where it declares none."""
+    """Return the architecture that the text is for, such as "90a"; raise ValueError where it declares none."""
     match = _TARGET.search(ptx)
     if match is None:
         raise ValueError("PTX without a .target directive")
@@ -98,35 +91,54 @@ def target(ptx: str) -> str:
 
 
 def kernels(ptx: str) -> dict[str, tuple[Parameter, ...]]:
-    """Return each kernel's symbol and parameters, in the text's order.
+    """Return the parameters of each kernel by symbol, in the text's order.
 
-    Of a parameter's C++ type the text says at most that it is a pointer, and that for some architectures only.
+    PTX says no more of a parameter's C++ type than that it is a pointer, and that only for some architectures.
     """
     return {match[1]: _parameters(match["params"] or "") for match in ENTRY.finditer(ptx)}
 
 
 def symbols(ptx: str) -> Symbols:
-    """Return the symbols that the text shares with others.
+    """Return the symbols that the text shares with other files. Source: PTX ISA, "Linking Directives".
 
-    Source: PTX ISA, "Linking Directives". What it declares and never mentions again counts as not asked for.
+    A declaration that the text never mentions again does not count as undefined.
     """
-    text = _NOISE.sub(" ", ptx)
+    text = plain(ptx)
     found: dict[str, set[str]] = {"visible": set(), "weak": set(), "common": set(), "extern": set()}
-    for match in _LINKED.finditer(text):
-        head = match["head"]
-        of_function = match["what"] in (".func", ".entry")
-        name = _FUNCTION_NAME.match(head) if of_function else _LAST_WORD.match(head.partition("[")[0])
-        if name is None:
-            continue
-        body = text[match.end() : match.end() + 1]
-        linking = match["linking"]
-        if linking != "extern" and match["what"] == ".func" and body == ";":  # declared ahead of its definition
-            continue
-        found[linking].add(name["name"])
+    for name, match in _shared(text):
+        forward = match["directive"] == ".func" and text[match.end() : match.end() + 1] == ";"
+        if match["linkage"] == "extern" or not forward:
+            found[match["linkage"]].add(name)
     defined, weak = found["visible"], found["weak"] | found["common"]
     words = Counter(re.findall(r"[\w$%]+", text) if found["extern"] else ())
-    asked = {name for name in found["extern"] if words[name] > 1}
-    return Symbols(frozenset(defined), frozenset(weak), frozenset(asked - defined - weak))
+    used = {name for name in found["extern"] if words[name] > 1}
+    return Symbols(frozenset(defined), frozenset(weak), frozenset(used - defined - weak))
+
+
+def extern_declarations(ptx: str) -> dict[str, str]:
+    """Return the declarations of the functions and variables that other files define, by symbol, without `.extern`.
+
+    Extern shared memory is not among them: its size is set at launch.
+    """
+    if ".extern" not in ptx:
+        return {}
+    return {
+        name: " ".join(f"{match['directive']}{match['rest']}".split())
+        for name, match in _shared(plain(ptx))
+        if match["linkage"] == "extern" and match["directive"] in (".func", ".global", ".const")
+    }
+
+
+def _shared(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield symbol and match of each declaration or definition that other files can see; `text` has no comments."""
+    for match in _SHARED.finditer(text):
+        rest = match["rest"]
+        if match["directive"] in (".func", ".entry"):
+            name = _FUNCTION_NAME.match(rest)
+        else:
+            name = _LAST_WORD.match(rest.partition("[")[0])
+        if name is not None:
+            yield name["name"], match
 
 
 class Prototype(NamedTuple):
@@ -140,23 +152,75 @@ class Prototype(NamedTuple):
 
 
 def prototypes(ptx: str) -> dict[str, Prototype]:
-    """Return the prototypes of the functions that the text shares with others, by symbol: those that it defines, and
-    those that it asks for."""
+    """Return the prototypes of the functions that the text shares with other files, by symbol."""
     found = {}
-    for match in _FUNCTION.finditer(_NOISE.sub(" ", ptx)):
+    for match in _FUNCTION.finditer(plain(ptx)):
         returns, takes = (tuple(each.size for each in _parameters(match[part] or "")) for part in ("returns", "takes"))
         found[match["name"]] = Prototype(returns, takes)
     return found
 
 
-def variables(ptx: str) -> dict[str, tuple[Space, int]]:
-    """Return the variables that the text defines for others: in which memory, and their size in bytes."""
-    found: dict[str, tuple[Space, int]] = {}
-    for match in _VARIABLE.finditer(_NOISE.sub(" ", ptx)):
+class VariableDeclaration(NamedTuple):
+    """A variable in global or constant memory, and where the text declares it."""
+
+    symbol: str
+    linkage: str
+    """ "visible", "weak", "common" or "extern"; "" where only this file can see it."""
+    space: Space
+    size: int
+    """In bytes; 0 where it has none, such as a texture reference."""
+    start: int
+    initialiser: int
+    """Where its initialiser begins, or its semicolon ends."""
+    end: int
+    """After its semicolon."""
+
+
+def variable_declarations(ptx: str) -> Iterator[VariableDeclaration]:
+    """Yield the variables at file scope of a PTX text without comments, in its order."""
+    at = 0
+    # Each search starts behind the initialiser before it, so that no character is read twice.
+    while match := _VARIABLE.search(ptx, at):
+        at = match.end() if match["end"] == ";" else ptx.find(";", match.end()) + 1
+        if not at:  # the text is damaged: this declaration has no end
+            return
         space: Space = "constant" if match["space"] == "const" else "global"
-        count = math.prod(int(number) for number in re.findall(r"\d+", match["counts"]))
-        found[match["name"]] = space, int(re.sub(r"\D", "", match["type"])) // 8 * count
-    return found
+        yield VariableDeclaration(
+            symbol=match["symbol"],
+            linkage=match["linkage"] or "",
+            space="managed" if _MANAGED.search(match["attributes"]) else space,
+            size=_variable_size(match, ptx, at),
+            start=match.start(),
+            initialiser=match.end(),
+            end=at,
+        )
+
+
+def _variable_size(match: re.Match[str], ptx: str, end: int) -> int:
+    """Return a variable's size in bytes; `end` is where its declaration ends."""
+    size, lanes = 0, 1
+    for word in _VARIABLE_TYPE.finditer(match["attributes"]):
+        if word["lanes"]:
+            lanes = int(word["lanes"])
+        else:
+            size = int(word["bits"]) * int(word["packed"] or 1) // 8
+    for count in re.findall(r"\[\s*(\d*)\s*\]", match["counts"]):
+        if count:
+            size *= int(count)
+        elif match["end"] == "=":  # the array has as many elements as its initialiser has values
+            size *= ptx.count(",", match.end(), end) + 1
+        else:
+            return 0
+    return size * lanes
+
+
+def variables(ptx: str) -> dict[str, tuple[Space, int]]:
+    """Return the memory and the size in bytes of each variable that the text defines for other files, by symbol."""
+    return {
+        each.symbol: (each.space, each.size)
+        for each in variable_declarations(plain(ptx))
+        if each.linkage not in ("", "extern") and each.size
+    }
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:

@@ -1,4 +1,4 @@
-"""Convert Python numbers and structs to the bytes of kernel arguments."""
+"""Convert Python numbers and structs to kernel arguments."""
 
 import ctypes
 import re
@@ -11,101 +11,114 @@ from ..errors import ArgumentError
 from .buffers import host_bytes, is_array, is_on_gpu, type_name
 
 __all__ = [
-    "FLOATS",
-    "NUMBERS",
-    "UNSIGNED",
-    "VECTORS",
-    "WIDTHS",
-    "Argument",
-    "BFloat16",
-    "Bool",
-    "EitherInteger",
-    "Integer",
-    "Number",
-    "Real",
-    "Struct",
-    "UnknownScalar",
-    "scalar_bytes",
+    "FLOAT_FORMATS",
+    "LONG_TYPE_NAMES",
+    "UNSIGNED_FORMATS",
+    "BFloat16Converter",
+    "BoolConverter",
+    "Converter",
+    "FloatConverter",
+    "IntegerConverter",
+    "RawScalarConverter",
+    "StructConverter",
+    "UnknownSignConverter",
     "value_text",
 ]
 
+_NUMBER_FORMATS = [*"bhHiIlLqQfd"]
+"""Formats of a buffer's elements that are numbers; a buffer of format B is bytes."""
 
-#
-# One object for each parameter: the `format` in which `struct` writes it, the `expression` that stands for a value in
-# the launching function, and the `names` that this uses. What goes wrong in an expression becomes the reason in an
-# ArgumentError.
+_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
+
+UNSIGNED_FORMATS = {size: format for format, size in _SIZES.items()}
+"""The format of an unsigned integer by its size in bytes."""
+
+FLOAT_FORMATS = {"f32": "f", "f64": "d"}
+"""The format of a float by its PTX type."""
+
+LONG_TYPE_NAMES = {
+    "longlong": "long long",
+    "uchar": "unsigned char",
+    "ushort": "unsigned short",
+    "uint": "unsigned int",
+    "ulong": "unsigned long",
+    "ulonglong": "unsigned long long",
+}
+"""The C++ type of the elements of a vector type, such as uint4, by how the vector type's name begins."""
 
 
-class Argument:
-    """A number without checks: cut to the width that is declared."""
+# There is one converter for each parameter of a kernel. The function that launches the kernel (see `launcher`) writes
+# all arguments with one call of struct.pack_into, for which the converter provides the format and an expression of the
+# value. An exception in the expression becomes the reason in an ArgumentError.
 
-    hint = "Any"
-    """What type checkers know an argument by."""
+
+class Converter:
+    """Converts a number without checks: an integer is cut to the declared width."""
+
+    stub_type = "Any"
+    """The type of the argument for type checkers; see `cuda_wheel.runtime.module`."""
 
     def __init__(self, format: str) -> None:
         self.format = format
+        """The argument's format for `struct`."""
 
     def expression(self, value: str, name: str) -> str:
-        return value if self.format in "fd" else f"int({value}) & {(1 << 8 * WIDTHS[self.format]) - 1}"
+        """Return the Python expression that converts the argument in the variable `value`.
 
-    def names(self, name: str) -> dict[str, Any]:
+        `name` is part of the names in `namespace`, so that each parameter has its own.
+        """
+        return value if self.format in "fd" else f"int({value}) & {(1 << 8 * _SIZES[self.format]) - 1}"
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        """Return the values of the names that the expression uses."""
         return {}
 
 
-NUMBERS = [*"bhHiIlLqQfd"]
-"""Formats of a buffer's elements that are numbers; of format B it is bytes."""
+class NumberConverter(Converter):
+    """Converts a number of a known type.
 
+    A value whose type is in `quick_types` is written as it is, and struct checks its range. Each type that passes the
+    checks is added.
+    """
 
-WIDTHS = {"B": 1, "H": 2, "I": 4, "Q": 8}
-
-
-UNSIGNED = {size: format for format, size in WIDTHS.items()}
-
-
-FLOATS = {"f32": "f", "f64": "d"}
-
-
-class Number(Argument):
-    """A number of a known type. What is of a type in `quick` is written as it is, and struct sees to its range."""
-
-    def __init__(self, format: str, takes: str, *quick: type) -> None:
+    def __init__(self, format: str, takes: str, *quick_types: type) -> None:
         super().__init__(format)
         self._takes = takes
-        self._quick = set(quick)
+        self._quick_types = set(quick_types)
 
     def expression(self, value: str, name: str) -> str:
         return f"{value} if type({value}) in quick_{name} else convert_{name}({value})"
 
-    def names(self, name: str) -> dict[str, Any]:
-        return {f"quick_{name}": self._quick, f"convert_{name}": self._convert}
+    def namespace(self, name: str) -> dict[str, Any]:
+        return {f"quick_{name}": self._quick_types, f"convert_{name}": self._convert}
 
     def _convert(self, value: Any) -> Any:
         kind = type(value)
-        if not self._suits(kind):
+        if not self._accepts(kind):
             raise TypeError(f"takes {self._takes}, not {type_name(kind)}")
-        self._quick.add(kind)
+        self._quick_types.add(kind)
         return value
 
-    def _suits(self, kind: type) -> bool:
+    def _accepts(self, kind: type) -> bool:
         return hasattr(kind, "__index__") and not is_array(kind)
 
 
-class Integer(Number):
-    hint = "Integer"
+class IntegerConverter(NumberConverter):
+    stub_type = "Integer"
 
     def __init__(self, format: str) -> None:
         super().__init__(format, "an integer", int)
 
 
-class EitherInteger(Integer):
-    """An integer of unknown sign: of either sign's range."""
+class UnknownSignConverter(IntegerConverter):
+    """Converts an integer whose signedness is unknown: it accepts the signed and the unsigned range."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(UNSIGNED[size])
+        super().__init__(UNSIGNED_FORMATS[size])
         self._low, self._high = -(1 << 8 * size - 1), (1 << 8 * size) - 1
 
     def expression(self, value: str, name: str) -> str:
-        # Such numbers are frequent, and a call would take longer than this.
+        # Such parameters are frequent, and a call would take longer than this expression.
         fits = f"type({value}) is int and {self._low} <= {value} <= {self._high}"
         return f"{value} & {self._high} if {fits} else convert_{name}({value})"
 
@@ -116,11 +129,13 @@ class EitherInteger(Integer):
         return number & self._high
 
 
-class UnknownScalar(EitherInteger):
-    """Bytes of machine code of which nothing more is known: an integer, of four bytes a float too, or a scalar of NumPy
-    or ctypes that has just so many."""
+class RawScalarConverter(UnknownSignConverter):
+    """Converts a scalar for a parameter of machine code, of which only the size is known.
 
-    hint = "Struct"
+    It accepts an integer, a scalar of NumPy or ctypes of that size, and a float where the size is 4 bytes.
+    """
+
+    stub_type = "Struct"
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -129,7 +144,7 @@ class UnknownScalar(EitherInteger):
     def _convert(self, value: Any) -> int:
         if type(value) is float and self._size == 4:
             return int.from_bytes(struct.pack("<f", value), "little")
-        content = scalar_bytes(value)
+        content = _scalar_bytes(value)
         if content is None:
             return super()._convert(value)
         if len(content) != self._size:
@@ -137,21 +152,21 @@ class UnknownScalar(EitherInteger):
         return int.from_bytes(content, "little")
 
 
-class Real(Number):
-    hint = "Real"
+class FloatConverter(NumberConverter):
+    stub_type = "Real"
 
     def __init__(self, format: str) -> None:
         super().__init__(format, "a number", float, int)
 
-    def _suits(self, kind: type) -> bool:
-        from numbers import Complex, Real
+    def _accepts(self, kind: type) -> bool:
+        from numbers import Complex, Real  # imported when a number is neither float nor int
 
         if issubclass(kind, Complex):
             return issubclass(kind, Real)
         return hasattr(kind, "__float__") and not is_array(kind)
 
 
-class BFloat16(Real):
+class BFloat16Converter(FloatConverter):
     def __init__(self) -> None:
         super().__init__("H")
 
@@ -159,14 +174,15 @@ class BFloat16(Real):
         return f"convert_{name}({value})"
 
     def _convert(self, value: Any) -> int:
-        """Return the upper half of the number's 32 bits, rounded to the nearest, to even in the middle."""
+        """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
         number = float(super()._convert(value))
         single = struct.pack("<f", number)
         bits: int = struct.unpack("<I", single)[0]
-        if number != number:  # rounding could make it infinite
+        if number != number:  # rounding could turn a NaN into an infinity
             return bits >> 16 | 0x40
         rounded = struct.unpack("<f", single)[0]
-        if rounded != number:  # rounded twice, it could seem to be in the middle: its last bit says that it is not
+        # The second rounding could see a tie where the exact number is none. The last bit prevents that.
+        if rounded != number:
             bits = bits - (abs(rounded) > abs(number)) | 1
         bits = bits + 0x7FFF + (bits >> 16 & 1) >> 16
         if bits & 0x7FFF == 0x7F80 and number - number == 0:
@@ -174,8 +190,8 @@ class BFloat16(Real):
         return bits
 
 
-class Bool(Number):
-    hint = "bool"
+class BoolConverter(NumberConverter):
+    stub_type = "bool"
 
     def __init__(self) -> None:
         super().__init__("?", "True or False", bool)
@@ -186,10 +202,13 @@ class Bool(Number):
         return bool(value)
 
 
-class Struct(Argument):
-    """Anything of so many bytes, or a struct of cuda.bindings; of a vector or complex type also its numbers."""
+class StructConverter(Converter):
+    """Converts bytes, or anything with the size of the struct, or a struct of cuda.bindings.
 
-    hint = "Struct"
+    For a vector or complex type, it also accepts its numbers.
+    """
+
+    stub_type = "Struct"
 
     def __init__(self, size: int, cpp: str) -> None:
         super().__init__(f"{size}s")
@@ -199,21 +218,23 @@ class Struct(Argument):
         self._complex = complex_ is not None
         self._vector = ""
         if vector:
-            words = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
-            words["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
-            word = words[vector[2]]
-            self._vector = f"<{vector[3]}{word.upper() if vector[1] else word}"
+            formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
+            formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
+            format = formats[vector[2]]
+            self._vector = f"<{vector[3]}{format.upper() if vector[1] else format}"
         elif complex_:
             self._vector = f"<2{complex_[1][0]}"
         else:
             self._vector = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
-        if self._vector and struct.calcsize(self._vector) != size:  # somebody's own type of such a name
+        if (
+            self._vector and struct.calcsize(self._vector) != size
+        ):  # the project's own type with the name of a vector type
             self._vector = ""
 
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value})"
 
-    def names(self, name: str) -> dict[str, Any]:
+    def namespace(self, name: str) -> dict[str, Any]:
         return {f"convert_{name}": self._convert}
 
     def _convert(self, value: Any) -> bytes:
@@ -223,7 +244,7 @@ class Struct(Argument):
                 return struct.pack(self._vector, *numbers)
             except struct.error as error:
                 raise TypeError(f"{value_text(value)} does not fit: {error}") from None
-        if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # CUtensorMap, say
+        if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # such as CUtensorMap
             return ctypes.string_at(value.getPtr(), self._size)
         if is_on_gpu(value):
             raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU")
@@ -232,33 +253,28 @@ class Struct(Argument):
         except ArgumentError:
             raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}") from None
         if len(content) != self._size:
-            raise TypeError(f"takes a struct of {self._size} bytes, not of {len(content)}")
+            raise TypeError(f"takes a struct of {self._size} bytes, not {len(content)} bytes")
         return content
 
     def _numbers(self, value: Any) -> Sequence[Any] | None:
-        """Return the numbers that stand for a vector; None for what is bytes."""
+        """Return the elements of a vector or complex value; None where the value is to be read as bytes."""
         if isinstance(value, (tuple, list)):
             return value
-        from numbers import Complex, Real
+        from numbers import Complex, Real  # imported when a value is no tuple
 
-        if isinstance(value, Complex):  # before the bytes that NumPy's numbers have too: of eight, not all are a float2
+        # Before the buffer below, which NumPy's numbers have too: the 8 bytes of a double are not a float2.
+        if isinstance(value, Complex):
             return (value.real, value.imag) if self._complex or not isinstance(value, Real) else (value,)
         with suppress(TypeError, ValueError, BufferError):
             view = memoryview(value)
-            format: Any = view.format.lstrip("@=<")  # of ctypes it is "<f"
-            if format in NUMBERS:
+            format: Any = view.format.lstrip("@=<")  # ctypes has "<f"
+            if format in _NUMBER_FORMATS:
                 return memoryview(view.tobytes()).cast(format).tolist()
         return None
 
 
-VECTORS = {"longlong": "long long", "uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int"}
-
-
-VECTORS |= {"ulong": "unsigned long", "ulonglong": "unsigned long long"}
-
-
-def scalar_bytes(value: Any) -> bytes | None:
-    """Return the bytes of a scalar of NumPy or ctypes, or of bytes; None for what is a number alone, or no scalar."""
+def _scalar_bytes(value: Any) -> bytes | None:
+    """Return the bytes of a NumPy or ctypes scalar, or of a bytes object; None for a Python number or an array."""
     kind = type(value)
     if kind in (bytes, bytearray) or not is_array(kind):
         with suppress(TypeError, BufferError):
@@ -267,9 +283,9 @@ def scalar_bytes(value: Any) -> bytes | None:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as an error tells it: on one line, and not all of what is long."""
+    """Return a value for an error message: on one line, cut after 100 characters."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # an integer of thousands of digits has no decimal form
+    except Exception:  # Python refuses to print an integer of thousands of digits
         return f"this {type_name(type(value))}"
     return text if len(text) <= 100 else f"{text[:100]}…"

@@ -1,4 +1,4 @@
-"""Read buffers and arrays: their addresses, sizes and kinds."""
+"""Read the address, size and type of arrays and buffers."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ __all__ = ["device_bytes", "host_bytes", "is_array", "is_on_gpu", "item_size", "
 
 
 def is_on_gpu(value: Any) -> bool:
-    """Return whether a value is an array on the GPU, by its own word."""
-    # The value itself: PyTorch's and JAX's classes are the same for arrays in the memory of the host.
+    """Return whether a value says that it is an array on the GPU."""
+    # The value and not its class: PyTorch's and JAX's arrays in host memory are of the same class.
     return hasattr(value, "__cuda_array_interface__")
 
 
 def device_bytes(array: Any) -> tuple[int, int]:
-    """Return address and size in bytes of a contiguous array on the GPU; raises ArgumentError for another."""
+    """Return the address and the size in bytes of an array on the GPU; raise ArgumentError if it is not contiguous."""
     interface = array.__cuda_array_interface__
     shape = interface["shape"]
     strides = interface.get("strides") or [None] * len(shape)
@@ -27,27 +27,32 @@ def device_bytes(array: Any) -> tuple[int, int]:
 
 
 def is_array(kind: type) -> bool:
-    # In the class itself: an enumeration's own class has a length, and an IntEnum is a number.
+    """Return whether the values of a type are arrays or sequences."""
+    # hasattr would find the length of an IntEnum class itself, whose values are numbers.
     names = ("__len__", "__cuda_array_interface__", "__dlpack__")
     return any(name in base.__dict__ for base in kind.__mro__ for name in names)
 
 
 def host_bytes(data: Any) -> memoryview:
-    """Return a view of a contiguous buffer; raises ArgumentError for anything else."""
+    """Return a view of a contiguous buffer in host memory; raise ArgumentError for anything else."""
     try:
         view = memoryview(data)
     except (TypeError, ValueError, BufferError) as error:
-        raise ArgumentError(f"{type_name(type(data))} is no buffer in the memory of the host ({error})") from None
+        raise ArgumentError(f"{type_name(type(data))} is not a buffer in host memory ({error})") from None
     if view.format == "O":
-        raise ArgumentError(f"the {type_name(type(data))} holds Python's objects, and not their content")
+        raise ArgumentError(f"the {type_name(type(data))} holds Python objects, not their content")
     if not view.c_contiguous:
-        raise ArgumentError(f"the {type_name(type(data))} is not contiguous: numpy.ascontiguousarray makes it so")
+        raise ArgumentError(
+            f"the {type_name(type(data))} is not contiguous: numpy.ascontiguousarray makes a contiguous copy"
+        )
     return view
 
 
 def item_size(typestr: str) -> int:
-    return int(typestr[2:].partition("[")[0])  # "<M8[ns]"
+    """Return the bytes of an element of an array interface's type, such as "<f4" or "<M8[ns]"."""
+    return int(typestr[2:].partition("[")[0])
 
 
 def type_name(kind: type) -> str:
+    """Return a type's name for messages: "list", "numpy.ndarray"."""
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"

@@ -1,33 +1,30 @@
-"""Launch a kernel with the driver's `cuLaunchKernelEx`."""
+"""Launch a kernel with the driver's `cuLaunchKernelEx`.
+
+A launch function is generated for each kernel at its first launch. It converts the arguments, writes them into memory
+that was prepared for the launch's configuration (grid, block, stream and so on), and calls the driver through ctypes. A
+loop over the parameters would take as long as all the rest; benchmarks/launch.py measures that.
+"""
 
 import ctypes
 import operator
 import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..driver import check_result, cuda_driver, current_device, device_count, device_with_context
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import Parameter
-from ..module import Dim, Kernel, parameter_type, signature
-from .arguments import Argument, value_text
-from .parameters import argument_writer
-from .pointers import Pointer
+from .arguments import Converter, value_text
+from .function_attributes import allow_block, set_function_attribute
+from .parameters import converter_for
+from .pointers import PointerConverter
+from .streams import stream_address
 
-__all__ = [
-    "Launcher",
-    "dimensions",
-    "stream_address",
-    "whole_number",
-]
+if TYPE_CHECKING:
+    from ..module import Dim, Kernel
 
-
-#
-# A launch is one call of cuLaunchKernelEx through ctypes, with memory that was filled in before: a slot for each
-# configuration and for each launch of it that is under way. Only the arguments are written anew. The function that does
-# so is made for each kernel when it is first launched: a loop over the parameters would cost as much as all the rest;
-# benchmarks/launch.py has the figures.
+__all__ = ["Launcher", "dimensions", "whole_number"]
 
 _LAUNCH = """
 def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, cluster=None, check=True):
@@ -47,37 +44,45 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
         else:
             pack_into_as_is(buffer, 0{unchecked})
     except Exception as error:
-        raise explanation(args, error, check) from None
+        raise argument_error(args, error, check) from None
     code = launch_kernel(config, handle, None, extra)
     if code:
-        launch_again(code, config, extra, shared_memory, cluster)
+        retry(code, config, extra, shared_memory, cluster)
     slots.append(slot)
 """
+"""The source of a launch function.
 
+1. Take a free slot of the configuration from its pool. `prepare` makes the pool or the slot where there is none; a list
+   is no dictionary key, and reaches `prepare` each time.
+2. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Where one
+   raises, `argument_error` finds out which argument is wrong.
+3. Launch. Where the driver refuses, `retry` repairs what it can and launches again.
+4. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
+"""
 
 _Slot = tuple[Any, Any, Any]
-"""The memory for one launch: what arguments are written to, and as arguments of cuLaunchKernelEx its `config` and
-`extra`, which lie in the same memory."""
+"""The memory of one launch: the buffer that the arguments are written to, and pointers to `config` and `extra`, two
+arguments of cuLaunchKernelEx that are in the same buffer."""
 
 
 class Launcher:
-    """Makes the function that launches one kernel, and does for it what is seldom to do."""
+    """Generates the launch function of a kernel, and has the steps that few launches need."""
 
     POOLS = 1000
-    """Configurations to keep slots for."""
+    """The number of configurations to keep slots for."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: "Kernel") -> None:
         parameters = kernel.info.parameters
         self._kernel = kernel
-        self._checked = [argument_writer(parameter, True) for parameter in parameters]
-        self._unchecked = [argument_writer(parameter, False) for parameter in parameters]
+        self._checked = [converter_for(parameter, True) for parameter in parameters]
+        self._unchecked = [converter_for(parameter, False) for parameter in parameters]
         self._struct = struct.Struct(_layout(parameters, self._checked))
         self._struct_as_is = struct.Struct(_layout(parameters, self._unchecked))
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
         self._launch_kernel = _entry_point("cuLaunchKernelEx")
 
     def function(self) -> Callable[..., None]:
-        """Return what `Kernel.launch` calls from its second time on."""
+        """Return the launch function, which takes what `Kernel.launch` takes."""
         names = [f"a{index}" for index in range(len(self._checked))]
         namespace: dict[str, Any] = {
             "stream_address": stream_address,
@@ -86,28 +91,28 @@ class Launcher:
             "current_device": current_device,
             "pack_into": self._struct.pack_into,
             "pack_into_as_is": self._struct_as_is.pack_into,
-            "explanation": self._explanation,
+            "argument_error": self._argument_error,
             "launch_kernel": self._launch_kernel,
-            "launch_again": self._launch_again,
+            "retry": self._retry,
         }
         source = _LAUNCH.format(
             names=", ".join(names),
-            # Asking for the device takes time; where there is one, all is on it.
+            # Asking for the current device takes time, and with one GPU there is nothing to compare.
             device="current_device()" if device_count() > 1 else "None",
-            checked=_values(names, "", self._checked, namespace),
-            unchecked=_values(names, "_as_is", self._unchecked, namespace),
+            checked=_expressions(names, "", self._checked, namespace),
+            unchecked=_expressions(names, "_as_is", self._unchecked, namespace),
         )
-        self._kernel.module._library.launching.append(namespace)
-        namespace["handle"] = _ctypes_pointer(self._kernel.handle)  # not before an unloading would take it back
+        self._kernel.module.on_unload(lambda: namespace.update(handle=None))
+        namespace["handle"] = _ctypes_pointer(self._kernel.handle)  # after the line above, so that unloading removes it
         exec(source, namespace)
         function: Callable[..., None] = namespace["launch"]
-        function.__doc__ = Kernel.launch.__doc__
+        function.__doc__ = type(self._kernel).launch.__doc__
         return function
 
     def _prepare(
         self, grid: Any, block: Any, stream: int | None, shared_memory: Any, cooperative: Any, cluster: Any
     ) -> tuple[list[_Slot], _Slot]:
-        """Return the free slots of a configuration, and one that is no longer among them."""
+        """Return the pool of a configuration, and a slot that is not in it."""
         try:
             if stream is not None and not 0 <= stream < 1 << 64:
                 raise ArgumentError(f"stream must be an address, not {value_text(stream)}")
@@ -123,18 +128,25 @@ class Launcher:
             if slots is None:
                 self._check_configuration(key[0], key[1], key[3], key[5])
         except Exception as error:
-            raise error from None  # the KeyError that led here is nobody's concern
+            raise error from None  # without the KeyError of the launch function
         if slots is None:
             if len(self._pools) >= self.POOLS:
                 self._pools.clear()
             slots = self._pools[key] = []
-        # As the next launch asks for it. A list is no key, and comes here each time; so does a tensor, whose key would
-        # be the object that it is, whatever it holds then.
-        as_given = _as_given(grid, key[0]), _as_given(block, key[1]), stream, key[3], key[4], _as_given(cluster, key[5])
-        self._pools[as_given] = slots
+        # The key that the next launch will look up. A list cannot be a key; a tensor's key would be its identity, while
+        # its content may change. Both come here each time.
+        lookup_key = (
+            _lookup_form(grid, key[0]),
+            _lookup_form(block, key[1]),
+            stream,
+            key[3],
+            key[4],
+            _lookup_form(cluster, key[5]),
+        )
+        self._pools[lookup_key] = slots
         with suppress(IndexError):
             return slots, slots.pop()
-        return slots, self._slot(*key)
+        return slots, self._new_slot(*key)
 
     def _check_configuration(
         self,
@@ -143,23 +155,21 @@ class Launcher:
         shared_memory: int,
         cluster: tuple[int, int, int] | None,
     ) -> None:
-        """Raise ArgumentError where no kernel, or not this one, can be launched so; have the driver allow for much."""
+        """Raise ArgumentError for a configuration that the kernel cannot have; opt in to large blocks and clusters."""
         # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-        for what, sizes, most in (
+        for what, sizes, limits in (
             ("grid", grid, ((1 << 31) - 1, 65535, 65535)),
             ("block", block, (1024, 1024, 64)),
         ):
-            if any(size > limit for size, limit in zip(sizes, most, strict=True)):
-                raise ArgumentError(f"{self._kernel.name}: a {what} of {sizes} is too large: {most} is the most")
-        self._kernel._admit(block[0] * block[1] * block[2], shared_memory)
+            if any(size > limit for size, limit in zip(sizes, limits, strict=True)):
+                raise ArgumentError(f"{self._kernel.name}: a {what} of {sizes} is too large: the maximum is {limits}")
+        allow_block(self._kernel, block[0] * block[1] * block[2], shared_memory)
         if cluster is not None:
             if any(size % part for size, part in zip(grid, cluster, strict=True)):
-                raise ArgumentError(
-                    f"{self._kernel.name}: a grid of {grid} has no whole number of clusters of {cluster}"
-                )
+                raise ArgumentError(f"{self._kernel.name}: the grid {grid} is not a multiple of the cluster {cluster}")
             self._admit_cluster(cluster)
 
-    def _slot(
+    def _new_slot(
         self,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
@@ -168,7 +178,7 @@ class Launcher:
         cooperative: bool,
         cluster: tuple[int, int, int] | None,
     ) -> _Slot:
-        """Return memory with everything in it but the arguments.
+        """Return a slot in which all but the arguments is filled in.
 
         Source: CUDA Driver API: CUlaunchConfig, CUlaunchAttribute, and `extra` of cuLaunchKernel.
         """
@@ -187,83 +197,88 @@ class Launcher:
         config = (*grid, *block, shared_memory, stream, start + attributes_at if count else 0, count)
         struct.pack_into("<7I4xQQI4x", buffer, config_at, *config)
         struct.pack_into(f"{len(attributes)}s", buffer, attributes_at, attributes)
-        # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END; then the size itself.
+        # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END; then the size.
         struct.pack_into("<6Q", buffer, extra_at, 1, start, 2, start + extra_at + 40, 0, size)
         return buffer, _ctypes_pointer(start + config_at), _ctypes_pointer(start + extra_at) if size else None
 
-    def _launch_again(self, code: int, config: Any, extra: Any, shared_memory: int, cluster: Dim | None) -> None:
-        """Launch again, with what made the driver answer `code` mended; raise DriverError where it still refuses."""
+    def _retry(self, code: int, config: Any, extra: Any, shared_memory: int, cluster: "Dim | None") -> None:
+        """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
         driver, handle = cuda_driver(), _ctypes_pointer(self._kernel.handle)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
             device_with_context()
             code = self._launch_kernel(config, handle, None, extra)
-        if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and shared_memory:  # another GPU than in _prepare
-            self._kernel._admit(1, shared_memory)
+        if (
+            code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and shared_memory
+        ):  # another GPU is current than in _prepare
+            allow_block(self._kernel, 1, shared_memory)
             code = self._launch_kernel(config, handle, None, extra)
-        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and cluster is not None:  # likewise
+        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and cluster is not None:  # as above
             self._admit_cluster(dimensions(cluster, "cluster"))
             code = self._launch_kernel(config, handle, None, extra)
         try:
             result = driver.CUresult(code)
         except ValueError:  # a driver newer than cuda-bindings
-            raise DriverError(f"launching {self._kernel.name}: the driver answered with the error {code}") from None
+            raise DriverError(f"launching {self._kernel.name}: the driver returned error {code}") from None
         check_result((result,), f"launching {self._kernel.name}")
 
     def _admit_cluster(self, cluster: tuple[int, int, int]) -> None:
         # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
         if cluster[0] * cluster[1] * cluster[2] > 8:
-            self._kernel._set_attribute("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
+            set_function_attribute(self._kernel, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
 
-    def _explanation(self, args: Sequence[Any], error: Exception, check: bool) -> Exception:
-        """Return the error that says which of the arguments does not fit, and why."""
+    def _argument_error(self, args: Sequence[Any], error: Exception, check: bool) -> Exception:
+        """Return the error that says which argument is wrong, and why."""
         info = self._kernel.info
         if len(args) != len(info.parameters):
             takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
-            return ArgumentError(f"{info.name} takes {takes}, ({signature(info)}), and was given {len(args)}")
+            return ArgumentError(f"{info.name} takes {takes}, ({info.parameter_list}), but got {len(args)}")
         device = current_device() if device_count() > 1 else None
-        arguments = self._checked if check else self._unchecked
-        for index, (parameter, argument, value) in enumerate(zip(info.parameters, arguments, args, strict=True)):
+        converters = self._checked if check else self._unchecked
+        for index, (parameter, converter, value) in enumerate(zip(info.parameters, converters, args, strict=True)):
             try:
-                encoded = eval(argument.expression("a", ""), {**argument.names(""), "a": value, "device": device})
-                if argument.format in ("e", "f", "d"):
-                    encoded = float(encoded)  # struct would not say why it cannot be one
-                struct.pack(f"<{argument.format}", encoded)
+                names = {**converter.namespace(""), "a": value, "device": device}
+                converted = eval(converter.expression("a", ""), names)
+                if converter.format in ("e", "f", "d"):
+                    converted = float(converted)  # says why it is not a float; struct does not
+                struct.pack(f"<{converter.format}", converted)
             except DriverError as reason:
                 return reason
             except Exception as reason:
-                range_ = isinstance(reason, (struct.error, OverflowError))
-                words = f"{value_text(value)} is out of range" if range_ else str(reason) or repr(reason)
-                return ArgumentError(f"{info.name}, argument {index + 1} ({parameter_type(parameter)}): {words}")
+                out_of_range = isinstance(reason, (struct.error, OverflowError))
+                text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
+                return ArgumentError(f"{info.name}, argument {index + 1} ({parameter.cpp_or_ptx_type}): {text}")
         return error
 
 
-def _layout(parameters: Sequence[Parameter], arguments: Sequence["Argument"]) -> str:
-    """Return the format in which `struct` writes all of a kernel's arguments."""
+def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) -> str:
+    """Return the format with which `struct` writes all arguments of a kernel."""
     layout = "<"
     end = 0
-    for parameter, argument in zip(parameters, arguments, strict=True):
-        if struct.calcsize(f"<{argument.format}") != parameter.size:
+    for parameter, converter in zip(parameters, converters, strict=True):
+        if struct.calcsize(f"<{converter.format}") != parameter.size:
             kind = parameter.cpp or f".{parameter.type}"
-            raise ImageError(f"the manifest is damaged: {kind} is no parameter of {parameter.size} bytes")
-        layout += f"{parameter.offset - end}x{argument.format}"
+            raise ImageError(f"the manifest is damaged: it has a parameter of type {kind} with {parameter.size} bytes")
+        layout += f"{parameter.offset - end}x{converter.format}"
         end = parameter.offset + parameter.size
     return layout
 
 
-def _values(names: Sequence[str], ending: str, arguments: Sequence["Argument"], namespace: dict[str, Any]) -> str:
-    """Return the expressions of arguments that have these names, each after a comma; add what they use to a namespace,
-    under names with that ending."""
-    values = ""
-    for name, argument in zip(names, arguments, strict=True):
-        values += f", {argument.expression(name, name + ending)}"
-        namespace |= argument.names(name + ending)
-        if isinstance(argument, Pointer):
-            argument.watch(name + ending, namespace)
-    return values
+def _expressions(names: Sequence[str], suffix: str, converters: Sequence[Converter], namespace: dict[str, Any]) -> str:
+    """Return the expressions that convert the arguments in the variables `names`, each after a comma.
+
+    What the expressions use is added to the namespace, under names with the suffix.
+    """
+    expressions = ""
+    for name, converter in zip(names, converters, strict=True):
+        expressions += f", {converter.expression(name, name + suffix)}"
+        namespace |= converter.namespace(name + suffix)
+        if isinstance(converter, PointerConverter):
+            converter.update_in(namespace, name + suffix)
+    return expressions
 
 
 def dimensions(value: Any, what: str) -> tuple[int, int, int]:
-    """Return a size of one to three numbers as three; raises ArgumentError, with `what` it is, for anything else."""
+    """Return a size of one to three numbers as three; `what` names it in the ArgumentError for anything else."""
     sizes = list(value) if _is_sequence(value) else [value]
     if not 1 <= len(sizes) <= 3:
         raise ArgumentError(f"{what} must be one to three numbers, not {value!r}")
@@ -272,58 +287,42 @@ def dimensions(value: Any, what: str) -> tuple[int, int, int]:
 
 
 def _is_sequence(value: Any) -> bool:
-    return hasattr(value, "__len__") and getattr(value, "shape", None) != ()  # an array without dimensions is a number
+    return hasattr(value, "__len__") and getattr(value, "shape", None) != ()  # an array of no dimensions is a number
 
 
-def _as_given(given: Any, size: tuple[int, int, int] | None) -> Any:
-    """Return `size`, which `dimensions` made of what was given, in that one's form: as a key it is equal to a given
-    tuple of integers or integer, of NumPy's perhaps."""
+def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
+    """Return `size` in the form of the value that `dimensions` converted to it: an integer, or a tuple of that length.
+
+    As a key, it equals a given integer or tuple of integers, NumPy's included.
+    """
     if type(given) is int or (type(given) is tuple and all(type(number) is int for number in given)):
-        return given  # the next launch often has this very object, which is sooner found equal
+        return given  # the next launch often passes the same object, which compares faster
     if size is None or isinstance(given, tuple):
         return size and size[: len(given)]
     return size if _is_sequence(given) else size[0]
 
 
 def whole_number(value: Any, what: str, least: int) -> int:
-    """Return a number of at least `least` and less than 2^31 as an int; raises ArgumentError for anything else."""
+    """Return an integer of at least `least` and less than 2^31; raise ArgumentError for anything else."""
     try:
         number = operator.index(value)
     except TypeError:
-        raise ArgumentError(f"{what} must be made of whole numbers, not {value!r}") from None
+        raise ArgumentError(f"{what} takes integers, not {value!r}") from None
     if number < least:
-        raise ArgumentError(f"{what} must be made of numbers from {least} on, not {value!r}")
+        raise ArgumentError(f"{what} takes integers of {least} and more, not {value!r}")
     if number >= 1 << 31:
         raise ArgumentError(f"{what}: {value_text(value)} is too large")
     return number
 
 
 def _entry_point(name: str) -> Any:
-    """Return a function of the driver for ctypes, without conversions: it takes addresses as `_ctypes_pointer` makes
-    them, which costs least."""
+    """Return a function of the driver, for ctypes without conversions, which is fastest.
+
+    Its arguments are what `_ctypes_pointer` returns.
+    """
     address = check_result(cuda_driver().cuGetProcAddress(name.encode(), 12000, 0)[:2], f"looking for {name}")
     return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
 
 
 def _ctypes_pointer(address: int) -> Any:
     return ctypes.c_void_p.from_param(address)
-
-
-def stream_address(stream: Any) -> int:
-    """Return the address of the CUstream that a library's stream object stands for."""
-    try:
-        protocol = getattr(stream, "__cuda_stream__", None)
-        if protocol is not None:
-            return int((protocol() if callable(protocol) else protocol)[1])
-        for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
-            address = getattr(stream, attribute, None)
-            if address is not None:
-                return int(getattr(address, "value", address) or 0)
-        # int() alone would read "5" and 5.5 as addresses too.
-        if hasattr(stream, "__index__") or (hasattr(stream, "__int__") and not hasattr(stream, "__float__")):
-            return int(stream)
-    except (TypeError, ValueError, LookupError):
-        pass
-    raise ArgumentError(
-        f"stream must be an address or have __cuda_stream__, as CuPy's and PyTorch's do, not {value_text(stream)}"
-    )

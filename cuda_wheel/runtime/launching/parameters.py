@@ -1,43 +1,55 @@
-"""Choose the converter for a kernel parameter by its C++ or PTX type."""
+"""Choose the converter for a kernel parameter by its C++ and PTX types."""
 
 from ..manifest import Parameter
-from .arguments import FLOATS, UNSIGNED, Argument, BFloat16, Bool, EitherInteger, Integer, Real, Struct, UnknownScalar
-from .pointers import Pointer, Word
+from .arguments import (
+    FLOAT_FORMATS,
+    UNSIGNED_FORMATS,
+    BFloat16Converter,
+    BoolConverter,
+    Converter,
+    FloatConverter,
+    IntegerConverter,
+    RawScalarConverter,
+    StructConverter,
+    UnknownSignConverter,
+)
+from .pointers import PointerConverter, RawWordConverter
 
-__all__ = [
-    "argument_type",
-    "argument_writer",
-]
+__all__ = ["argument_type", "converter_for"]
 
 
 def argument_type(parameter: Parameter) -> str:
-    """Return what a parameter takes, in the words of the stubs: "Pointer", "Integer", "Real", "bool" or "Struct"."""
-    return argument_writer(parameter, True).hint
+    """Return the type that stubs give a parameter: "Pointer", "Integer", "Real", "bool" or "Struct"."""
+    return converter_for(parameter, True).stub_type
 
 
-def argument_writer(parameter: Parameter, check: bool) -> Argument:
-    """Return what writes the arguments for a parameter."""
-    kind, size, cpp = parameter.type, parameter.size, parameter.cpp
+def converter_for(parameter: Parameter, check: bool) -> Converter:
+    """Return the converter of a parameter's arguments, with or without checks."""
+    ptx_type, size, cpp = parameter.type, parameter.size, parameter.cpp
     if cpp.endswith(("*", "&")):
-        return Pointer(cpp, check)
+        return PointerConverter(cpp, check)
     if cpp == "__half":
-        return Real("e")
+        return FloatConverter("e")
     if cpp == "__nv_bfloat16":
-        return BFloat16()
-    if kind == f"b{8 * size}" and size in (1, 2, 4) and not cpp:
-        return UnknownScalar(size)
-    if kind == "b8" or size not in UNSIGNED:
-        return Struct(size, cpp)
-    if kind in FLOATS:
-        return Real(FLOATS[kind]) if check else Argument(FLOATS[kind])
+        return BFloat16Converter()
+    if ptx_type == f"b{8 * size}" and size in (1, 2, 4) and not cpp:
+        return RawScalarConverter(size)
+    if ptx_type == "b8" or size not in UNSIGNED_FORMATS:
+        return StructConverter(size, cpp)
+    if ptx_type in FLOAT_FORMATS:
+        format = FLOAT_FORMATS[ptx_type]
+        return FloatConverter(format) if check else Converter(format)
     if size == 8 and not cpp:
-        return Word(check, kind == "b64")
-    if not check:
-        return Argument(UNSIGNED[size])
+        return RawWordConverter(check, ptx_type == "b64")
+    return _checked_integer(size, cpp) if check else Converter(UNSIGNED_FORMATS[size])
+
+
+def _checked_integer(size: int, cpp: str) -> Converter:
+    """Return the converter of an integer by its size in bytes and its C++ type, "" where that is unknown."""
     if cpp == "bool":
-        return Bool()
+        return BoolConverter()
     if cpp.startswith("unsigned "):
-        return Integer(UNSIGNED[size])
+        return IntegerConverter(UNSIGNED_FORMATS[size])
     if cpp in ("signed char", "short", "int", "long", "long long"):
-        return Integer(UNSIGNED[size].lower())
-    return EitherInteger(size)
+        return IntegerConverter(UNSIGNED_FORMATS[size].lower())
+    return UnknownSignConverter(size)

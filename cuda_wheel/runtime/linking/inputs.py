@@ -1,118 +1,121 @@
-"""What users bring to be linked, in one form: `Piece`. Nothing here touches a GPU or a compiler."""
+"""Recognise what users pass to be linked or loaded, and represent it as a `Piece`. Needs no GPU and no compiler."""
 
 import os
 import re
 from typing import Any, Literal, NamedTuple, get_args
 
 from ..errors import ImageError
-from ..formats.fatbin import FATBIN_MAGIC, LTOIR_MAGIC, OLD_LTOIR_MAGIC
+from ..formats.kinds import LINKABLE_SUFFIXES, binary_kind
 from ..formats.symbols import demangled
 
-__all__ = [
-    "Piece",
-    "PieceKind",
-    "piece_of",
-]
-
+__all__ = ["KIND_LABELS", "Piece", "PieceKind", "piece_of"]
 
 PieceKind = Literal["cuda", "ptx", "ltoir", "cubin", "fatbin", "object", "library", "module"]
-"""CUDA C++ text, PTX text, LTO-IR, machine code, a fatbin, a host object or an archive of such with device code in it,
-and another package's module, whose relocatable images count."""
+"""CUDA C++ text, PTX text, LTO-IR, machine code, a fatbin, a host object or an archive of host objects with device code
+in them, and another package's module, whose relocatable images are linked."""
+
+KIND_LABELS: dict[PieceKind, str] = {
+    "cuda": "CUDA C++",
+    "ptx": "PTX",
+    "ltoir": "LTO-IR",
+    "cubin": "a cubin",
+    "fatbin": "a fatbin",
+    "object": "an object file",
+    "library": "an archive",
+    "module": "a module",
+}
+"""What messages call the kinds."""
 
 
 class Piece(NamedTuple):
-    """Something to link: its kind, a name for messages, and its bytes; of a module the name alone."""
+    """Something to link: its kind, a name for messages, and its bytes. A module has a name only."""
 
     kind: PieceKind
     name: str
     content: bytes
     folder: str | None = None
-    """Where CUDA C++ looks for what it includes first; None for a text without a file."""
+    """Where CUDA C++ looks for headers first; None for a text without a file."""
 
 
-SUFFIXES: dict[str, PieceKind] = {
-    ".cu": "cuda",
-    ".cuh": "cuda",
-    ".ptx": "ptx",
-    ".ltoir": "ltoir",
-    ".cubin": "cubin",
-    ".fatbin": "fatbin",
-    ".o": "object",
-    ".obj": "object",
-    ".a": "library",
-    ".lib": "library",
+_SUFFIXES: dict[str, PieceKind] = {".cu": "cuda", ".cuh": "cuda", **LINKABLE_SUFFIXES}
+
+_SUFFIX_OF: dict[PieceKind, str] = {
+    "cuda": "cu",
+    "ptx": "ptx",
+    "ltoir": "ltoir",
+    "cubin": "cubin",
+    "fatbin": "fatbin",
+    "object": "o",
+    "library": "a",
 }
+"""The suffix in the name of a piece that has no name of its own."""
 
-
-WANTED = (
+_ACCEPTED = (
     "a piece is CUDA C++ or PTX text; LTO-IR, a cubin, a fatbin, an object or an archive as bytes; a path of one; the "
     "dotted name of a module; a cuda.core.ObjectCode; or what numba.cuda.compile returns"
 )
 
-
 _PTX = re.compile(r"^[ \t]*\.version\s+\d+\.\d+", re.MULTILINE)
-
 
 _COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 
 
 def piece_of(value: Any) -> Piece:
-    """Return the piece that `value` is; reads the file of a path.
+    """Return the piece that a value is, after reading its file if it is a path.
 
-    Raises ImageError where it is none, or its file cannot be read or is empty.
+    Raises ImageError where it cannot be a piece, or where its file cannot be read or is empty.
     """
     if isinstance(value, Piece):
         return _checked(value)
-    if isinstance(value, tuple):  # what numba.cuda.compile gives: the code, and the type that the function returns
+    if isinstance(value, tuple):  # from numba.cuda.compile: the code, and the return type of the function
         if len(value) == 2 and isinstance(value[0], str | bytes | bytearray):
-            name = _first_definition(value[0])
-            return _of_content(value[0], name)
-        raise ImageError(f"a tuple of {len(value)} is no piece: {WANTED}")
+            return _from_content(value[0], _name_of_numba_code(value[0]))
+        raise ImageError(f"cannot link a tuple of {len(value)}: {_ACCEPTED}")
     if isinstance(value, os.PathLike):
-        return _of_path(os.fsdecode(value))
+        return _from_path(os.fsdecode(value))
     if isinstance(value, str):
-        return _of_text(value)
+        return _from_string(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return _of_content(bytes(value), None)
+        return _from_content(bytes(value), None)
     if hasattr(value, "code") and hasattr(value, "code_type"):
-        return _of_object_code(value)
-    raise ImageError(f"{type(value).__name__} is no piece: {WANTED}")
+        return _from_object_code(value)
+    raise ImageError(f"cannot link {type(value).__name__}: {_ACCEPTED}")
 
 
-def _of_text(text: str) -> Piece:
-    """Return the piece of a str: a path by its suffix, a module's dotted name, PTX or CUDA C++."""
+def _from_string(text: str) -> Piece:
+    """Return the piece of a string: a path by its suffix, a module's dotted name, PTX or CUDA C++."""
     stripped = text.strip().strip("\0")
     if not stripped:
-        raise ImageError(f"an empty text is no piece: {WANTED}")
+        raise ImageError(f"cannot link an empty string: {_ACCEPTED}")
     if "\n" in stripped:
-        return _of_content(text, None)
+        return _from_content(text, None)
     if os.path.isfile(stripped):
-        return _of_path(stripped)
-    if not re.search(r"[{};#]", stripped):  # a program in one line has one of these
+        return _from_path(stripped)
+    if not re.search(r"[{};#]", stripped):  # a program on one line has one of these
         dotted = "." in stripped and all(part.isidentifier() for part in stripped.split("."))
-        if os.path.splitext(stripped)[1].lower() in SUFFIXES and not (dotted and _is_package(stripped)):
-            return _of_path(stripped)  # which says that it is not there
+        if os.path.splitext(stripped)[1].lower() in _SUFFIXES and not (dotted and _is_package(stripped)):
+            return _from_path(stripped)  # raises the error that the file does not exist
         if dotted:
             return Piece("module", stripped, b"")
         raise ImageError(
-            f"{stripped!r} is no program, no file with a known suffix ({' '.join(SUFFIXES)}) and no module's dotted "
-            f"name: {WANTED}"
+            f"{stripped!r} is not a program, a file with a known suffix ({' '.join(_SUFFIXES)}) or a module's dotted "
+            f"name: {_ACCEPTED}"
         )
-    return _of_content(text, None)
+    return _from_content(text, None)
 
 
 def _is_package(name: str) -> bool:
-    """Return whether a dotted name begins as that of a package here: "demo.kernels.lib" may be a module, or a file."""
-    from importlib.util import find_spec
+    """Return whether a dotted name begins with an installed package: "demo.kernels.lib" may be a module or a file."""
+    from importlib.util import find_spec  # few names need it, and it imports much
 
     try:
         spec = find_spec(name.partition(".")[0])
-    except (ImportError, ValueError):  # a module that hides where it is from
+    except (ImportError, ValueError):  # a module without a spec
         return False
     return spec is not None and spec.submodule_search_locations is not None
 
 
-def _of_path(path: str) -> Piece:
+def _from_path(path: str) -> Piece:
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -124,63 +127,45 @@ def _of_path(path: str) -> Piece:
     name = os.path.basename(path)
     if not content:
         raise ImageError(f"{path} to link is empty")
-    kind = SUFFIXES.get(os.path.splitext(name)[1].lower()) or _kind_of(content, name)
+    kind = _SUFFIXES.get(os.path.splitext(name)[1].lower()) or _kind_of(content, name)
     return _checked(Piece(kind, name, content, os.path.dirname(os.path.abspath(path)) if kind == "cuda" else None))
 
 
-def _of_content(content: str | bytes | bytearray, name: str | None) -> Piece:
+def _from_content(content: str | bytes | bytearray, name: str | None) -> Piece:
     data = content.encode(errors="surrogatepass") if isinstance(content, str) else bytes(content)
     kind = _kind_of(data, name or "a piece")
     return _checked(Piece(kind, name or f"piece.{_SUFFIX_OF[kind]}", data))
 
 
-def _of_object_code(value: Any) -> Piece:
+def _from_object_code(value: Any) -> Piece:
     """Return the piece of a cuda.core.ObjectCode. Source: cuda.core, `ObjectCode`: `code` is bytes or a path."""
     kind, code, name = str(value.code_type), value.code, getattr(value, "name", "")
     if kind not in get_args(PieceKind) or kind in ("cuda", "module"):
-        raise ImageError(f"an ObjectCode of type {kind!r} cannot be linked: {WANTED}")
+        raise ImageError(f"an ObjectCode of type {kind!r} cannot be linked: {_ACCEPTED}")
     if isinstance(code, str | os.PathLike):
-        of_file = _of_path(os.fsdecode(code))
-        return _checked(of_file._replace(kind=kind, name=os.path.basename(name) or of_file.name))  # type: ignore[arg-type]
+        piece = _from_path(os.fsdecode(code))
+        return _checked(piece._replace(kind=kind, name=os.path.basename(name) or piece.name))  # type: ignore[arg-type]
     return _checked(Piece(kind, os.path.basename(name) or f"object.{_SUFFIX_OF[kind]}", bytes(code)))  # type: ignore[arg-type,index]
 
 
-_SUFFIX_OF: dict[PieceKind, str] = {
-    "cuda": "cu",
-    "ptx": "ptx",
-    "ltoir": "ltoir",
-    "cubin": "cubin",
-    "fatbin": "fatbin",
-    "object": "o",
-    "library": "a",
-}
-
-
 def _kind_of(content: bytes, name: str) -> PieceKind:
-    """Return what the bytes are by their beginning, or, of a text, by what it says."""
+    """Return the kind of binary that the first bytes tell, or the kind of text."""
     if not content.strip(b"\0 \t\r\n"):
         raise ImageError(f"{name} to link is empty")
-    if content[:4] == b"\x7fELF":
-        return "cubin" if content[18:20] == (190).to_bytes(2, "little") else "object"
-    if int.from_bytes(content[:4], "little") == FATBIN_MAGIC:
-        return "fatbin"
-    if content.startswith((LTOIR_MAGIC, OLD_LTOIR_MAGIC)):
-        return "ltoir"
-    if content.startswith((b"!<arch>\n", b"!<thin>\n")):
-        return "library"
-    if content[:2] in (b"\x64\x86", b"\x64\xaa"):  # COFF, by machine: x86-64, ARM64
-        return "object"
+    kind = binary_kind(content)
+    if kind is not None:
+        return kind
     try:
         text = content.rstrip(b"\0").decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise ImageError(f"{name} to link begins with {content[:8]!r}, which is nothing known: {WANTED}")
+        raise ImageError(f"{name} to link begins with {content[:8]!r}, which no kind does: {_ACCEPTED}")
     return "ptx" if _PTX.search(_COMMENTS.sub(" ", text)) else "cuda"
 
 
 def _checked(piece: Piece) -> Piece:
-    """Return the piece, its text without what ends it in C; raise ImageError where its bytes are of another kind."""
+    """Return the piece, a text without its final NUL; raise ImageError where its content is of another kind."""
     if piece.kind not in get_args(PieceKind):
         kinds = ", ".join(get_args(PieceKind))
         raise ImageError(f"{piece.name} is of kind {piece.kind!r}; the kinds of pieces are {kinds}")
@@ -189,28 +174,15 @@ def _checked(piece: Piece) -> Piece:
     found = _kind_of(piece.content, piece.name)
     if found != piece.kind and not (piece.kind in ("object", "library") and found in ("object", "library")):
         raise ImageError(
-            f"{piece.name} to link should be {NAMES[piece.kind]}, but is {NAMES[found]}: it begins with "
+            f"{piece.name} to link should be {KIND_LABELS[piece.kind]}, but is {KIND_LABELS[found]}: it begins with "
             f"{piece.content[:8]!r}"
         )
     content = piece.content.rstrip(b"\0") if piece.kind in ("cuda", "ptx") else piece.content
     return piece._replace(name=os.path.basename(piece.name) or piece.name, content=content)
 
 
-NAMES: dict[PieceKind, str] = {
-    "cuda": "CUDA C++",
-    "ptx": "PTX",
-    "ltoir": "LTO-IR",
-    "cubin": "a cubin",
-    "fatbin": "a fatbin",
-    "object": "an object file",
-    "library": "an archive",
-    "module": "a module",
-}
-"""The kinds in words."""
-
-
-def _first_definition(code: str | bytes | bytearray) -> str | None:
-    """Return a name for what numba.cuda.compile gave: that of the function, where it is PTX; else none."""
+def _name_of_numba_code(code: str | bytes | bytearray) -> str | None:
+    """Return a name for what numba.cuda.compile returned: that of the function in PTX, None for LTO-IR."""
     if isinstance(code, str):
         match = re.search(r"\.visible\s+\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", code)
         if match:

@@ -1,129 +1,162 @@
-"""Choose how pieces are linked: as LTO-IR or as PTX and machine code, by nvJitLink or by the driver. Pure functions."""
+"""Choose how pieces are linked: with LTO or without, by nvJitLink or by the driver. Pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ..errors import LinkError
-from ..jit import JitOptions
+from ..jit.compiling import JitOptions
+from ..jit.nvjitlink_rules import knows, unlinkable
 from ..manifest import Image, Manifest, Version, dotted
-from ..rules import knows, unlinkable, unsupported
-from .inputs import NAMES
+from ..rules import unsupported
+from .inputs import KIND_LABELS, PieceKind
 
 __all__ = [
-    "CODE",
-    "OPAQUE",
+    "CODE_KINDS",
+    "CONTAINER_KINDS",
+    "LinkUnit",
     "LinkerName",
     "Mode",
-    "Unit",
-    "Way",
+    "Strategy",
     "names_of",
     "relocatable_group",
-    "ways",
+    "strategies",
 ]
 
-
 Mode = Literal["lto", "ptx"]
-
 
 LinkerName = Literal["nvjitlink", "driver"]
 
 
-class Unit(NamedTuple):
-    """One input of a link, in every form that there is of it, by kind."""
+class LinkUnit(NamedTuple):
+    """One input of a link, in every form that is available of it."""
 
     name: str
-    forms: Mapping[str, bytes]
+    forms: Mapping[PieceKind, bytes]
+    """Content by kind."""
     compiler: Version | None = None
-    """The CUDA release of the compiler that made its LTO-IR; None where that is not known."""
+    """The CUDA release of the compiler that wrote its LTO-IR; None where that is unknown."""
     driver: Version | None = None
-    """The first CUDA release that reads its PTX; None where that is not known."""
+    """The first CUDA release that reads its PTX; None where that is unknown."""
     folder: str | None = None
+    """Where CUDA C++ looks for headers first."""
 
 
-class Way(NamedTuple):
-    """A way to link: what is taken of the pieces, by which linker, and why that."""
+class Strategy(NamedTuple):
+    """A way to link: which forms of the units, by which linker, and why."""
 
     mode: Mode
     linker: LinkerName
     why: str
     whole: bool = False
-    """Whether all of it is LTO-IR, so that there is PTX of the whole on the way."""
+    """Whether every unit is LTO-IR, so that nvJitLink can return the PTX of the whole."""
 
 
-CODE = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
-"""Forms that are linked without optimisation, best first."""
+CODE_KINDS: tuple[PieceKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
+"""Kinds that are linked without LTO, best first."""
+
+CONTAINER_KINDS: tuple[PieceKind, ...] = ("fatbin", "object", "library")
+"""Kinds whose content only a linker knows."""
 
 
-OPAQUE = ("fatbin", "object", "library")
-"""Containers, of which only a linker knows what is in them."""
-
-
-def ways(
-    units: Sequence[Unit],
+def strategies(
+    units: Sequence[LinkUnit],
     nvjitlink: Version | None,
     nvrtc: Version | None,
     driver: Version | None,
     options: JitOptions = JitOptions(),  # noqa: B008 - immutable
     capability: Version | None = None,
-) -> tuple[Way, ...]:
-    """Return the ways in which these can be linked here, the best first.
+) -> tuple[Strategy, ...]:
+    """Return the ways in which these units can be linked here, best first.
 
-    `nvjitlink` and `nvrtc` are the CUDA releases of what is installed, `driver` that of the driver which is to load the
-    result, None for none; `capability` is the GPU's, None for one that all know. Optimisation at link time goes before
-    all else where every piece allows it. It also takes what exists as machine code alone beside what exists as LTO-IR
-    alone.
-    Raises LinkError where there is no way, with the reasons.
+    `nvjitlink` and `nvrtc` are the CUDA releases of the installed libraries, `driver` that of the driver that will load
+    the result; None where there is none. `capability` is the GPU's; None for one that every linker knows. LTO is first
+    where every unit allows it. LTO is also possible where some units are machine code alone and others LTO-IR alone.
+    Raises LinkError with the reasons where there is no way.
     """
+    if nvrtc is None:
+        _check_no_cuda(units)
+    against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability)
+    against_lto = {unit.name: _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
+    candidates = [
+        _with_lto(units, against_nvjitlink, against_lto, options),
+        *_without_lto(units, (nvjitlink, nvrtc, driver), against_nvjitlink, against_lto, options),
+    ]
+    possible = [each for each in candidates if isinstance(each, Strategy)]
+    chosen = tuple(each for each in possible if options.linker in (None, each.linker))
+    if not chosen:
+        reasons = [each for each in candidates if isinstance(each, str)]
+        if options.linker == "driver" and _lto_only(units):
+            reasons.append("the driver's linker, which JitOptions asks for, does not take LTO-IR")
+        elif possible:
+            reasons.append(f"JitOptions(linker={options.linker!r}) forbids the other linker")
+        raise LinkError(f"there is no way to link {names_of(units)} here:" + "".join(f"\n  {each}" for each in reasons))
+    return chosen
+
+
+def _check_no_cuda(units: Sequence[LinkUnit]) -> None:
     for unit in units:
-        if "cuda" in unit.forms and nvrtc is None:
+        if "cuda" in unit.forms:
             raise LinkError(
                 f"{unit.name} is CUDA C++, and NVRTC, which compiles it, is not installed here: pip install "
                 "nvidia-cuda-nvrtc-cu12, or nvidia-cuda-nvrtc for CUDA 13. PTX and LTO-IR need no compiler."
             )
-    against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability)
-    against_lto = {unit.name: _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
-    missing = {name: reason for name, reason in against_lto.items() if reason}
-    without_code = [unit for unit in units if not any(kind in unit.forms for kind in CODE)]
-    some_lto = len(missing) < len(units) or any(kind in unit.forms for unit in units for kind in OPAQUE)
-    stuck = [unit.name for unit in without_code if against_lto[unit.name]]
 
-    no_lto = against_nvjitlink or next(iter(missing.values()), None)
-    found: list[Way] = []
-    reasons: list[str] = []
+
+def _with_lto(
+    units: Sequence[LinkUnit],
+    against_nvjitlink: str | None,
+    against_lto: Mapping[str, str | None],
+    options: JitOptions,
+) -> Strategy | str:
+    """Return how to link with LTO, or the reason why that is impossible."""
     if options.lto is False:
-        reasons.append("LTO: JitOptions(lto=False) forbids it")
-    elif not no_lto:
-        found.append(Way("lto", "nvjitlink", "LTO: every piece has LTO-IR", whole=True))
-    elif not against_nvjitlink and not stuck and some_lto and (options.lto or without_code):
-        others = " and ".join(missing.values())
-        found.append(Way("lto", "nvjitlink", f"LTO of what has LTO-IR; {others}"))
-    else:
-        reasons.append(f"LTO: {no_lto}" if not stuck else f"LTO: {against_lto[stuck[0]]}")
+        return "LTO: JitOptions(lto=False) forbids it"
+    without_ltoir = [reason for reason in against_lto.values() if reason]
+    if not against_nvjitlink and not without_ltoir:
+        return Strategy("lto", "nvjitlink", "LTO: every piece has LTO-IR", whole=True)
+    lto_only = _lto_only(units)
+    # Of a unit that is LTO-IR alone, which nvJitLink cannot read.
+    blocking = next(filter(None, (against_lto[unit.name] for unit in lto_only)), None)
+    some_ltoir = len(without_ltoir) < len(units) or _have_kind(units, CONTAINER_KINDS)
+    if not (against_nvjitlink or blocking) and some_ltoir and (options.lto or lto_only):
+        return Strategy("lto", "nvjitlink", f"LTO of the pieces that have LTO-IR; {' and '.join(without_ltoir)}")
+    return f"LTO: {blocking or against_nvjitlink or without_ltoir[0]}"
+
+
+def _without_lto(
+    units: Sequence[LinkUnit],
+    releases: tuple[Version | None, Version | None, Version | None],
+    against_nvjitlink: str | None,
+    against_lto: Mapping[str, str | None],
+    options: JitOptions,
+) -> list[Strategy | str]:
+    """Return how each linker can link PTX and machine code, or why not; `releases`: nvJitLink, NVRTC, driver."""
+    nvjitlink, nvrtc, driver = releases
     if options.lto:
-        reasons.append("PTX: JitOptions(lto=True) forbids it")
-    elif without_code:
-        reasons.append(f"PTX: {without_code[0].name} is LTO-IR alone")
-    else:
-        why = "JitOptions(lto=False) asks for it" if options.lto is False else no_lto or "LTO goes before it"
-        too_new = against_nvjitlink or _too_new(units, nvrtc, nvjitlink, "nvJitLink")
-        if too_new is None:
-            found.append(Way("ptx", "nvjitlink", f"PTX: {why}"))
-        else:
-            reasons.append(f"PTX by nvJitLink: {too_new}")
-        old = "there is no driver" if driver is None else _too_new(units, nvrtc, driver, "the driver is for CUDA")
-        if old is None:
-            by = too_new or ("JitOptions asks for it" if options.linker == "driver" else why)
-            found.append(Way("ptx", "driver", f"PTX by the driver's linker: {by}"))
-        else:
-            reasons.append(f"PTX by the driver's linker: {old}")
-    chosen = tuple(way for way in found if options.linker in (None, way.linker))
-    if not chosen:
-        if options.linker == "driver" and without_code:
-            reasons.append("the driver's linker, which JitOptions asks for, takes no LTO-IR")
-        elif found:
-            reasons.append(f"JitOptions(linker={options.linker!r}) forbids the other linker")
-        raise LinkError(f"there is no way to link {names_of(units)} here:" + "".join(f"\n  {each}" for each in reasons))
-    return chosen
+        return ["PTX: JitOptions(lto=True) forbids it"]
+    if lto_only := _lto_only(units):
+        return [f"PTX: {lto_only[0].name} is LTO-IR alone"]
+    no_lto = against_nvjitlink or next(filter(None, against_lto.values()), None)
+    why = "JitOptions(lto=False) asks for it" if options.lto is False else no_lto or "LTO is preferred"
+    too_new = against_nvjitlink or _too_new(units, nvrtc, nvjitlink, "nvJitLink is")
+    by_nvjitlink: Strategy | str = (
+        f"PTX by nvJitLink: {too_new}" if too_new else Strategy("ptx", "nvjitlink", f"PTX: {why}")
+    )
+    no_driver = "there is no driver" if driver is None else _too_new(units, nvrtc, driver, "the driver is for CUDA")
+    if no_driver:
+        return [by_nvjitlink, f"PTX by the driver's linker: {no_driver}"]
+    why = too_new or ("JitOptions asks for it" if options.linker == "driver" else why)
+    return [by_nvjitlink, Strategy("ptx", "driver", f"PTX by the driver's linker: {why}")]
+
+
+def _lto_only(units: Sequence[LinkUnit]) -> list[LinkUnit]:
+    """Return the units that only a link with LTO takes."""
+    return [unit for unit in units if not _have_kind([unit], CODE_KINDS)]
+
+
+def _have_kind(units: Sequence[LinkUnit], kinds: Sequence[PieceKind]) -> bool:
+    """Return whether any of these units has a form of one of these kinds."""
+    return any(kind in unit.forms for unit in units for kind in kinds)
 
 
 def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capability: Version | None) -> str | None:
@@ -131,28 +164,28 @@ def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capabi
         return "nvJitLink is not installed (pip install nvidia-nvjitlink-cu12, or nvidia-nvjitlink for CUDA 13)"
     if driver is not None and nvjitlink[0] > driver[0]:
         return (
-            f"what nvJitLink {dotted(nvjitlink)} makes needs a driver for CUDA {nvjitlink[0]}.0, and this one is for "
-            f"{dotted(driver)}"
+            f"the output of nvJitLink {dotted(nvjitlink)} needs a driver for CUDA {nvjitlink[0]}.0, and this one is "
+            f"for {dotted(driver)}"
         )
     if capability is not None and not knows(nvjitlink, capability):
         return f"nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
     return None
 
 
-def _why_not_lto(unit: Unit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:
-    """Return why a unit cannot take part in optimisation at link time."""
+def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:
+    """Return why a unit cannot be linked with LTO, or None."""
     if "ltoir" in unit.forms:
         reason = unit.compiler and nvjitlink and unlinkable(unit.compiler, nvjitlink)
         return f"{unit.name} {reason}" if reason else None
     if "cuda" in unit.forms:
         reason = nvrtc and nvjitlink and unlinkable(nvrtc, nvjitlink)
         return f"{unit.name}, compiled by NVRTC {dotted(nvrtc)}, {reason}" if nvrtc and reason else None
-    kind = next(kind for kind in CODE if kind in unit.forms)
-    return f"{unit.name} is {'machine code' if kind == 'cubin' else NAMES[kind]}, and no LTO-IR"  # type: ignore[index]
+    kind = next(kind for kind in CODE_KINDS if kind in unit.forms)
+    return f"{unit.name} is {'machine code' if kind == 'cubin' else KIND_LABELS[kind]}, not LTO-IR"
 
 
-def _too_new(units: Sequence[Unit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
-    """Return which unit's PTX a linker of a CUDA release does not read, of those of which it is known."""
+def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
+    """Return the first unit whose PTX a linker of the CUDA release `reader` does not read; None if it reads all."""
     for unit in units:
         needs = nvrtc if "cuda" in unit.forms else unit.driver
         if reader is not None and needs is not None and reader < needs:
@@ -160,21 +193,23 @@ def _too_new(units: Sequence[Unit], nvrtc: Version | None, reader: Version | Non
     return None
 
 
-def names_of(units: Iterable[Unit]) -> str:
+def names_of(units: Iterable[LinkUnit]) -> str:
     return ", ".join(unit.name for unit in units)
 
 
-def relocatable_group(manifest: Manifest, kind: str, capability: Version, reads: Version | None) -> tuple[Image, ...]:
-    """Return the images of one kind and target to link for a GPU: those of the highest target that suits it, and of
-    PTX of one that a linker of CUDA release `reads` takes, if there is any such."""
-    suits = [
+def relocatable_group(manifest: Manifest, kind: str, capability: Version, reader: Version | None) -> tuple[Image, ...]:
+    """Return a module's relocatable images of one kind to link for a GPU: those of the highest target that suits it.
+
+    Of PTX, those of the highest target that a linker of the CUDA release `reader` reads, if it reads any.
+    """
+    suitable = [
         image for image in manifest.relocatable if image.kind == kind and unsupported(image.target, capability) is None
     ]
-    readable = [image for image in suits if kind != "ptx" or reads is None or image.driver <= reads]
-    if not suits:
+    if not suitable:
         return ()
+    readable = [image for image in suitable if kind != "ptx" or reader is None or image.driver <= reader]
     best = max(
-        (image.target for image in readable or suits),
+        (image.target for image in readable or suitable),
         key=lambda target: (target.capability, " fa".index(target.suffix or " ")),
     )
-    return tuple(image for image in suits if image.target == best)
+    return tuple(image for image in suitable if image.target == best)

@@ -1,22 +1,24 @@
-"""Compile PTX on the user's machine, by the driver or by nvJitLink."""
+"""Compile PTX on the user's machine, with the driver or with nvJitLink."""
 
 import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
 
-from .cache import Cache
-from .digest import sha256_of
-from .driver import check_result, cuda_driver, load_library
-from .errors import DriverError, ImageError
-from .manifest import FORMAT, Image, Manifest, Version
-from .module import Module
+from ..digest import sha256_of
+from ..driver import check_result, cuda_driver, load_library
+from ..errors import DriverError, ImageError
+from ..manifest import FORMAT, Image, Manifest, Version
+from ..module import Module
+from ..user_cache.cache import Cache
 from .nvjitlink import link_code, log_text, nvjitlink_version
 
 __all__ = [
     "Jit",
     "JitOptions",
     "code_and_log",
+    "load_compiled",
     "load_linked_ptx",
+    "load_ptx",
     "nvjitlink_options",
     "resources_of",
 ]
@@ -25,23 +27,23 @@ T = TypeVar("T")
 
 
 class JitOptions(NamedTuple):
-    """How to compile PTX, and link, on the user's machine, by the driver or nvJitLink."""
+    """Options for compiling PTX and for linking on the user's machine, with the driver or with nvJitLink."""
 
     verbose: bool = True
-    """Whether the log tells of each kernel's resources. (CU_JIT_LOG_VERBOSE)"""
+    """Whether the log lists each kernel's resources. (CU_JIT_LOG_VERBOSE)"""
     optimization_level: int | None = None
-    """0 to 4; None is the compiler's own choice, the highest. (CU_JIT_OPTIMIZATION_LEVEL)"""
+    """0 to 4; None means the compiler's default, the highest. (CU_JIT_OPTIMIZATION_LEVEL)"""
     max_registers: int | None = None
-    """The most registers that a thread may use; None for no limit. (CU_JIT_MAX_REGISTERS)"""
+    """The most registers that a thread may use; None means no limit. (CU_JIT_MAX_REGISTERS)"""
     lineinfo: bool = False
-    """Whether the code carries line numbers, where the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
+    """Whether the machine code has line numbers, if the PTX has them. (CU_JIT_GENERATE_LINE_INFO)"""
     lto: bool | None = None
-    """Of linking: True optimises what has LTO-IR across pieces, False does not; None does where every piece has it."""
+    """For linking: True optimises all LTO-IR across pieces, False does not, None does if every piece has LTO-IR."""
     linker: Literal["nvjitlink", "driver"] | None = None
-    """Of linking: by which linker; None takes nvJitLink where it is installed and fits, else the driver's."""
+    """For linking: which linker to use; None means nvJitLink if it is installed and suits, else the driver's."""
 
     def check(self) -> None:
-        """Raise ValueError where an option has a value that no compiler takes."""
+        """Raise ValueError for an option that no compiler accepts."""
         if self.lto not in (None, False, True):
             raise ValueError(f"lto must be True, False or None, not {self.lto!r}")
         if self.linker not in (None, "nvjitlink", "driver"):
@@ -53,26 +55,25 @@ class JitOptions(NamedTuple):
 
 
 class Jit:
-    """How a module was compiled on this machine: with which `options`, in how many `seconds` (wall time), and what the
-    compiler said (`log`; empty where its result came out of the driver's cache)."""
+    """How a module was compiled on this machine: the `options`, the wall time in `seconds`, and the compiler's `log`,
+    which is empty if the result came from the driver's cache."""
 
     def __init__(self, options: JitOptions, seconds: float, log: str) -> None:
         self.options = options
         self.seconds = seconds
         self.log = log
         self.buffers: tuple[bytearray, ...] = ()
-        """What the driver may still write to."""
+        """Memory that the driver may still write to."""
         self._resources = resources_of(log)
 
     @property
     def registers(self) -> dict[str, int]:
-        """Registers per thread, by kernel symbol: of the kernels that the log tells of, and so of none unless it is
-        verbose."""
+        """Registers per thread, by kernel symbol, as listed in the log; empty without `JitOptions.verbose`."""
         return {symbol: figures["registers"] for symbol, figures in self._resources.items()}
 
     @property
     def spills(self) -> dict[str, int]:
-        """Bytes of spill stores and loads, likewise."""
+        """Bytes of spill stores and loads, by kernel symbol, as listed in the log."""
         return {
             symbol: figures.get("spill_stores", 0) + figures.get("spill_loads", 0)
             for symbol, figures in self._resources.items()
@@ -83,8 +84,11 @@ class Jit:
 
 
 def resources_of(log: str) -> dict[str, dict[str, int]]:
-    """Return what `ptxas -v` says of each kernel: registers, and bytes of static shared memory, stack and spills."""
-    import re
+    """Return the resources that `ptxas -v` logs, by kernel symbol.
+
+    These are registers per thread, and bytes of static shared memory, stack frame and spills.
+    """
+    import re  # only for logs
 
     resources: dict[str, dict[str, int]] = {}
     symbol, frame = "", {}
@@ -100,21 +104,24 @@ def resources_of(log: str) -> dict[str, dict[str, int]]:
 
 
 def load_ptx(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
-    """Return the module of PTX that the driver compiles."""
+    """Return the module that the driver compiles from PTX; raises DriverError with the compiler's log."""
 
-    def find_one(handle: int) -> None:  # a failure shows here, and not while the library is loaded
+    def compile_now(handle: int) -> None:  # the driver compiles, and fails, when it first looks up a kernel
         for kernel in manifest.kernels[:1]:
             check_result(cuda_driver().cuLibraryGetKernel(handle, kernel.symbol.encode()), doing)
 
     doing = f"compiling {manifest.name}, {image}"
-    handle, _, jit = load_compiled(code, doing, options, find_one)
+    handle, _, jit = load_compiled(code, doing, options, compile_now)
     return Module(manifest, image, "jit", handle, jit)
 
 
-def load_compiled(code: bytes, doing: str, options: JitOptions, then: Callable[[int], T]) -> "tuple[int, T, Jit]":
-    """Return the handle of a library that the driver compiles, what `then` makes of it, which is to have the driver
-    compile it now, and how it was compiled. Raises DriverError with the compiler's log."""
-    # The driver writes its words into these as long as the library is being loaded.
+def load_compiled(code: bytes, doing: str, options: JitOptions, inspect: Callable[[int], T]) -> tuple[int, T, Jit]:
+    """Return the handle of a library that the driver compiles, the result of `inspect`, and how it was compiled.
+
+    `inspect` gets the handle and must look up a kernel: the driver compiles then. Raises DriverError with the
+    compiler's log.
+    """
+    # The driver writes its logs into these until the library is compiled.
     info, errors = bytearray(1 << 16), bytearray(1 << 16)
     chosen = {
         "INFO_LOG_BUFFER": info,
@@ -132,48 +139,48 @@ def load_compiled(code: bytes, doing: str, options: JitOptions, then: Callable[[
     try:
         handle = load_library(code, doing, chosen)
         try:
-            made = then(handle)
+            inspected = inspect(handle)
         except DriverError:
             cuda_driver().cuLibraryUnload(handle)
             raise
     except DriverError as error:
         raise DriverError(f"{error}\n{log_text(errors)}".rstrip()) from None
     jit = Jit(options, time.perf_counter() - started, "\n".join(filter(None, (log_text(errors), log_text(info)))))
-    jit.buffers = info, errors  # of a library without kernels nothing is compiled yet
-    return handle, made, jit
+    jit.buffers = info, errors  # a library without kernels is not compiled yet
+    return handle, inspected, jit
 
 
 def load_linked_ptx(
     manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
 ) -> Module:
-    """Return the module of PTX that the driver cannot read: nvJitLink compiles it, and the result is kept."""
+    """Return the module that nvJitLink compiles from PTX that the driver cannot read; the result is cached."""
     arguments = nvjitlink_options(options)
     arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
     cache = Cache()
     key = cache.key("cubin", sha256_of(code), arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
     started = time.perf_counter()
-    kept = cache.read(key, code_and_log)
-    if kept is None:
+    result = cache.read(key, code_and_log)
+    if result is None:
         try:
-            kept = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
+            result = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
         except ImageError as error:
             raise ImageError(f"nvJitLink cannot compile {manifest.name}, {image}: {error}") from error
-        cache.put(key, kept[1].encode() + b"\0" + kept[0])
-    cubin, log = kept
+        cache.put(key, result[1].encode() + b"\0" + result[0])
+    cubin, log = result
     jit = Jit(options, time.perf_counter() - started, log)
     return Module(manifest, image, "link", load_library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
 
 
-def code_and_log(kept: bytes) -> tuple[bytes, str]:
-    """Return the two that an entry of a linker's result holds; ValueError where it holds none."""
-    log, _, code = kept.partition(b"\0")
+def code_and_log(entry: bytes) -> tuple[bytes, str]:
+    """Return the code and the log in a cache entry of a linker's result; raises ValueError if there is no code."""
+    log, _, code = entry.partition(b"\0")
     if not code:
-        raise ValueError("there is no code")
+        raise ValueError("the entry has no code")
     return code, log.decode()
 
 
 def nvjitlink_options(options: JitOptions) -> list[str]:
-    """Return the options in nvJitLink's words."""
+    """Return the options as nvJitLink takes them."""
     arguments = ["-Xptxas=-v"] if options.verbose else []
     arguments += ["-lineinfo"] if options.lineinfo else []
     arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]

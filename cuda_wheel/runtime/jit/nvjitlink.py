@@ -3,21 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .errors import ImageError
-from .manifest import Version
+from ..errors import ImageError
+from ..manifest import Version
 
-__all__ = [
-    "link_code",
-    "link_code_with_logs",
-    "log_text",
-    "nvjitlink_version",
-]
+__all__ = ["link_code", "link_code_with_logs", "log_text", "nvjitlink_version"]
 
 
 def nvjitlink_version() -> Version | None:
-    """Return the version of the nvJitLink that is installed here, or None."""
+    """Return the version of the installed nvJitLink, or None without one."""
     try:
-        from cuda.bindings import nvjitlink
+        from cuda.bindings import nvjitlink  # optional
 
         version: tuple[int, int] = nvjitlink.version()
     except (ImportError, RuntimeError):  # no binding, or no library behind it
@@ -26,10 +21,10 @@ def nvjitlink_version() -> Version | None:
 
 
 def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
-    """Return the cubin, or PTX, that nvJitLink makes of these inputs, and its log.
+    """Return the cubin, or PTX, that nvJitLink links from the inputs, and its log.
 
-    An input is its kind, as nvJitLink's `InputType` has it, its name in messages, and its content. Raises ImageError
-    with nvJitLink's own words.
+    An input is its kind (a name of nvJitLink's `InputType`), its name in messages, and its content. Raises ImageError
+    with nvJitLink's error log.
     """
     code, log, _ = link_code_with_logs(inputs, options, ptx)
     return code, log
@@ -38,8 +33,8 @@ def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], 
 def link_code_with_logs(
     inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False
 ) -> tuple[bytes, str, str]:
-    """Do as `link_code` does, and return what its error log holds of a success too."""
-    from cuda.bindings import nvjitlink
+    """Link as `link_code` does; also return the error log, which may have text after a success too."""
+    from cuda.bindings import nvjitlink  # optional
 
     try:
         handle = nvjitlink.create(len(options), list(options))
@@ -68,18 +63,18 @@ def _log_of(nvjitlink: Any, which: str, handle: int) -> str:
 
 
 def _add_data(nvjitlink: Any) -> Callable[[int, int, bytes, bytes], None]:
-    """Return a function that gives nvJitLink an input: handle, kind, content and name.
+    """Return a function that passes an input to nvJitLink: handle, kind, content and name.
 
-    nvJitLink keeps a pointer to the name, which must not go away before the link is done; the function of
-    `cuda.bindings` frees its copy at once, so that messages name another input, if not worse.
+    nvJitLink keeps a pointer to the name, which must stay valid until the link is done. The function of `cuda.bindings`
+    frees its copy at once, so that messages could name another input or read freed memory.
     """
-    import ctypes
+    import ctypes  # only for links
 
     try:
         from cuda.bindings._internal import nvjitlink as internal
 
         address = internal._inspect_function_pointer("__nvJitLinkAddData")
-    except (ImportError, AttributeError):  # another release's binding: no more than messages suffer
+    except (ImportError, AttributeError):  # another release of cuda.bindings: only messages may be wrong
         return lambda handle, kind, content, name: nvjitlink.add_data(
             handle, kind, content, len(content), name.decode()
         )
@@ -95,4 +90,5 @@ def _add_data(nvjitlink: Any) -> Callable[[int, int, bytes, bytes], None]:
 
 
 def log_text(log: bytearray) -> str:
+    """Return the text in a log buffer."""
     return log.rstrip(b"\0\n ").decode(errors="replace")

@@ -1,0 +1,76 @@
+"""Compose the long messages of load errors; imported only when something fails."""
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from .errors import ImageError
+from .manifest import MANIFEST_SUFFIX, Manifest, Version, dotted
+from .rules import Resolution, unsupported
+
+__all__ = ["module_not_found", "no_image_message", "unknown_name"]
+
+
+def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
+    """Return the message of NoImageError: the GPU, the driver, every image with its reason, and what helps."""
+    images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
+    return (
+        f"{manifest.name} has no image for a GPU of compute capability {dotted(capability)} "
+        f"with a driver for CUDA {dotted(driver)}.{images or ' It has no images at all.'}\n"
+        f"{_what_helps(manifest, capability, driver)}"
+    )
+
+
+def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str:
+    loadable = [image for image in manifest.images if image.source is None]
+    if not loadable and manifest.images:
+        missing = ", ".join(external.declaration for external in manifest.extern)
+        if missing:
+            return f"Link it with code that defines {missing}: load(..., link=[...])."
+        return "All its images are relocatable: link it with other code, load(..., link=[...])."
+    if any(unsupported(image.target, capability) is None for image in loadable):
+        if driver[0] not in (12, 13):  # the major releases with a nvJitLink on the package index
+            return "Update the NVIDIA driver."
+        return (
+            f"Update the NVIDIA driver, or install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]."
+        )
+    arch = f"{capability[0]}{capability[1]}"
+    return f'The wheel\'s authors can add "{arch}-real", or a lower "-virtual" target, to architectures.'
+
+
+def module_not_found(name: str, folders: Sequence[str]) -> ImageError:
+    """Return the error for a module without a manifest in the folders of its package."""
+    package, _, stem = name.rpartition(".")
+    places = ", ".join(os.path.join(folder, stem + MANIFEST_SUFFIX) for folder in folders)
+    places = places or f"{stem}{MANIFEST_SUFFIX} through the importer of {package}"
+    message = f"{name} has no images: looked for {places}."
+    files = [file for folder in folders if os.path.isdir(folder) for file in os.listdir(folder)]
+    stems = {file.removesuffix(end) for file in files for end in (MANIFEST_SUFFIX, ".cu") if file.endswith(end)}
+    similar = get_close_matches(stem, stems - {stem}, n=3)
+    if similar:
+        message += f" Did you mean {', '.join(similar)}?"
+    if any(os.path.isfile(os.path.join(folder, stem + ".cu")) for folder in folders):
+        message += (
+            f" {stem}.cu is there, but was not compiled: install the project's wheel, and check that its build runs "
+            "cuda-wheel (a hook of hatchling, the table [tool.cuda-wheel] for setuptools)."
+        )
+    return ImageError(message)
+
+
+def unknown_name(module: str, what: str, name: object, found: Sequence[Any], names: Sequence[str]) -> str:
+    """Return the message for a name that is not the name of exactly one kernel or variable (`what`) of a module.
+
+    `found` are those that share the name, `names` all there are.
+    """
+    if not isinstance(name, str):
+        return f"{module}: the name of a {what} must be a string, not {name!r}"
+    if found:
+        symbols = ", ".join(info.symbol for info in found)
+        return f"{module} has several {what}s {name!r}; use the symbol instead: {symbols}"
+    if not names:
+        return f"{module} has no {what} {name!r}; it has no {what}s"
+    similar = get_close_matches(name, names, n=3)
+    if similar:
+        return f"{module} has no {what} {name!r}; did you mean {', '.join(similar)}?"
+    return f"{module} has no {what} {name!r}; it has {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"

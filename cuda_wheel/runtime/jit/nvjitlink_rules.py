@@ -1,0 +1,46 @@
+"""Say what nvJitLink of a release can compile and link. Pure functions."""
+
+from ..manifest import Version, dotted
+
+__all__ = ["knows", "unlinkable"]
+
+
+def unlinkable(compiler: Version, nvjitlink: Version) -> str | None:
+    """Return why nvJitLink cannot link LTO-IR from a compiler of CUDA release `compiler`; None if it can.
+
+    Source: nvJitLink, "Compatibility": the same major version, and no older than the compiler of the LTO-IR.
+    """
+    if nvjitlink[0] != compiler[0]:
+        return f"is LTO-IR of CUDA {dotted(compiler)}, but nvJitLink {dotted(nvjitlink)} has another major version"
+    if nvjitlink < compiler:
+        return f"is LTO-IR of CUDA {dotted(compiler)}, but nvJitLink {dotted(nvjitlink)} is older"
+    return None
+
+
+_FIRST_RELEASE: dict[Version, Version] = {
+    (8, 8): (13, 0), (10, 0): (12, 8), (10, 1): (12, 8), (10, 3): (12, 9), (10, 7): (13, 4), (11, 0): (13, 0),
+    (12, 0): (12, 8), (12, 1): (12, 9),
+}  # fmt: skip
+"""The first CUDA release whose nvJitLink knows a compute capability that 12.0 does not know. Source: PTX ISA, "Release
+Notes", and the release notes of the CUDA Toolkit."""
+
+_LAST_RELEASE: dict[Version, Version] = {(10, 1): (12, 9)}
+"""The last CUDA release that knows a compute capability: (10, 1) was renamed to (11, 0)."""
+
+_OLDEST_OF_13: Version = (7, 5)
+"""The oldest compute capability that nvJitLink 13 knows. Source: CUDA 13.0's release notes."""
+
+_NEWEST_IN_TABLE: Version = (13, 5)
+"""The newest release that the tables cover. Later ones may know GPUs that the tables lack."""
+
+
+def knows(nvjitlink: Version, capability: Version) -> bool:
+    """Return whether nvJitLink of a release knows a compute capability.
+
+    nvJitLink may crash for one that it does not know: 12.9 does for 13.0.
+    """
+    if nvjitlink > _NEWEST_IN_TABLE:  # it reports an unknown GPU itself
+        return True
+    first = _FIRST_RELEASE.get(capability, (12, 0) if capability <= (9, 0) else None)
+    last = _LAST_RELEASE.get(capability, _NEWEST_IN_TABLE if capability >= _OLDEST_OF_13 else (12, 9))
+    return first is not None and first <= nvjitlink <= last

@@ -1,0 +1,242 @@
+"""Run a link whose units, target and strategies are decided: compile, check, link, and keep the result in the cache."""
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from ..digest import sha256_of
+from ..errors import LinkError
+from ..formats.symbols import Symbols
+from ..jit.compiling import JitOptions, code_and_log, nvjitlink_options
+from ..manifest import Target, Version, dotted
+from ..user_cache.cache import Cache
+from .checks import check_duplicates, check_prototypes, symbols_of
+from .cuda_compiler import compile_cuda, nvrtc_options
+from .driver_linker import link_by_driver
+from .failures import LinkFailure
+from .linker_io import LinkerInput, LinkerOutput, RefusedError
+from .nvjitlink_linker import link_by_nvjitlink, link_by_nvjitlink_in_child
+from .nvjitlink_messages import unreported_errors
+from .strategy import CODE_KINDS, CONTAINER_KINDS, LinkUnit, Mode, Strategy
+
+__all__ = ["Linked", "PreparedLink"]
+
+FORMAT = "1"
+"""Part of every cache key: a change of the layout of entries changes it."""
+
+_DEPENDS_ON_MORE = re.compile(rb"include|__DATE__|__TIME__|__TIMESTAMP__|\bimport\b|embed")
+"""What a text contains whose compilation depends on more than the text."""
+
+
+class Linked(NamedTuple):
+    """The result of a link, and how it was linked."""
+
+    cubin: bytes
+    ptx: str | None
+    """The PTX before the cubin, where it was asked for."""
+    target: Target
+    mode: Mode
+    """ "lto": optimised across the pieces that have LTO-IR; "ptx": linked from PTX and machine code."""
+    linker: str
+    """ "nvJitLink 12.9", or "the driver's"."""
+    why: str
+    """Why this mode and linker, in one sentence."""
+    log: str
+    """The linker's log, with each kernel's resources where `JitOptions.verbose` asks for them."""
+    errors: str
+    """The linker's error log, which may hold warnings."""
+    seconds: float
+    """Wall time of compiling and linking; for a cached result, of finding it."""
+    linker_seconds: float | None
+    """The time that the driver's linker reports (CU_JIT_WALL_TIME); nvJitLink reports none."""
+    cached: bool
+    """Whether the result came from the cache."""
+    pieces: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Linked for {self.target}: {', '.join(self.pieces)}; {self.why}>"
+
+
+class _Inputs(NamedTuple):
+    """What a linker is given, and the log of the compiler that made some of it."""
+
+    inputs: list[LinkerInput]
+    log: str
+
+
+class PreparedLink:
+    """A link for one target, with the strategies that may work, best first."""
+
+    def __init__(
+        self,
+        units: Sequence[LinkUnit],
+        target: Target,
+        strategies: tuple[Strategy, ...],
+        releases: tuple[Version | None, Version | None, Version | None],
+        device: int | None,
+        options: JitOptions,
+    ) -> None:
+        """`releases` are the CUDA releases of nvJitLink, NVRTC and the driver; None where there is none."""
+        self._units = units
+        self._target = target
+        self._strategies = strategies
+        self._nvjitlink, self._nvrtc, self._driver = releases
+        self._device = device
+        self._options = options
+
+    def digest(self) -> str:
+        """Return a key that differs from that of every other link."""
+        return self._key(self._strategies[0], self._best_inputs.inputs, False)
+
+    def run(self, extern: Mapping[str, str], want_ptx: bool) -> Linked:
+        """Return the result of the best strategy that works.
+
+        `extern` are declarations by symbol, for messages. Raises LinkError.
+        """
+        strategy = self._strategies[0]
+        if want_ptx and not strategy.whole:
+            raise LinkError(f"only a link of LTO-IR alone can return PTX, and this one is not: {strategy.why}")
+        for following in (*self._strategies[1:], None):
+            try:
+                return self._link(strategy, extern, want_ptx)
+            except RefusedError as error:
+                if not error.outdated or following is None or want_ptx:
+                    raise LinkError(self._explanation(strategy, error, extern)) from None
+                strategy = self._fallback(strategy, following, str(error))
+        raise AssertionError("unreachable")
+
+    def _explanation(self, strategy: Strategy, error: RefusedError, extern: Mapping[str, str]) -> str:
+        linker = self._linker_name(strategy) + (" linker" if strategy.linker == "driver" else "")
+        failure = LinkFailure(self._units, self._target, strategy.mode, linker, str(error), error.crashed)
+        return failure.message(extern, self._read_symbols)
+
+    def _fallback(self, refused: Strategy, following: Strategy, log: str) -> Strategy:
+        """Return the following strategy, which says why the one before it was refused."""
+        first = next((line for line in log.splitlines() if "rror" in line or "fatal" in line), log)
+        linker = "the driver's linker" if following.linker == "driver" else "nvJitLink"
+        return following._replace(why=f"PTX by {linker}: {self._linker_name(refused)} refused it ({first.strip()})")
+
+    def _link(self, strategy: Strategy, extern: Mapping[str, str], want_ptx: bool) -> Linked:
+        started = time.perf_counter()
+        inputs, compiler_log = self._inputs(strategy)
+        check_duplicates({unit.name: symbols_of(unit, each) for unit, each in zip(self._units, inputs, strict=True)})
+        cache, key = Cache(), self._key(strategy, inputs, want_ptx)
+        entry = cache.read(key, _from_entry)
+        if entry is None:
+            check_prototypes(self._texts(inputs), extern)
+            output = self._run_linker(strategy, inputs, False)
+            errors = unreported_errors(f"{output.log}\n{output.errors}")
+            if errors:
+                raise RefusedError("\n".join(errors))
+            text = self._run_linker(strategy, inputs, True).code.decode() if want_ptx else None
+            cache.put(key, _to_entry(output, text))
+        else:
+            output, text = entry
+        return Linked(
+            cubin=output.code,
+            ptx=text,
+            target=self._target,
+            mode=strategy.mode,
+            linker=self._linker_name(strategy),
+            why=strategy.why,
+            log="\n".join(filter(None, (compiler_log, output.log))),
+            errors=output.errors,
+            seconds=time.perf_counter() - started,
+            linker_seconds=output.seconds,
+            cached=entry is not None,
+            pieces=tuple(unit.name for unit in self._units),
+        )
+
+    def _texts(self, inputs: Sequence[LinkerInput]) -> dict[str, str]:
+        """Return the PTX of each unit that has any or can be compiled to it, by name."""
+        texts = {}
+        for unit, given in zip(self._units, inputs, strict=True):
+            code = given.content if given.kind == "ptx" else unit.forms.get("ptx")
+            if code is None and "cuda" in unit.forms and len(self._units) > 1:
+                code, _ = self._compiled(unit, False)
+            if code is not None:
+                texts[unit.name] = code.decode(errors="replace")
+        return texts
+
+    def _run_linker(self, strategy: Strategy, inputs: Sequence[LinkerInput], want_ptx: bool) -> LinkerOutput:
+        if strategy.linker == "driver":
+            return link_by_driver(inputs, self._target, self._options, self._device)
+        containers = any(each.kind in CONTAINER_KINDS for each in inputs)
+        linker = link_by_nvjitlink_in_child if containers else link_by_nvjitlink
+        return linker(inputs, self._target, strategy.mode == "lto", self._options, want_ptx)
+
+    def _inputs(self, strategy: Strategy) -> _Inputs:
+        return self._best_inputs if strategy is self._strategies[0] else self._compiled_inputs(strategy)
+
+    @cached_property
+    def _best_inputs(self) -> _Inputs:
+        """The inputs of the best strategy; some are not in the cache, and both `digest` and `run` need them."""
+        return self._compiled_inputs(self._strategies[0])
+
+    def _compiled_inputs(self, strategy: Strategy) -> _Inputs:
+        """Return the form of each unit that the strategy links; CUDA C++ is compiled to it."""
+        inputs, logs = [], []
+        lto = strategy.mode == "lto"
+        kinds = ("ltoir", *CODE_KINDS[::-1]) if lto else CODE_KINDS
+        for unit in self._units:
+            kind: str = next(kind for kind in kinds if kind in unit.forms)
+            if kind == "cuda":
+                kind = "ltoir" if lto else "ptx"
+                content, log = self._compiled(unit, lto)
+                logs.append(log)
+            else:
+                content = unit.forms[kind]  # type: ignore[index]
+            inputs.append(LinkerInput(kind, unit.name, content))
+        return _Inputs(inputs, "\n".join(filter(None, logs)))
+
+    def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
+        """Return what NVRTC compiles from CUDA C++, and its log; cached where the text alone decides the result."""
+        text = unit.forms["cuda"]
+        arguments = (text, unit.name, unit.folder, self._target, lto, self._options)
+        # A spliced line could hide a directive.
+        if _DEPENDS_ON_MORE.search(text.replace(b"\\\n", b"").replace(b"\\\r\n", b"")):
+            return compile_cuda(*arguments)
+        options = nvrtc_options(lto, self._options)
+        key = Cache.key("cuda", FORMAT, sha256_of(text), unit.name, str(self._target), repr(self._nvrtc), *options)
+        cache = Cache()
+        entry = cache.read(key, code_and_log)
+        if entry is not None:
+            return entry
+        code, log = compile_cuda(*arguments)
+        cache.put(key, log.encode() + b"\0" + code)
+        return code, log
+
+    def _key(self, strategy: Strategy, inputs: Sequence[LinkerInput], want_ptx: bool) -> str:
+        by_driver = strategy.linker == "driver"
+        linker = ("driver", repr(self._driver)) if by_driver else ("nvJitLink", repr(self._nvjitlink))
+        options = (*nvjitlink_options(self._options), repr(self._options.optimization_level))
+        contents = (f"{kind} {name} {sha256_of(content)}" for kind, name, content in inputs)
+        return Cache.key("link", FORMAT, strategy.mode, *linker, str(self._target), *options, repr(want_ptx), *contents)
+
+    def _linker_name(self, strategy: Strategy) -> str:
+        return "the driver's" if strategy.linker == "driver" else f"nvJitLink {dotted(self._nvjitlink or (0, 0))}"
+
+    def _read_symbols(self) -> dict[str, Symbols | None]:
+        """Return the symbols of each unit by name; CUDA C++ is compiled to PTX for that."""
+        known = {}
+        for unit in self._units:
+            kind: str
+            kind, content = next(iter(unit.forms.items()))
+            if kind == "cuda":
+                kind, content = "ptx", self._compiled(unit, False)[0]
+            known[unit.name] = symbols_of(unit, LinkerInput(kind, unit.name, content))
+        return known
+
+
+def _to_entry(output: LinkerOutput, ptx: str | None) -> bytes:
+    head = {"log": output.log, "errors": output.errors, "ptx": ptx}
+    return json.dumps(head).encode() + b"\0" + output.code
+
+
+def _from_entry(content: bytes) -> tuple[LinkerOutput, str | None]:
+    head, _, code = content.partition(b"\0")
+    record = json.loads(head)
+    return LinkerOutput(code, record["log"], record["errors"], None), record["ptx"]

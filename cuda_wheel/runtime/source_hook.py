@@ -1,0 +1,41 @@
+"""Reach the build side, which compiles modules of a source tree when they are loaded.
+
+This package imports nothing of the build side by name. The package around it registers one: `SOURCE_HOOK` in
+`cuda_wheel` names a module of the build side. A vendored copy lies in a package without that, so it never compiles, nor
+runs the build side of another version that is installed.
+"""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from .errors import CudaWheelError
+
+__all__ = ["source_hook"]
+
+
+def source_hook() -> Any:
+    """Return the module that compiles on load, or None if none is registered.
+
+    It has `VERSION`, `compile_on_load(name, folders, capability)`, `kernels_beside(package, folders)` and
+    `module_that_may_make(kernel, package, folders)`. Raises CudaWheelError if it cannot be imported or belongs to
+    another version.
+    """
+    parent = sys.modules.get(__package__.rpartition(".")[0])
+    name: str | None = getattr(parent, "SOURCE_HOOK", None)
+    if name is None:
+        return None
+    version: str = parent.__version__  # type: ignore[union-attr]
+    try:
+        hook = import_module(name)
+    except Exception as error:
+        raise CudaWheelError(
+            f"cuda-wheel {version} cannot import {name}, which compiles modules of a source tree on load: "
+            f"{type(error).__name__}: {error}. Reinstall cuda-wheel."
+        ) from error
+    if version != hook.VERSION:
+        raise CudaWheelError(
+            f"{name} ({hook.__file__}) belongs to cuda-wheel {hook.VERSION}, but the loader ({__file__}) to "
+            f"{version}: two versions are mixed. Reinstall cuda-wheel."
+        )
+    return hook

@@ -1,0 +1,259 @@
+"""Store compilation results in the user's cache folder."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TypeVar
+
+from ..digest import sha256_of
+from ..errors import CudaWheelError
+from .byte_sizes import parse_size
+
+__all__ = ["Cache", "cache_folder", "cache_limit", "warn"]
+
+T = TypeVar("T")
+
+
+def cache_folder() -> str:
+    """Return the folder of the cache: CUDA_WHEEL_CACHE_DIR, else the platform's folder for a user's caches."""
+    named = os.environ.get("CUDA_WHEEL_CACHE_DIR")
+    if named:
+        return named
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
+        return os.path.join(base, "cuda-wheel", "Cache")
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Caches/cuda-wheel")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cuda-wheel")
+
+
+def cache_limit() -> int:
+    """Return the most bytes that the cache may take: CUDA_WHEEL_CACHE_SIZE, else 2 GiB.
+
+    Raises CudaWheelError if that variable is not an amount of memory.
+    """
+    named = os.environ.get("CUDA_WHEEL_CACHE_SIZE")
+    try:
+        return parse_size(named) if named else Cache.LIMIT
+    except ValueError as error:
+        raise CudaWheelError(f"the environment variable CUDA_WHEEL_CACHE_SIZE: {error}.") from None
+
+
+class Cache:
+    """Compilation results of this user: entries in one folder, by key.
+
+    Concurrent use and killed processes are safe without locks: each entry is written under a temporary name, then
+    renamed. Each entry contains the SHA-256 of its key and content. An entry that is damaged, or that its reader cannot
+    parse, is reported once and counts as absent; so does an entry of another user, without a report. (This does not
+    protect from programs of the same user, which can change installed packages too.) Only this user can read folders
+    and entries, whatever the umask. If the folder cannot be written to, `put` warns, and the result is used all the
+    same.
+
+    `second` is the cache in the folder named by CUDA_WHEEL_CACHE_READONLY, or None. It is searched for entries that the
+    first cache lacks, and never written to. Its entries may belong to another user, whom whoever sets the variable
+    trusts. They are not copied, so that none is used after the variable is unset.
+    """
+
+    LIMIT = 2 << 30
+    """The most bytes of all entries if CUDA_WHEEL_CACHE_SIZE is unset. The least recently used are removed first."""
+
+    ABANDONED_AFTER = 3600
+    """Seconds after which a temporary file counts as left behind by a killed process."""
+
+    def __init__(self, folder: str | None = None, read_only: bool = False) -> None:
+        """Open the cache in `folder`, else that of the environment. `read_only` accepts other users' entries."""
+        self.folder = folder or cache_folder()
+        second = None if folder else os.environ.get("CUDA_WHEEL_CACHE_READONLY")
+        self.second = Cache(second, read_only=True) if second else None
+        self._read_only = read_only
+        self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
+        self._room = 0  # bytes that may be written before the next check of the limit
+
+    @staticmethod
+    def key(*parts: str) -> str:
+        """Return the key (hexadecimal) of a result that depends on these strings."""
+        return sha256_of("\0".join(parts).encode(errors="surrogateescape"))
+
+    def get(self, key: str) -> bytes | None:
+        """Return the content of the entry `key` (hexadecimal); None without an intact one."""
+        return self.read(key, bytes)
+
+    def read(self, key: str, parse: Callable[[bytes], T]) -> T | None:
+        """Return the result of `parse` for the entry `key`; None without an intact entry that it can parse."""
+        return next(self.found(key, parse), None)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is an entry `key`, which may be damaged."""
+        return os.path.exists(self._path(key)) or (self.second is not None and self.second.has(key))
+
+    def found(self, key: str, parse: Callable[[bytes], T]) -> Iterator[T]:
+        """Yield the results of `parse` for the entries `key` of this cache and of the second one."""
+        content = self._read(key)
+        if content is not None:
+            try:
+                parsed = parse(content)
+            except Exception:  # another program, or another version of this one, may have written anything
+                self._warn_of_damage()
+            else:
+                yield parsed
+        if self.second is not None:
+            yield from self.second.found(key, parse)
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write `content` as the entry `key`; warn if that fails."""
+        path = self._path(key)
+        temporary = f"{path}.{os.urandom(8).hex()}.part"
+        limit = self._checked_limit()
+        try:
+            if 64 + len(content) <= limit:
+                for folder in (self.folder, os.path.dirname(path)):  # makedirs sets the mode of the last folder only
+                    os.makedirs(folder, mode=0o700, exist_ok=True)
+                try:
+                    # "x" fails for a link that another user put there.
+                    with open(temporary, "xb", opener=_open_private) as file:
+                        file.write(self._digest(key, content) + content)
+                    os.replace(temporary, path)
+                finally:
+                    if os.path.exists(temporary):
+                        os.unlink(temporary)
+        except OSError as error:
+            if isinstance(error, PermissionError) and self._read(key) is not None:
+                return  # Windows does not replace a file that another process reads
+            warn(
+                f"cuda-wheel cannot write to its cache in {self.folder} ({error.strerror or error}): it will compile "
+                "the same code again next time. Set CUDA_WHEEL_CACHE_DIR to another folder."
+            )
+            return
+        self._room -= len(content)
+        if self._room <= 0:  # not each time: this lists every entry
+            self.prune(limit)
+            self._room = limit // 16
+
+    def entries(self) -> list[tuple[float, int, str]]:
+        """Return every entry's time of last use (seconds since the epoch), size in bytes, and path; oldest first."""
+        return sorted(file for file in self._files() if not file[2].endswith(".part"))
+
+    def prune(self, limit: int) -> tuple[int, int]:
+        """Remove the least recently used entries until the rest take at most `limit` bytes, and abandoned files.
+
+        Return the number of removed entries and their bytes. Files that are not entries by place, name and owner stay,
+        and so do files that cannot be removed. Folders stay too: another process may be about to write into one.
+        """
+        files = sorted(self._files())
+        for used, _, path in files:
+            if path.endswith(".part") and used < time.time() - self.ABANDONED_AFTER:
+                _remove(path)
+        entries = [(size, path) for _, size, path in files if not path.endswith(".part")]
+        total = sum(size for size, _ in entries)
+        sizes = []
+        for size, path in entries:
+            if total <= limit:
+                break
+            if _remove(path):
+                total -= size
+                sizes.append(size)
+        return len(sizes), sum(sizes)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder, key[:2], key[2:])
+
+    def _read(self, key: str) -> bytes | None:
+        path = self._path(key)
+        try:
+            with open(path, "rb", opener=_open_without_waiting) as file:
+                if not self._is_trusted(os.fstat(file.fileno())):
+                    return None
+                digest, content = file.read(64), file.read()
+        except OSError as error:
+            if self._read_only and not (isinstance(error, FileNotFoundError) and os.path.isdir(self.folder)):
+                warn(
+                    f"the read-only cache {self.folder} (CUDA_WHEEL_CACHE_READONLY) is not used: "
+                    f"{error.strerror or error}."
+                )
+            return None
+        if self._digest(key, content) != digest:
+            self._warn_of_damage()
+            return None
+        if not self._read_only:
+            with suppress(OSError):  # another process removed it, or the folder is read-only
+                os.utime(path)  # marks it as just used
+        return content
+
+    def _digest(self, key: str, content: bytes) -> bytes:
+        return sha256_of(key.encode() + content).encode()
+
+    def _warn_of_damage(self) -> None:
+        warn(
+            f"an entry of the cache in {self.folder} is damaged or was written by another program; cuda-wheel ignores "
+            "it and compiles again."
+        )
+
+    def _is_trusted(self, status: os.stat_result) -> bool:
+        return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
+
+    def _files(self) -> Iterator[tuple[float, int, str]]:
+        """Yield time, size and path, as in `entries`, of entries and of the temporary files (".part") of entries.
+
+        Only files with an entry's place, name and owner count: the user may have named a folder with other files in it.
+        Links are not followed.
+        """
+        for folder in _listed(self.folder):
+            if len(folder.name) == 2 and _is_hexadecimal(folder.name) and folder.is_dir(follow_symlinks=False):
+                for file in _listed(folder.path):
+                    name, dot, rest = file.name.partition(".")
+                    if len(name) == 62 and _is_hexadecimal(name) and (not dot or rest.endswith(".part")):
+                        try:
+                            status = file.stat(follow_symlinks=False)
+                        except OSError:  # another process removed it
+                            continue
+                        if file.is_file(follow_symlinks=False) and self._is_trusted(status):
+                            yield status.st_mtime, status.st_size, file.path
+
+    def _checked_limit(self) -> int:
+        if self._limit is None:
+            try:
+                self._limit = cache_limit()
+            except CudaWheelError as error:  # an error for builds and the command line, but no reason to fail a load
+                self._limit = self.LIMIT
+                warn(f"{error} The cache is limited to 2 GiB.")
+        return self._limit
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening another user's pipe would block
+
+
+def _listed(folder: str) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:  # it does not exist, or belongs to another user
+        return []
+
+
+def _is_hexadecimal(text: str) -> bool:
+    return not text.strip("0123456789abcdef")
+
+
+def _remove(path: str) -> bool:
+    """Remove a file; return whether it is gone, also if another process removed it."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True
+
+
+def warn(text: str) -> None:
+    """Warn once per process and text."""
+    import warnings  # only for a warning
+
+    warnings.warn(text, RuntimeWarning, stacklevel=2)  # Python shows each text once per calling module

@@ -1,0 +1,27 @@
+"""Versions of CUDA, drivers and the PTX ISA, and of the manifest format."""
+
+__all__ = ["FORMAT", "Version", "dotted", "parse_version"]
+
+FORMAT = 1
+"""The manifest format that this version writes; it reads every format up to this one."""
+
+Version = tuple[int, int]
+"""(major, minor)"""
+
+
+def parse_version(text: str, what: str = "version") -> Version:
+    """Return (major, minor) of a dotted version such as "12.2"; later parts are ignored.
+
+    Raises ValueError if `text` has another form.
+    """
+    major, _, rest = text.partition(".")
+    minor = rest.partition(".")[0]
+    # isdigit() is false for the empty string.
+    if not (major.isdigit() and minor.isdigit() and text.isascii() and len(major) < 6 and len(minor) < 6):
+        raise ValueError(f"{what} {text!r} does not have the form MAJOR.MINOR")
+    return int(major), int(minor)
+
+
+def dotted(version: Version) -> str:
+    """Return a version as text: "12.2"."""
+    return f"{version[0]}.{version[1]}"

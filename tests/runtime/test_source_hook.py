@@ -1,0 +1,78 @@
+"""The loader reaches the build side by one registered hook, and only that of its own version."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import cuda_wheel
+from cuda_wheel.builder import editable
+from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE, vendored_files
+from cuda_wheel.runtime.source_hook import source_hook
+from tests.support.processes import run
+from tests.support.projects import KERNEL, ROOT
+
+
+def test_the_hook_is_the_build_side_of_the_same_version() -> None:
+    hook = source_hook()
+    assert hook is editable and cuda_wheel.__version__ == hook.VERSION
+    assert all(callable(getattr(hook, name)) for name in hook.__all__ if name != "VERSION")
+
+
+def test_the_hook_imports_no_compiler_before_it_is_used() -> None:
+    program = "import cuda_wheel.runtime.source_hook as s, sys; s.source_hook(); print(*sys.modules)"
+    result = run(sys.executable, "-c", program)
+    names = {name for name in result.stdout.split() if name.startswith("cuda_wheel.builder")}
+    assert names == {"cuda_wheel.builder", "cuda_wheel.builder.editable"}
+
+
+def test_the_hook_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editable, "VERSION", "99.0")
+    with pytest.raises(
+        cuda_wheel.CudaWheelError,
+        match=rf"belongs to cuda-wheel 99\.0, but the loader \(.*\) to {cuda_wheel.__version__}: two versions are mixed",
+    ):
+        source_hook()
+
+
+def test_a_build_side_that_cannot_be_imported_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda_wheel.builder.editable", None)
+    with pytest.raises(cuda_wheel.CudaWheelError, match=r"cannot import cuda_wheel\.builder\.editable, .*Reinstall"):
+        source_hook()
+
+
+def test_a_package_without_a_hook_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda_wheel", ModuleType("cuda_wheel"))
+    assert source_hook() is None
+
+
+@pytest.mark.parametrize("version", ["99.0", cuda_wheel.__version__])
+def test_a_vendored_copy_never_reaches_an_installed_build_side(version: str, make_project, tmp_path: Path) -> None:
+    """Neither `load` nor `attach` compiles the source in the package."""
+    project = make_project(
+        **{"demo/fill.cu": KERNEL}
+        | {
+            f"demo/{VENDORED_PACKAGE}/{name}": content.decode().replace(f'"{cuda_wheel.__version__}"', f'"{version}"')
+            for name, content in vendored_files().items()
+        }
+    )
+    program = f"""
+import cuda_wheel, sys
+from demo import _cuda_wheel as copy
+for act in (lambda: copy.load("demo.fill"), lambda: copy.attach("demo")):
+    try:
+        act()
+    except copy.ImageError as error:
+        assert not isinstance(error, cuda_wheel.CudaWheelError)
+        print(error)
+assert copy.__version__ == {version!r}
+assert not [name for name in sys.modules if name.startswith("cuda_wheel.builder")]
+"""
+    result = run(sys.executable, "-c", program, PYTHONPATH=f"{project}{os.pathsep}{ROOT}")
+    assert result.returncode == 0, result.stdout
+    assert "fill.cu is there, but was not compiled" in result.stdout
+    assert "demo has no modules: looked in" in result.stdout
