@@ -1,1 +1,1 @@
-"""Read [tool.cuda-wheel]."""
+"""Read `[tool.cuda-wheel]` into frozen settings, and resolve its architectures."""

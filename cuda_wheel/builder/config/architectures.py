@@ -1,4 +1,4 @@
-"""Read `architectures` in every spelling, and settle them against what a toolchain can compile for."""
+"""Parse `architectures` in all its spellings, and resolve it to the targets of a toolchain."""
 
 from __future__ import annotations
 
@@ -8,32 +8,24 @@ from collections.abc import Callable, Iterable, Sequence
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = [
-    "settle",
-    "split",
-]
-
+__all__ = ["settle", "split"]
 
 _NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
 
-
 _PREFIXED = re.compile(r"(?P<prefix>sm|compute)_(?P<number>\d{2,3})(?P<suffix>[af]?)")
-
 
 _DOTTED = re.compile(r"(?P<major>\d{1,2})\.(?P<minor>\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?", re.IGNORECASE)
 
-
 _WORDS = ("all", "all-major", "native")
-
 
 HELP = (
     'Write "all-major", "all", "native", or a list of "86" (machine code and PTX), "86-real" (machine code), '
-    '"86-virtual" (PTX); "sm_86", "compute_86" and "8.6+PTX" are understood too.'
+    '"86-virtual" (PTX); "sm_86", "compute_86" and "8.6+PTX" are accepted too.'
 )
 
 
 def split(text: str) -> list[str]:
-    """Return the entries of an `architectures` text: "75;80-real" or "8.0 9.0+PTX" as in CMake and PyTorch."""
+    """Return the entries of an `architectures` string, such as CMake's "75;80-real" or PyTorch's "8.0 9.0+PTX"."""
     return [entry for entry in re.split(r"[;,\s]+", text) if entry]
 
 
@@ -44,13 +36,13 @@ def settle(
     where: str,
     compiler: str,
 ) -> tuple[Target, ...]:
-    """Return the targets that `entries` name, real ones first, each once, in ascending order.
+    """Return the targets of `entries`, without duplicates: real ones first, in ascending order.
 
-    `supported` is what nvrtcGetSupportedArchs answers; `installed_gpus` returns the compute capabilities of
-    the GPUs in this machine and is called for "native" only; `where` names the setting and `compiler` the
-    NVRTC in messages.
+    `supported` is the result of nvrtcGetSupportedArchs; `installed_gpus` returns the compute capabilities of the GPUs
+    in this machine, and is called for "native" only; messages name the setting as `where` and NVRTC as `compiler`.
 
-    Raises ConfigError for an unknown spelling, a target that the compiler lacks, and a list without machine code.
+    Raises ConfigError for an unknown spelling, for a target that the compiler does not support, and for a list without
+    a real target.
     """
     known = sorted(supported)
     targets: set[Target] = set()
@@ -63,7 +55,7 @@ def settle(
         else:
             targets |= _parse(entry, where)
     if not targets:
-        raise ConfigError(f"{where} is empty, so that there is nothing to compile for. {HELP}")
+        raise ConfigError(f"{where} is empty: it must name at least one target. {HELP}")
     for target in sorted(targets):
         _check(target, known, where, compiler)
     if not any(target.real for target in targets):
@@ -75,8 +67,11 @@ def settle(
 
 
 def _expand(word: str, known: Sequence[int]) -> set[Target]:
-    """Return what nvcc and CMake mean by "all" and "all-major": machine code for every (major) compute
-    capability and the earliest, and PTX for the latest major one."""
+    """Return the targets of "all" and "all-major", as nvcc and CMake define them.
+
+    They are machine code for every (major) compute capability and for the earliest one, and PTX for the latest major
+    one.
+    """
     major = [number for number in known if number % 10 == 0]
     real = known if word == "all" else {known[0], *major}
     return {_target(number, "", True) for number in real} | {_target(major[-1], "", False)}

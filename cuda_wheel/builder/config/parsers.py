@@ -1,67 +1,91 @@
-"""Parse the values of `[tool.cuda-wheel]`, each with the key's name for messages."""
+"""Parse and check the values of `[tool.cuda-wheel]`.
+
+Each parser takes a value and the name of its key, and raises ConfigError that names the key, the value found and the
+valid values.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cuda_wheel.builder.config.architectures import HELP, split
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
 
 __all__ = [
+    "ARCHITECTURES",
+    "FLAG",
+    "MACROS",
+    "NVRTC_OPTIONS",
+    "PTX_VERSION",
+    "SECONDS",
+    "SIZE",
+    "STANDARD",
+    "STRING",
+    "STRINGS",
+    "TABLES",
     "Architectures",
-    "architectures",
-    "choice",
-    "flag",
-    "macros",
-    "options",
-    "seconds",
-    "size",
-    "standard",
-    "text",
-    "texts",
-    "version",
+    "Kind",
+    "T",
+    "one_of",
 ]
 
-
 T = TypeVar("T")
-
 
 Parse = Callable[[Any, str], T]
 
 
-Schema = dict[str, Any]
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """A kind of value: its parser, and as much of what that accepts as JSON schema can express."""
+
+    parse: Parse[T]
+    schema: dict[str, Any]
 
 
-def text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ConfigError(f"{where} must be a text, not {value!r}.")
+def _string(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{where} must be a string, not {value!r}.")
+    if not value.strip():
+        raise ConfigError(f"{where} must be a string that is not empty, not {value!r}.")
     if "\0" in value:
-        raise ConfigError(f"{where} must not hold a NUL: {value!r}.")
+        raise ConfigError(f"{where} must not contain a NUL character: {value!r}.")
     return value
 
 
-def flag(value: Any, where: str) -> bool:
+STRING = Kind(_string, {"type": "string", "pattern": r"\S"})
+
+
+def _strings(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"{where} must be a list of strings, not {value!r}.")
+    return tuple(_string(item, f"{where}[{index}]") for index, item in enumerate(value))
+
+
+STRINGS = Kind(_strings, {"type": "array", "items": STRING.schema})
+
+
+def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false, not {value!r}.")
     return value
 
 
-def texts(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise ConfigError(f"{where} must be a list of texts, not {value!r}.")
-    return tuple(text(item, f"{where}[{index}]") for index, item in enumerate(value))
+FLAG = Kind(_flag, {"type": "boolean"})
 
 
-def choice(*choices: str) -> Parse[str]:
+def one_of(*choices: str) -> Kind[str]:
+    """Return the kind of a string that must be one of `choices`."""
+
     def parse(value: Any, where: str) -> str:
         if value not in choices:
             raise ConfigError(f"{where} must be {_listed(choices)}, not {value!r}.")
         return str(value)
 
-    return parse
+    return Kind(parse, {"enum": list(choices)})
 
 
 def _listed(choices: tuple[str, ...]) -> str:
@@ -69,13 +93,16 @@ def _listed(choices: tuple[str, ...]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def standard(value: Any, where: str) -> str:
+def _standard(value: Any, where: str) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"c\+\+[0-9]{2}", value):
         raise ConfigError(f'{where} must be a C++ standard such as "c++17", not {value!r}.')
     return value
 
 
-def version(value: Any, where: str) -> str:
+STANDARD = Kind(_standard, {"type": "string", "pattern": r"^c\+\+[0-9]{2}$"})
+
+
+def _ptx_version(value: Any, where: str) -> str:
     if value not in ("auto", "as-compiled") and not (
         isinstance(value, str) and re.fullmatch(r"[0-9]{1,2}\.[0-9]", value)
     ):
@@ -83,34 +110,53 @@ def version(value: Any, where: str) -> str:
     return str(value)
 
 
-def seconds(value: Any, where: str) -> float:
+PTX_VERSION = Kind(_ptx_version, {"type": "string", "pattern": r"^(auto|as-compiled|[0-9]{1,2}\.[0-9])$"})
+
+
+def _seconds(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
-        raise ConfigError(f"{where} must be a number of seconds above 0, not {value!r}.")
+        raise ConfigError(f"{where} must be a number of seconds above 0 and below 1000000, not {value!r}.")
     return float(value)
 
 
-def size(value: Any, where: str) -> int:
-    match = re.fullmatch(r"([0-9]{1,12})\s*(MiB|GiB|TiB)", value) if isinstance(value, str) else None
-    if match is None:
+SECONDS = Kind(_seconds, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1_000_000})
+
+
+def _size(value: Any, where: str) -> int:
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9]{1,12}\s*[MGT]iB", value):
         raise ConfigError(f'{where} must be an amount of memory such as "8GiB", not {value!r}.')
-    amount = int(match[1]) << {"MiB": 20, "GiB": 30, "TiB": 40}[match[2]]
+    amount = parse_size(value)
     if not 1 << 30 <= amount <= 1 << 60:
-        raise ConfigError(f"{where} must be at least 1GiB, which the compiler itself needs, not {value!r}.")
+        raise ConfigError(
+            f"{where} must be at least 1GiB, which the compiler itself needs, and at most 1048576TiB, not {value!r}."
+        )
     return amount
 
 
-def macros(value: Any, where: str) -> tuple[tuple[str, str], ...]:
+SIZE = Kind(_size, {"type": "string", "pattern": r"^0*[1-9]\d*\s*(MiB|GiB|TiB)$"})
+
+
+def _macros(value: Any, where: str) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of macros such as {{ BLOCK = 256 }}, not {value!r}.")
     for name, content in value.items():
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise ConfigError(f"{where}: {name!r} is not a macro's name.")
+            raise ConfigError(f"{where}: {name!r} is not a macro name: use letters, digits and underscores.")
         if not isinstance(content, str | int | float) or "\0" in str(content):
-            raise ConfigError(f"{where}.{name} must be a text, a number, true or false, not {content!r}.")
+            raise ConfigError(f"{where}.{name} must be a string, a number, true or false, not {content!r}.")
     return tuple((name, str(int(c)) if isinstance(c, bool) else str(c)) for name, c in sorted(value.items()))
 
 
-_WRITING = (
+MACROS = Kind(
+    _macros,
+    {
+        "type": "object",
+        "propertyNames": {"pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
+        "additionalProperties": {"type": ["string", "number", "boolean"]},
+    },
+)
+
+_FILE_WRITING_OPTIONS = (
     "--pch",
     "-pch",
     "--create-pch",
@@ -120,49 +166,56 @@ _WRITING = (
     "--fdevice-time-trace",
     "-fdevice-time-trace",
 )
-"""Options that make the compiler write files, which would land among the sources."""
+"""Options with which the compiler writes files, which would be among the sources."""
 
-
-_OWN_OPTIONS = {
+_OPTIONS_WITH_KEYS = {
     "architectures": ("-arch", "--gpu-architecture"),
     "std": ("-std", "--std"),
     "lineinfo": ("-lineinfo", "--generate-line-info"),
     "link": ("-rdc", "--relocatable-device-code", "-dc", "--device-c", "-dlto", "--dlink-time-opt"),
 }
+"""Options that keys of the table set."""
 
 
-def options(value: Any, where: str) -> tuple[str, ...]:
-    options = texts(value, where)
+def _nvrtc_options(value: Any, where: str) -> tuple[str, ...]:
+    options = _strings(value, where)
     for option in options:
-        flag = option.partition("=")[0]
-        if flag in _WRITING:
+        name = option.partition("=")[0]
+        if name in _FILE_WRITING_OPTIONS:
             raise ConfigError(f"{where}: {option!r} makes the compiler write a file into the project; leave it out.")
-        for key, names in _OWN_OPTIONS.items():
-            if flag in names:
+        for key, names in _OPTIONS_WITH_KEYS.items():
+            if name in names:
                 raise ConfigError(f"{where}: {option!r} is set by the key {key}; use that.")
     return options
 
 
+NVRTC_OPTIONS = Kind(_nvrtc_options, STRINGS.schema)
+
+
 @dataclass(frozen=True)
 class Architectures:
-    """The architectures as written, and where they were: a key of the table, or an environment variable."""
+    """The architectures as written, and where: a key of the table, or an environment variable."""
 
     entries: tuple[str, ...]
     where: str
 
 
-def architectures(value: Any, where: str) -> Architectures:
+def _architectures(value: Any, where: str) -> Architectures:
     if isinstance(value, str):
         return Architectures(tuple(split(value)), where)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ConfigError(f"{where} must be a text or a list of texts, not {value!r}. {HELP}")
+        raise ConfigError(f"{where} must be a string or a list of strings, not {value!r}. {HELP}")
     return Architectures(tuple(entry for item in value for entry in split(item)), where)
 
 
-TEXT: Schema = {"type": "string", "pattern": r"\S"}
+ARCHITECTURES = Kind(_architectures, {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 
 
-TEXTS: Schema = {"type": "array", "items": TEXT}
+def _tables(value: Any, where: str) -> Any:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ConfigError(f"{where} must be an array of tables, not {value!r}: write [[{where}]].")
+    return tuple(value)
 
 
-FLAG: Schema = {"type": "boolean"}
+TABLES: Kind[Any] = Kind(_tables, {"type": "array", "items": {"type": "object"}})
+"""An array of tables; `Config.from_table` parses each."""

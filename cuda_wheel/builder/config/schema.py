@@ -1,4 +1,4 @@
-"""The JSON schema of `[tool.cuda-wheel]`, from the same fields that the validator reads; for validate-pyproject."""
+"""The JSON schema of `[tool.cuda-wheel]` for validate-pyproject, from the same fields that the parser uses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 
 from cuda_wheel.builder.config.settings import Config, ModuleConfig, Settings
 
-__all__ = [
-    "table_schema",
-]
+__all__ = ["table_schema"]
 
 
 def table_schema(tool: str = "cuda-wheel") -> dict[str, Any]:
-    """Return the schema of the table, as validate-pyproject asks for it through `validate_pyproject.tool_schema`."""
+    """Return the schema of the table: the entry point of the group `validate_pyproject.tool_schema`."""
     schema = _object(Config)
     schema["properties"]["module"]["items"] = _object(ModuleConfig) | {"required": ["name"]}
     return {

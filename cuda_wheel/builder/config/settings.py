@@ -1,209 +1,160 @@
-"""`[tool.cuda-wheel]`: what may stand there, read once into a frozen `Config`."""
+"""The settings in `[tool.cuda-wheel]`: its keys with their defaults, read once into a frozen `Config`."""
 
 from __future__ import annotations
 
 import difflib
-import sys
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cuda_wheel.builder.config.architectures import split
 from cuda_wheel.builder.config.parsers import (
+    ARCHITECTURES,
     FLAG,
-    TEXT,
-    TEXTS,
+    MACROS,
+    NVRTC_OPTIONS,
+    PTX_VERSION,
+    SECONDS,
+    SIZE,
+    STANDARD,
+    STRING,
+    STRINGS,
+    TABLES,
     Architectures,
-    Parse,
-    Schema,
+    Kind,
     T,
-    architectures,
-    choice,
-    flag,
-    macros,
-    options,
-    seconds,
-    size,
-    standard,
-    text,
-    texts,
-    version,
+    one_of,
 )
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = [
-    "TABLE",
-    "Config",
-    "ModuleConfig",
-    "Settings",
-]
-
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
-
+__all__ = ["TABLE", "Config", "ModuleConfig", "Settings"]
 
 TABLE = "tool.cuda-wheel"
 
 
-def _key(parse: Parse[T], default: T, doc: str, show: str, schema: Schema) -> T:
-    """A dataclass field that is a key of the table: its parser, its default as value and as TOML, its description, and
-    as much of what the parser accepts as JSON schema can say."""
-    value: T = field(default=default, metadata={"parse": parse, "doc": doc, "default": show, "schema": schema})
+def _key(kind: Kind[T], default: T, doc: str, shown: str | None = None) -> T:
+    """Return a dataclass field that is a key of the table.
+
+    Its metadata are the parser, the JSON schema, the description, and the default as TOML: `shown`, or `default`
+    itself.
+    """
+    metadata = {
+        "parse": kind.parse,
+        "schema": kind.schema,
+        "doc": doc,
+        "default": json.dumps(default) if shown is None else shown,
+    }
+    value: T = field(default=default, metadata=metadata)
     return value
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The keys that stand in `[tool.cuda-wheel]` for every module, or in a module's own table for that one."""
+    """The keys that `[tool.cuda-wheel]` has for all modules, and a module's own table for that one."""
 
     architectures: Architectures = _key(
-        architectures,
+        ARCHITECTURES,
         Architectures(("all-major",), f"{TABLE}.architectures"),
         'What to compile for: "all-major", "all", "native", or a list in CMake\'s syntax.',
         '"all-major"',
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
     )
-    include_dirs: tuple[str, ...] = _key(texts, (), "Folders for `#include`, relative to the project.", "[]", TEXTS)
-    std: str = _key(
-        standard, "c++17", "The C++ standard.", '"c++17"', {"type": "string", "pattern": r"^c\+\+[0-9]{2}$"}
-    )
-    defines: tuple[tuple[str, str], ...] = _key(
-        macros,
-        (),
-        "Macros, as a table of names and values.",
-        "{}",
-        {
-            "type": "object",
-            "propertyNames": {"pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
-            "additionalProperties": {"type": ["string", "number", "boolean"]},
-        },
-    )
-    options: tuple[str, ...] = _key(options, (), "Further options, passed to NVRTC as they are.", "[]", TEXTS)
+    include_dirs: tuple[str, ...] = _key(STRINGS, (), "Folders for `#include`, relative to the project.")
+    std: str = _key(STANDARD, "c++17", "The C++ standard.")
+    defines: tuple[tuple[str, str], ...] = _key(MACROS, (), "Macros, as a table of names and values.", "{}")
+    options: tuple[str, ...] = _key(NVRTC_OPTIONS, (), "Further options, passed to NVRTC as they are.")
     host_code: str = _key(
-        choice("auto", "keep", "reject"),
+        one_of("auto", "keep", "reject"),
         "auto",
-        'Host code in a `.cu` file: "auto" takes it out where the file does not compile with it, "keep" does not, '
-        '"reject" is an error.',
-        '"auto"',
-        {"enum": ["auto", "keep", "reject"]},
+        'Host code in a `.cu` file: "auto" removes it if the file does not compile otherwise, "keep" never removes it, '
+        '"reject" makes it an error.',
     )
     optional_kernels: tuple[str, ...] = _key(
-        texts,
+        STRINGS,
         (),
         "Kernels that some images may lack, as globs over C++ names or symbols; any other is an error.",
-        "[]",
-        TEXTS,
     )
-    lineinfo: bool = _key(flag, False, "Whether images carry line numbers for profilers and debuggers.", "false", FLAG)
+    lineinfo: bool = _key(FLAG, False, "Whether images carry line numbers for profilers and debuggers.")
     warnings_as_errors: bool = _key(
-        flag, False, "Whether a compiler warning about the project's own files is an error.", "false", FLAG
+        FLAG, False, "Whether a compiler warning about the project's own files is an error."
     )
 
 
 @dataclass(frozen=True)
 class ModuleConfig(Settings):
-    """One `[[tool.cuda-wheel.module]]`: what one `.cu` file cannot say of itself."""
+    """One `[[tool.cuda-wheel.module]]`: the settings of one module."""
 
-    name: str = _key(text, "", "The module's dotted name. Required.", "", TEXT)
+    name: str = _key(STRING, "", "The module's dotted name. Required.", "")
     sources: tuple[str, ...] = _key(
-        texts,
+        STRINGS,
         (),
-        "Its files, or globs: CUDA C++, NVVM IR (`.ll`, `.bc`), PTX, and whatever nvJitLink links. Without any, the "
+        "Its files, or globs: CUDA C++, NVVM IR (`.ll`, `.bc`), PTX, and all that nvJitLink links. The default is the "
         "`.cu` file of that name.",
-        "[]",
-        TEXTS,
     )
     instantiate: tuple[str, ...] = _key(
-        texts,
+        STRINGS,
         (),
         'C++ name expressions of the templates to compile, such as "gemm<float, 16>".',
-        "[]",
-        TEXTS,
     )
     link: str = _key(
-        choice("none", "ptx", "lto"),
+        one_of("none", "ptx", "lto"),
         "none",
         'How several sources become one module: "lto" optimises across them, "ptx" does not; "none" is for one.',
-        '"none"',
-        {"enum": ["none", "ptx", "lto"]},
     )
     extern: tuple[str, ...] = _key(
-        texts,
+        STRINGS,
         (),
-        "C++ names or symbols of what its sources declare and whoever loads it defines, by `load(..., link=[...])`.",
-        "[]",
-        TEXTS,
+        "C++ names or symbols that its sources declare and the program supplies with `load(..., link=[...])`.",
     )
     extern_default: tuple[str, ...] = _key(
-        texts, (), "Sources that define these for whoever loads the module without linking.", "[]", TEXTS
+        STRINGS, (), "Sources that define these symbols for programs that load the module without `link`."
     )
     relocatable: bool = _key(
-        flag, False, "Whether the module is carried in a form for linking as well, as `extern` implies.", "false", FLAG
+        FLAG, False, "Whether the wheel also contains the module in a form for linking; `extern` implies it."
     )
-
-
-def _modules(value: Any, where: str) -> Any:
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ConfigError(f"{where} must be an array of tables: write [[{where}]].")
-    return tuple(value)
 
 
 @dataclass(frozen=True)
 class Config(Settings):
-    """The whole of `[tool.cuda-wheel]`, checked. `from_table` makes it; every front end starts there."""
+    """All of `[tool.cuda-wheel]`, checked. Every front end creates it with `from_table`."""
 
     sources: tuple[str, ...] = _key(
-        texts,
+        STRINGS,
         (),
         "Which `.cu` files to compile, as globs; without any, all in the wheel's packages.",
-        "[]",
-        TEXTS,
     )
     ptx_version: str = _key(
-        version,
+        PTX_VERSION,
         "auto",
         'The PTX ISA version to ship: "auto" is the lowest that is proven equal, "as-compiled" the compiler\'s own.',
-        '"auto"',
-        {"type": "string", "pattern": r"^(auto|as-compiled|[0-9]{1,2}\.[0-9])$"},
     )
     compress: str = _key(
-        choice("none", "size"),
+        one_of("none", "size"),
         "none",
         '"size" makes the installed fatbin smaller, and the driver picks the image.',
-        '"none"',
-        {"enum": ["none", "size"]},
     )
-    exclude_sources: bool = _key(flag, True, "Whether sources, and `.cuh` files, stay out of the wheel.", "true", FLAG)
+    exclude_sources: bool = _key(FLAG, True, "Whether sources, and `.cuh` files, stay out of the wheel.")
     loader: str = _key(
-        choice("dependency", "vendor"),
+        one_of("dependency", "vendor"),
         "dependency",
         "Whether the wheel needs `cuda-wheel` to load its images, or has the loader itself, as `PACKAGE._cuda_wheel`.",
-        '"dependency"',
-        {"enum": ["dependency", "vendor"]},
     )
     sbom: bool = _key(
-        flag, True, "Whether the wheel's metadata tell, in an SBOM, what its images were made of.", "true", FLAG
+        FLAG, True, "Whether the wheel's metadata contain an SBOM, which lists what the images were built from."
     )
     timeout: float = _key(
-        seconds,
+        SECONDS,
         600.0,
         "Seconds that one compile job may take.",
         "600",
-        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1_000_000},
     )
     memory_limit: int = _key(
-        size,
+        SIZE,
         8 << 30,
         "Memory (address space) that one compile job may take; Windows has no limit.",
         '"8GiB"',
-        {"type": "string", "pattern": r"^0*[1-9]\d*\s*(MiB|GiB|TiB)$"},
     )
-    module: tuple[ModuleConfig, ...] = _key(
-        _modules, (), "Modules of their own, one table each.", "[]", {"type": "array", "items": {"type": "object"}}
-    )
+    module: tuple[ModuleConfig, ...] = _key(TABLES, (), "Modules with settings of their own, one table each.")
 
     def for_module(self, name: str = "") -> ModuleConfig:
         """Return the settings of a module that has no table of its own."""
@@ -212,7 +163,7 @@ class Config(Settings):
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
-        """Return the settings of a `[tool.cuda-wheel]` table; raises ConfigError naming the key that is wrong.
+        """Return the settings of a `[tool.cuda-wheel]` table; raises ConfigError that names the invalid key.
 
         CUDAARCHS in `environ`, CMake's variable, replaces every `architectures`.
         """
@@ -238,17 +189,22 @@ def _with_architectures(config: Config, override: str) -> Config:
 
 
 def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the values of a table by field; raises ConfigError for an unknown key or an invalid value."""
     known = {item.name.replace("_", "-"): item for item in fields(cls)}
-    modules = {item.name.replace("_", "-") for item in fields(ModuleConfig)}
     parsed = {}
     for key, value in table.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            guess = f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."
-            guess = f"it is a key of modules: put it into a [[{TABLE}.module]]." if key in modules else guess
-            raise ConfigError(f'{where} has no key "{key}": {guess}')
+            raise ConfigError(f'{where} has no key "{key}": {_suggestion(key, known)}')
         try:
             parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")
-        except ValueError as error:  # a number of more digits than Python writes
+        except ValueError as error:  # an integer of more digits than Python converts to a string
             raise ConfigError(f"{where}.{key}: {error}.") from None
     return parsed
+
+
+def _suggestion(key: str, known: Mapping[str, Any]) -> str:
+    """Return what to write instead of an unknown key."""
+    if key in {item.name.replace("_", "-") for item in fields(ModuleConfig)}:
+        return f"it is a key of modules: put it into a [[{TABLE}.module]]."
+    near = difflib.get_close_matches(key, known, n=1)
+    return f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."

@@ -1,1 +1,1 @@
-"""Read C++ and CUDA C++ as text."""
+"""Read C++ as text: tokens, macros, definitions, kernels, parameter types, and mangled symbols."""

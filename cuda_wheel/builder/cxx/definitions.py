@@ -1,4 +1,4 @@
-"""A source file as the definitions that it is made of; `cuda_syntax` finds them."""
+"""Records of a source file and of the definitions in it; `syntax.parse` finds the latter."""
 
 from __future__ import annotations
 
@@ -9,41 +9,39 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cuda_wheel.builder.cxx.tokens import Directive, Macro, Token, macro_of, scan
+from cuda_wheel.builder.cxx.macros import Macro, macro_of
+from cuda_wheel.builder.cxx.tokens import Directive, Token, scan
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # an optional dependency, which only mixed sources need
     from tree_sitter import Node
 
-__all__ = [
-    "Item",
-    "SourceText",
-    "read_source",
-]
+__all__ = ["Item", "SourceText", "read_source"]
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One definition or declaration at namespace or class scope: the unit that is kept or blanked.
+    """One definition or declaration at namespace or class scope: the unit that is compiled or blanked.
 
-    `start` and `end` are byte offsets; those of a template include its heading. `markers` hold what CUDA and the macros
-    of the file say before the body, `names` all that it declares.
+    `start` and `end` are offsets in bytes; those of a template include its heading.
     """
 
     source: SourceText
     kind: str
     """ "function", "variable", "type", "using", "instantiation", "macro call", "assertion" or "fragment"."""
     names: tuple[str, ...]
+    """All names that it declares."""
     start: int
     end: int
     body: int
-    """Where the body begins; `end` where there is none."""
+    """Where the body begins; `end` if it has none."""
     markers: frozenset[str]
+    """CUDA's markers before the body, written out or from macros."""
     scope: tuple[str, ...]
-    """Namespaces around it; "" is one without a name."""
+    """The namespaces around it; "" is one without a name."""
     owner: str = ""
     """The class that a member belongs to."""
     template: tuple[Node, ...] = ()
-    """The headings of templates around it, outermost first."""
+    """The template headings around it, outermost first."""
     node: Node | None = None
     members: tuple[Item, ...] = ()
 
@@ -75,7 +73,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class SourceText:
-    """A file: its bytes, tokens, directives, and the items that `parse` found."""
+    """A file: its bytes, tokens and directives, and the items, which `syntax.parse` adds."""
 
     name: str
     content: bytes
@@ -84,16 +82,17 @@ class SourceText:
     items: list[Item] = field(default_factory=list)
 
     @cached_property
-    def _lines(self) -> list[int]:
+    def _line_ends(self) -> list[int]:
         return [match.start() for match in re.finditer(rb"\n", self.content)]
 
     @cached_property
-    def _starts(self) -> list[int]:
+    def _token_offsets(self) -> list[int]:
         return [token.start for token in self.tokens]
 
     @cached_property
-    def _conditions(self) -> list[tuple[int, int]]:
-        depth = -1 if _is_guarded(self.directives) else 0
+    def _condition_depths(self) -> list[tuple[int, int]]:
+        """The offset of each directive, and how many conditions are open after it, without an include guard."""
+        depth = -1 if _has_include_guard(self.directives) else 0
         found = []
         for directive in self.directives:
             depth += directive.word.startswith("if") - (directive.word == "endif")
@@ -102,28 +101,29 @@ class SourceText:
 
     def line(self, offset: int) -> int:
         """Return the line of an offset, from 1."""
-        return bisect_left(self._lines, offset) + 1
+        return bisect_left(self._line_ends, offset) + 1
 
     def tokens_in(self, start: int, end: int) -> Sequence[Token]:
-        return self.tokens[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+        return self.tokens[bisect_left(self._token_offsets, start) : bisect_left(self._token_offsets, end)]
 
     def is_conditional(self, offset: int) -> bool:
-        """Return whether an `#if` decides over what stands there."""
-        index = bisect_right(self._conditions, (offset, 1 << 30)) - 1
-        return index >= 0 and self._conditions[index][1] > 0
+        """Return whether an offset lies between `#if` and `#endif`."""
+        index = bisect_right(self._condition_depths, (offset, 1 << 30)) - 1
+        return index >= 0 and self._condition_depths[index][1] > 0
 
     @property
     def macros(self) -> list[Macro]:
         return [macro for directive in self.directives if (macro := macro_of(directive))]
 
 
-def _is_guarded(directives: Sequence[Directive]) -> bool:
-    return [directive.word for directive in directives[:2]] == ["ifndef", "define"] and directives[0].rest.split()[
-        :1
-    ] == directives[1].rest.split()[:1]
+def _has_include_guard(directives: Sequence[Directive]) -> bool:
+    if [directive.word for directive in directives[:2]] != ["ifndef", "define"]:
+        return False
+    tested, defined = (directive.rest.split()[:1] for directive in directives[:2])
+    return tested == defined
 
 
 def read_source(name: str, content: bytes) -> SourceText:
-    """Return a file's tokens and directives; its items are for `parse`."""
+    """Return a file with its tokens and directives, and without items."""
     tokens, directives = scan(content)
     return SourceText(name, content, tokens, directives)

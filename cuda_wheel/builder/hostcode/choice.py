@@ -1,4 +1,4 @@
-"""Decide which definitions of a file are kept: by the names that device code uses, then by what the compiler says."""
+"""Select the definitions of a file to compile: by the names that device code uses, then by the compiler's errors."""
 
 from __future__ import annotations
 
@@ -7,45 +7,41 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cuda_wheel.builder.cxx.definitions import Item
+from cuda_wheel.builder.cxx.header_names import PRE_INCLUDED_HEADERS, STANDARD_HEADERS
 from cuda_wheel.builder.cxx.tokens import words
-from cuda_wheel.builder.hostcode.unit import Unit, is_device, is_host_member, is_sacred, launches
+from cuda_wheel.builder.hostcode.unit import TranslationUnit, is_device, is_host_member, is_sacred, launches
 
-__all__ = [
-    "WORD",
-    "Choice",
-    "learn",
-]
-
+__all__ = ["WORD", "Choice", "learn"]
 
 _NAMESPACES = frozenset({"std", "cuda", "cooperative_groups", "nvcuda", "cg"})
 
 
 @dataclass
 class Choice:
-    """What is kept, and what the compiler has taught."""
+    """The selection of items to compile, and the facts learned from the compiler's errors."""
 
-    unit: Unit
+    unit: TranslationUnit
     names: frozenset[str]
-    """Names that are needed besides: those of name expressions."""
+    """Additional names that are needed: those in the name expressions."""
     restored: set[Item] = field(default_factory=set)
     refused: dict[Item, str] = field(default_factory=dict)
-    """Items that the compiler refused, and its words."""
+    """Items that the compiler rejected, each with its error message."""
     constants: set[Item] = field(default_factory=set)
-    """Constants that have to say constexpr: as a device variable, one is not computed before the program runs."""
+    """Constants to declare constexpr. Without it, each is a device variable, which has no value at compile time."""
     lines: set[tuple[str, int]] = field(default_factory=set)
-    """Where an `#error` is passed over, which a macro of the host's would have kept out."""
+    """Files and lines of `#error` directives to blank: a macro of the host compiler would have excluded them."""
     headers: set[str] = field(default_factory=set)
-    """Headers of the toolchain that only say, by `#error`, that NVRTC cannot have them."""
+    """Toolchain headers that reject NVRTC with an `#error`."""
     includes: dict[str, None] = field(default_factory=dict)
-    """Standard headers that other, absent headers would have included."""
+    """Standard headers that other, missing headers would have included."""
 
     def learned(self) -> int:
-        """Return how much the compiler has taught, but for what it refused; it only grows."""
+        """Return the number of facts learned, not counting rejected items. The number only grows."""
         kinds = (self.restored, self.constants, self.lines, self.headers, self.includes)
         return sum(len(kind) for kind in kinds)
 
     def kept(self) -> set[Item]:
-        """Return the items that the compiler is given, members on their own."""
+        """Return the items to compile; members are separate elements."""
         unit = self.unit
         by_name: dict[str, list[Item]] = {}
         for item in unit.items:
@@ -73,7 +69,7 @@ class Choice:
         if item in self.restored or is_sacred(item, self.unit):
             return not item.owner or item in self.restored or not self._is_inner(item)
         if item.kind == "function" and "__device__" in item.markers and item.names[0].startswith("operator"):
-            return not self._is_inner(item)  # no name tells its uses
+            return not self._is_inner(item)  # its uses do not contain its name
         if item.kind == "type":
             return any(is_device(member) for member in item.members) and not self._is_inner(item)
         if item.kind == "using" and "namespace" in item.heading:
@@ -92,7 +88,7 @@ class Choice:
         return {part for item in self.unit.items if not item.owner for part in item.scope}
 
     def _may_keep(self, item: Item) -> bool:
-        """Return whether a use of its name is enough to keep an item."""
+        """Return whether a use of its name suffices to keep an item."""
         if self._is_inner(item):
             return False
         if item.kind == "function":
@@ -107,7 +103,7 @@ class Choice:
         return member in self.restored or not is_host_member(member, self.unit)
 
     def _uses(self, item: Item) -> frozenset[str]:
-        """Return the names that an item uses, but for those of members of something."""
+        """Return the names that an item uses, except names of members, which follow `.` or `->`."""
         inside = [(member.start, member.end) for member in item.members]
         tokens = [token for token in item.tokens if not any(start <= token.start < end for start, end in inside)]
         found = set()
@@ -121,18 +117,15 @@ _ERROR = re.compile(
     r"^(?P<file>\S.*?)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\S+)?: (?P<message>.*)", re.MULTILINE
 )
 
-
 _QUOTED = re.compile(r'"([^"]*)"')
 
-
 _OPERATOR = re.compile(r'no operator "([^"]+)" matches')
-
 
 WORD = re.compile(r"operator\s*[^\s\w]+|[A-Za-z_$][\w$]*")
 
 
 def learn(choice: Choice, log: str) -> bool:
-    """Note what a compiler's log teaches about what is needed; return whether that is anything new."""
+    """Learn from a compiler's log which definitions are needed. Return whether the log contains anything new."""
     kept = choice.kept()
     complaints = [(match["file"], int(match["line"]), match["message"]) for match in _ERROR.finditer(log)]
     restorable: dict[str, list[Item]] = {}
@@ -152,8 +145,8 @@ def learn(choice: Choice, log: str) -> bool:
         ):
             refused.setdefault(culprit, message)
             continue
-        header = _STANDARD.get(match[1]) if (match := _NO_MEMBER.search(message)) else None
-        header = header or (_TOOLKIT.get(match[1]) if (match := _UNDEFINED.search(message)) else None)
+        header = STANDARD_HEADERS.get(match[1]) if (match := _NO_MEMBER.search(message)) else None
+        header = header or (PRE_INCLUDED_HEADERS.get(match[1]) if (match := _UNDEFINED.search(message)) else None)
         missing = [re.sub(r"\s", "", word) for quoted in _QUOTED.findall(message) for word in WORD.findall(quoted)]
         missing += [f"operator{sign}" for sign in _OPERATOR.findall(message)]
         returning = {item for name in missing for item in restorable.get(name, ())}
@@ -176,13 +169,13 @@ def learn(choice: Choice, log: str) -> bool:
         elif culprit is not None and not is_sacred(culprit, choice.unit):
             refused.setdefault(culprit, message)
     if before != choice.learned():
-        return True  # what is refused now may follow from what was missing
+        return True  # these rejections may be consequences of the missing definitions
     choice.refused.update(refused)
     return bool(refused)
 
 
 def _may_return(item: Item) -> bool:
-    """Return whether an item may come back as device code: not what the host alone can have."""
+    """Return whether an item can be restored as device code, that is, whether it is not for the host only."""
     if "__host__" in item.markers and "__device__" not in item.markers:
         return False
     if item.kind == "variable":
@@ -198,62 +191,11 @@ def _innermost(choice: Choice, kept: set[Item], file: str, line: int) -> Item | 
         and item.line <= line <= item.last_line
         and item.source.name not in choice.unit.verbatim
     ]
-    # Without one of its fields or types, a class would be another one: it goes as a whole, or stays.
+    # Without one of its fields or types, a class would be a different class: reject the whole class or nothing of it.
     whole = [item for item in around if not item.owner or item.kind == "function" or "friend" in item.heading]
     return min(whole, key=lambda item: item.end - item.start, default=None)
 
 
 _NO_MEMBER = re.compile(r'namespace "(?:std|cuda::std::\w+)" has no member(?: class)? "(\w+)"')
 
-
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
-
-
-_TOOLKIT = {
-    name: header
-    for header, names in {
-        "cuda_fp16.h": "__half __half2 half half2 __half_raw",
-        "cuda_bf16.h": "__nv_bfloat16 __nv_bfloat162 nv_bfloat16 nv_bfloat162",
-        "cuda_fp8.h": "__nv_fp8_e4m3 __nv_fp8_e5m2",
-        "cuComplex.h": "cuComplex cuFloatComplex cuDoubleComplex",
-        "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
-        "cstdint": "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t",
-        "assert.h": "assert",
-        "cuda_device_runtime_api.h": "cudaGetErrorString cudaGetErrorName cudaGetLastError cudaPeekAtLastError "
-        "cudaGraphSetConditional cudaDeviceGetAttribute cudaGetDevice",
-    }.items()
-    for name in names.split()
-}
-"""Which header names what, of those that libraries' headers include."""
-
-
-_STANDARD = {
-    name: header
-    for header, names in {
-        "type_traits": "is_same is_same_v enable_if enable_if_t conditional conditional_t is_integral is_integral_v "
-        "decay decay_t integral_constant true_type false_type is_floating_point is_floating_point_v "
-        "disjunction disjunction_v conjunction conjunction_v remove_reference remove_reference_t "
-        "remove_cv remove_cv_t remove_const void_t is_signed is_unsigned is_signed_v is_unsigned_v "
-        "is_pointer is_const make_unsigned make_unsigned_t bool_constant is_trivially_copyable "
-        "is_base_of is_base_of_v is_convertible is_convertible_v underlying_type negation negation_v "
-        "is_enum is_void is_arithmetic is_arithmetic_v make_signed make_signed_t add_const common_type "
-        "common_type_t remove_pointer remove_pointer_t is_class is_empty invoke_result invoke_result_t "
-        "alignment_of",
-        "limits": "numeric_limits",
-        "algorithm": "min max swap sort fill copy clamp lower_bound upper_bound",
-        "utility": "pair make_pair move forward declval index_sequence make_index_sequence integer_sequence "
-        "exchange make_integer_sequence index_sequence_for",
-        "tuple": "tuple make_tuple get tuple_size tuple_element tie apply",
-        "array": "array",
-        "functional": "plus minus multiplies less greater equal_to",
-        "cmath": "abs sqrt pow exp log sin cos tan floor ceil round fabs isnan isinf fma log2 exp2 tanh fmod copysign",
-        "cstdint": "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t",
-        "cstddef": "size_t ptrdiff_t nullptr_t byte max_align_t",
-        "complex": "complex",
-        "initializer_list": "initializer_list",
-        "cstring": "memcpy memset",
-        "cstdio": "printf",
-    }.items()
-    for name in names.split()
-}
-"""Which header names what in namespace std."""

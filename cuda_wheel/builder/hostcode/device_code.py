@@ -1,8 +1,9 @@
-"""Take the device code out of files that mix it with host code, so that NVRTC compiles them unedited.
+"""Separate device code from host code in one file, so that NVRTC compiles the file unedited.
 
-Definitions that device code does not need are blank in what the compiler is given; lines stay where they are. What is
-needed is first told by names, and then by the compiler itself: a definition that it misses comes back, one that nobody
-needs and that it refuses goes. What CUDA's markers mark always stays.
+In the text for the compiler, spaces replace the definitions that device code does not need; line numbers stay the
+same. Which definitions are needed is determined first from names, then from the compiler's errors: a definition that
+the compiler reports as missing is restored, and one that it rejects and that nothing needs is blanked. Definitions with
+CUDA markers are never blanked.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.cxx.definitions import Item, SourceText
+from cuda_wheel.builder.cxx.header_names import HOST_TOOLKIT_HEADERS
 from cuda_wheel.builder.cxx.tokens import DECORATION, Directive
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.choice import WORD, Choice, learn
@@ -21,7 +23,7 @@ from cuda_wheel.builder.hostcode.unit import (
     INCLUDE,
     FindHeader,
     Header,
-    Unit,
+    TranslationUnit,
     is_surely_mixed,
     mismatch,
     read_unit,
@@ -30,31 +32,23 @@ from cuda_wheel.builder.hostcode.unit import (
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.runtime.formats import ptx
 
-if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvrtc import Answer
+if TYPE_CHECKING:  # nvrtc defines it for type checkers only
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
-__all__ = [
-    "Blanked",
-    "ExpectedKernel",
-    "Extraction",
-    "compile_device_code",
-    "extract",
-]
-
+__all__ = ["Blanked", "ExpectedKernel", "Extraction", "compile_device_code", "extract"]
 
 OPTIONS = (
     "--device-as-default-execution-space",
     "--pre-include=cuda_wheel_detail/host_code.h",
-    "--diag-suppress=177",  # "declared but never referenced": what refers to it may be what is left out
+    "--diag-suppress=177",  # "declared but never referenced": the references may be in blanked code
 )
 
-
 ATTEMPTS = 16
-"""How often a file is compiled at most, until what it needs is known."""
+"""The maximum number of times that a file is compiled to find out which definitions it needs."""
 
 
 class Blanked(NamedTuple):
-    """A definition or include that the compiler was not given."""
+    """A definition or include that is blank in the text for the compiler."""
 
     kind: str
     name: str
@@ -65,7 +59,7 @@ class Blanked(NamedTuple):
 
 
 class ExpectedKernel(NamedTuple):
-    """A kernel that the image must hold. `conditional`: an `#if` decides whether. `expression`: of a template."""
+    """A kernel that the image must contain. `conditional`: it is inside an `#if`. `expression`: only of a template."""
 
     name: str
     file: str
@@ -75,8 +69,8 @@ class ExpectedKernel(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """What to give the compiler: a text, the project's headers by the name that it includes them with, options and name
-    expressions; and what is to be told of it."""
+    """The compiler's input: a text, the project's headers by the names in its include directives, options and name
+    expressions. Also what to report: blanked code, expected kernels and unresolved uses of kernel templates."""
 
     text: bytes
     headers: Mapping[str, bytes]
@@ -87,20 +81,11 @@ class Extraction(NamedTuple):
     unresolved: tuple[Unresolved, ...]
 
 
-_HOST_HEADERS = re.compile(
-    r"cuda_runtime(_api)?\.h|cuda_profiler_api\.h|cuda_.*_interop\.h|device_launch_parameters\.h|nvtx3/.*"
-    r"|cuda(EGL|GL|VDPAU)(Typedefs)?\.h|cuda(Profiler)?Typedefs\.h|(channel_descriptor|driver_functions)\.h"
-    r"|nv(rtc|Fatbin|JitLink|PTXCompiler)\.h|cuda/(buffer|memory_pool|memory_resource|stream|stream_ref)"
-    r"|thrust/(?!pair\.h|tuple\.h).*|cub/device/.*"
-)
-"""Headers of the toolchain that declare host functions. What device code uses of them, NVRTC knows by itself."""
-
-
 # --- writing --------------------------------------------------------------------------------------
 
 
-def _render(unit: Unit, source: SourceText, kept: set[Item], choice: Choice) -> bytes:
-    """Return a file's text with everything blank that is not kept."""
+def _render(unit: TranslationUnit, source: SourceText, kept: set[Item], choice: Choice) -> bytes:
+    """Return a file's text in which everything that is not kept is blank."""
     text = bytearray(source.content)
     edits = [(each.start, each.end, _directive(unit, source, each, choice)) for each in source.directives]
     if source.name not in unit.verbatim:
@@ -125,13 +110,13 @@ def _blank(text: bytes) -> bytes:
     return re.sub(rb"[^\r\n]", b" ", text)
 
 
-def _directive(unit: Unit, source: SourceText, directive: Directive, choice: Choice) -> bytes:
+def _directive(unit: TranslationUnit, source: SourceText, directive: Directive, choice: Choice) -> bytes:
     text = source.content[directive.start : directive.end]
     if directive.word == "error" and (source.name, source.line(directive.start)) in choice.lines:
         return _blank(text)
     header = unit.found.get((source.name, directive.start), _MACRO)
     if header is _MACRO:
-        # nvcc defines both, NVRTC the second.
+        # nvcc defines both macros, NVRTC only the second.
         is_condition = directive.word in ("if", "ifdef", "ifndef", "elif")
         return re.sub(rb"\b__NVCC__\b", b"__CUDACC__", text) if is_condition else text
     if _is_blank_include(directive, header, choice):
@@ -142,7 +127,7 @@ def _directive(unit: Unit, source: SourceText, directive: Directive, choice: Cho
 
 
 _MACRO = Header("", b"")
-"""Stands for an include whose name a macro gives, and for every other directive."""
+"""Stands for an include whose name is a macro, and for every other directive."""
 
 
 def _is_blank_include(directive: Directive, header: Header | None, choice: Choice) -> bool:
@@ -150,11 +135,11 @@ def _is_blank_include(directive: Directive, header: Header | None, choice: Choic
     name = "" if asked is None else asked[1] or asked[2]
     if header is None:
         return True
-    return header.text is None and (header.name in choice.headers or bool(_HOST_HEADERS.fullmatch(name)))
+    return header.text is None and (header.name in choice.headers or bool(HOST_TOOLKIT_HEADERS.fullmatch(name)))
 
 
-def _told(unit: Unit, choice: Choice, kept: set[Item]) -> Iterator[Blanked]:
-    """Return what is blank, outermost first."""
+def _told(unit: TranslationUnit, choice: Choice, kept: set[Item]) -> Iterator[Blanked]:
+    """Yield what is blank: includes, and definitions without the members of a blank definition."""
     for source in unit.sources.values():
         for directive in source.directives:
             if (source.name, directive.start) in unit.found and _is_blank_include(
@@ -180,11 +165,11 @@ _EXPRESSION = re.compile(
     r"^__nv_name_map\(\d+\): error(?: #\S+)?: (?P<message>.*)\n\s*#pragma nv_mangled_name (?P<expression>.*)$",
     re.MULTILINE,
 )
-"""An error in a name expression. NVRTC shows each in a line of a text that it writes itself."""
+"""An error in a name expression. NVRTC reports it with a line of a text that NVRTC generates."""
 
 
 def _without_impossible(found: Instances, log: str, instantiate: Sequence[str]) -> Instances:
-    """Return what host code asks for without the instances that are none: what they name, nothing here declares."""
+    """Return the instances that host code requests, without invalid ones: nothing here declares what they name."""
     reasons = {match["expression"].strip(): match["message"] for match in reversed([*_EXPRESSION.finditer(log)])}
     lost = [each for each in found.kernels if each.expression in reasons and each.expression not in instantiate]
     unresolved = [
@@ -195,7 +180,9 @@ def _without_impossible(found: Instances, log: str, instantiate: Sequence[str]) 
     return Instances(kernels, (*found.unresolved, *unresolved))
 
 
-def _write(unit: Unit, name: str, choice: Choice, found: Instances, instantiate: Sequence[str]) -> Extraction:
+def _write(
+    unit: TranslationUnit, name: str, choice: Choice, found: Instances, instantiate: Sequence[str]
+) -> Extraction:
     kept = choice.kept()
     texts = {source.name: _render(unit, source, kept, choice) for source in unit.sources.values()}
     expressions = tuple(dict.fromkeys([*instantiate, *(each.expression for each in found.kernels)]))
@@ -217,28 +204,26 @@ def _write(unit: Unit, name: str, choice: Choice, found: Instances, instantiate:
     return Extraction(text, texts, options, expressions, tuple(_told(unit, choice, kept)), tuple(kernels), unresolved)
 
 
-def _not_understood(unit: Unit) -> Iterator[Unresolved]:
-    """Return the kernel templates that stand in what the grammar did not understand: nobody knows who uses them."""
+def _not_understood(unit: TranslationUnit) -> Iterator[Unresolved]:
+    """Yield the kernel templates in text that the grammar cannot parse: their uses are unknown."""
     for item in unit.items:
         said = [token.text for token in item.tokens]
         if item.kind == "fragment" and "__global__" in said and "template" in said:
             following = said[said.index("__global__") + 1 :]
             calls = [word for word, after in zip(following, [*following[1:], ""], strict=True) if after == "("]
             names = [word for word in calls if word not in DECORATION]
-            yield Unresolved(
-                names[0] if names else "?", item.source.name, item.line, "its definition is not understood"
-            )
+            yield Unresolved(names[0] if names else "?", item.source.name, item.line, "its definition cannot be parsed")
 
 
 def _qualified(item: Item) -> str:
     return "::".join([*(part for part in item.scope if part), *item.names[:1]])
 
 
-# --- the whole ------------------------------------------------------------------------------------
+# --- entry points ---------------------------------------------------------------------------------
 
 
 def extract(content: bytes, name: str, find_header: FindHeader, instantiate: Sequence[str] = ()) -> Extraction:
-    """Return the device code of a source, as its names tell it; `compile_device_code` asks the compiler too."""
+    """Return the device code of a source, selected by names only; `compile_device_code` uses the compiler too."""
     choice, found = _begin(content, name, find_header, instantiate)
     return _write(choice.unit, name, choice, found, instantiate)
 
@@ -255,15 +240,15 @@ def compile_device_code(
     content: bytes,
     name: str,
     find_header: FindHeader,
-    compile: Callable[[Extraction], Answer],
+    compile: Callable[[Extraction], NvrtcResult],
     host_code: str = "auto",
     instantiate: Sequence[str] = (),
-) -> tuple[Extraction, Answer]:
-    """Return what the compiler was given in the end, and what it made of it.
+) -> tuple[Extraction, NvrtcResult]:
+    """Return the final input for the compiler, and the compiler's result.
 
-    `host_code` is "auto" (host code is taken out where the file does not compile with it), "keep" (never) or "reject".
-    The answer may hold an error, as any other. CompileError is raised where a kernel would be lost, and with "reject"
-    where there is host code.
+    `host_code` is "auto" (remove host code if the file does not compile with it), "keep" (never remove it) or "reject".
+    The result may contain an error, like any other result. Raises CompileError if a kernel would be lost, and with
+    "reject" if there is host code.
     """
     plain = Extraction(content, {}, (), tuple(instantiate), (), (), ())
     if host_code == "keep" or b"<<<" not in content:
@@ -272,7 +257,7 @@ def compile_device_code(
             return plain, answer
     choice, found = _begin(content, name, find_header, instantiate)
     extraction = _write(choice.unit, name, choice, found, instantiate)
-    if b"<<<" in content and not is_surely_mixed(choice.unit, name):  # else to compile it takes time, and tells nothing
+    if b"<<<" in content and not is_surely_mixed(choice.unit, name):  # otherwise, this attempt surely fails
         answer = compile(plain)
         if not answer["error"] and not _missing(extraction, answer):
             return plain, answer
@@ -291,7 +276,7 @@ def compile_device_code(
         if not result["error"]:
             break
         if not learn(choice, result["log"]):
-            # Not sooner: what an error elsewhere hides is as undefined as what is nowhere.
+            # Not sooner: an error elsewhere may hide a declaration, which then looks undefined although it exists.
             before, found = found, _without_impossible(found, result["log"], instantiate)
             if found == before:
                 break
@@ -300,34 +285,34 @@ def compile_device_code(
     if not result["error"]:
         _check(extraction, result)
     elif not extraction.blanked:
-        return plain, compile(plain)  # there is no host code: the file's own errors are what to show
+        return plain, compile(plain)  # there is no host code: report the errors of the unedited file
     return extraction, result
 
 
-def _missing(extraction: Extraction, answer: Answer) -> list[ExpectedKernel]:
-    """Return the expected kernels that an image lacks; one that an `#if` rules is not missed."""
+def _missing(extraction: Extraction, answer: NvrtcResult) -> list[ExpectedKernel]:
+    """Return the expected kernels that an image lacks, except those inside an `#if`."""
     held = {name for symbol in ptx.kernels(ptx_text.normalise(answer["ptx"].decode())) for name in _names(symbol)}
     return [each for each in extraction.kernels if not each.conditional and each.name.split("::")[-1] not in held]
 
 
 def _names(symbol: str) -> set[str]:
-    """Return a symbol and all that may be names in it: each has its length before it."""
+    """Return a symbol and every part of it that may be a name: the length of a name precedes it."""
     names = {symbol}
     for digits in re.finditer(r"\d+", symbol):
-        for start in range(digits.start(), digits.end()):  # the first ones may be the end of another name
+        for start in range(digits.start(), digits.end()):  # the first digits may be the end of another name
             names.add(symbol[digits.end() :][: int(symbol[start : digits.end()])])
     return names
 
 
-def _check(extraction: Extraction, answer: Answer) -> None:
-    """Raise CompileError that names every kernel which an image should hold, and does not."""
+def _check(extraction: Extraction, answer: NvrtcResult) -> None:
+    """Raise a CompileError that names every kernel that the image should contain but does not."""
     lines = [
         f"{each.file}:{each.line}: error: kernel {each.name} is not in the image."
         for each in _missing(extraction, answer)
     ]
     lines += [
-        f"{each.file}:{each.line}: error: which instances of the kernel template {each.kernel} are launched cannot be "
-        f"told: {each.reason}. Name them with instantiate."
+        f"{each.file}:{each.line}: error: the launched instances of the kernel template {each.kernel} cannot be "
+        f"determined: {each.reason}. Name them with instantiate."
         for each in extraction.unresolved
     ]
     if lines:

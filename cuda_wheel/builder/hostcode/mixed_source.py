@@ -1,4 +1,4 @@
-"""Compile a job's source without the host code that is mixed into it. Runs in workers only, where a plain one fails."""
+"""Compile a job's source without its host code. Runs only in workers, after the whole source failed to compile."""
 
 from __future__ import annotations
 
@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.device_code import Extraction, compile_device_code
 from cuda_wheel.builder.hostcode.unit import Header
+from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
 from cuda_wheel.builder.sources.paths import is_inside
 
-if TYPE_CHECKING:
-    from cuda_wheel.builder.jobs import Job
-    from cuda_wheel.builder.toolchain.nvrtc import Answer
+if TYPE_CHECKING:  # nvrtc defines it for type checkers only
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
-__all__ = [
-    "Result",
-    "compile_mixed",
-]
+__all__ = ["Result", "compile_mixed"]
 
 
 class Result(NamedTuple):
-    """What the compiler made of a source's device code, with the name expressions that it was asked for; the absolute
-    paths of the project's headers that were read for it, those where there was no header, and what was left out, in
-    words; and the names of the headers that were not found."""
+    """The compiler's result for a source's device code, with the name expressions given to the compiler; the absolute
+    paths of the project's headers that were read, and the paths in the project that were searched without finding a
+    header; descriptions of the blanked code; and the names of the headers that were not found."""
 
-    answer: Answer
+    answer: NvrtcResult
     expressions: tuple[str, ...]
     headers: tuple[str, ...]
     absent: tuple[str, ...]
@@ -39,20 +36,18 @@ class Result(NamedTuple):
 
 
 _HOST_CODE = re.compile(rb"<<<|\b__host__\b|\bcuda[A-Z]\w*\s*\(|\bint\s+main\s*\(|\bstd\s*::")
-"""What nobody writes in device code alone, but for `std::` where libcu++ is meant; headers of the host's apart."""
-
+"""Text that pure device code does not contain, except `std::` if libcu++ is meant. Includes are checked separately."""
 
 _MARKERS = ("__global__", "__device__", "__constant__", "__managed__")
-
 
 _MARKER_LIKE = re.compile(r"\b_+[a-z]+_*\b")
 
 
-def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result | None:
-    """Return what `compile` makes of a job's source, or of its device code if it does not take the whole.
+def compile_mixed(job: Job, compile: Callable[[Extraction], NvrtcResult]) -> Result | None:
+    """Return the result of `compile` for a job's source, or for its device code if the whole source does not compile.
 
-    None where there is no host code: what the compiler said of the whole is right then. Raises CompileError where a
-    kernel would be lost or there is none, and where `host-code = "reject"` meets host code.
+    Returns None if there is no host code: then the result for the whole source is the right one. Raises CompileError if
+    a kernel would be lost, if there is no kernel, and if there is host code but `host-code` is "reject".
     """
     read: dict[str, str] = {}
     absent: set[str] = set()
@@ -79,13 +74,13 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
     extraction, answer = compile_device_code(job.text, job.source, find, compile, job.host_code, job.instantiate)
     if extraction.text is job.text:
         return None
-    if any(name.endswith(DEVICE_SOURCES) for name in lost):  # a device header that is not there is nothing to pass over
+    if any(name.endswith(DEVICE_SOURCES) for name in lost):  # a missing device header is an error to report
         return None
     foreign = any(each.kind == "include" and each.name.startswith("<") for each in extraction.blanked)
     if not foreign and not _HOST_CODE.search(job.text):
         return None
     if not extraction.kernels and not answer["error"]:
-        raise CompileError(f"{job.source} holds host code alone, and no kernel: leave it out by sources.")
+        raise CompileError(f"{job.source} contains only host code, and no kernel: exclude it with the key sources.")
     _check_markers(job, extraction, read)
     left_out = []
     for each in extraction.blanked:
@@ -96,7 +91,7 @@ def compile_mixed(job: Job, compile: Callable[[Extraction], Answer]) -> Result |
 
 
 def _check_markers(job: Job, extraction: Extraction, read: Mapping[str, str]) -> None:
-    """Raise CompileError where what was taken for host code has a misspelt marker: it may be a kernel."""
+    """Raise CompileError if blanked code has a misspelt CUDA marker: it may be a kernel."""
     lines_of: dict[str, list[str]] = {}
     for each in extraction.blanked:
         if each.file not in lines_of:
@@ -106,5 +101,6 @@ def _check_markers(job: Job, extraction: Extraction, read: Mapping[str, str]) ->
             near = difflib.get_close_matches(word, _MARKERS, n=1, cutoff=0.8)
             if near and word not in _MARKERS:
                 raise CompileError(
-                    f"{each.file}:{each.line}: error: {each.kind} {each.name}: did you mean {near[0]} by {word}?"
+                    f"{each.file}:{each.line}: error: {each.kind} {each.name}: {word} is not a CUDA marker; "
+                    f"did you mean {near[0]}?"
                 )

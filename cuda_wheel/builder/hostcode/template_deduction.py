@@ -1,7 +1,7 @@
-"""Find which instances of kernel templates the host code of a file asks for, as nvcc would by compiling it.
+"""Deduce which instances of kernel templates the host code of a file launches, as nvcc does when it compiles the file.
 
-Host code that is no template is followed from its text; a template of the host's is followed for each set of arguments
-that it is called with. What cannot be told that way is told: no instance is passed over in silence.
+Host functions are followed once; host templates are followed for each set of arguments with which they are called.
+Every launch whose template arguments cannot be deduced is reported; none is ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.definitions import Item
-from cuda_wheel.builder.cxx.tokens import DECORATION, Macro, Token, expand
+from cuda_wheel.builder.cxx.macros import Macro, expand
+from cuda_wheel.builder.cxx.tokens import DECORATION, Token
 from cuda_wheel.builder.hostcode.template_types import (
     BUILTIN,
     SIMPLE,
@@ -34,20 +35,14 @@ from cuda_wheel.builder.hostcode.template_types import (
     without_name,
 )
 
-__all__ = [
-    "Instance",
-    "Instances",
-    "Unresolved",
-    "instances",
-]
-
+__all__ = ["Instance", "Instances", "Unresolved", "instances"]
 
 LIMIT = 4096
-"""How many functions and instances of functions are followed at most."""
+"""The maximum number of functions and instances of function templates that are followed."""
 
 
 class Instance(NamedTuple):
-    """An instance of the kernel template `kernel`, by its C++ name expression, and where it is asked for."""
+    """An instance of the kernel template `kernel`: its C++ name expression, and the file and line that request it."""
 
     kernel: str
     expression: str
@@ -56,7 +51,7 @@ class Instance(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """A use of a kernel template whose arguments cannot be told, and why."""
+    """A use of a kernel template whose arguments cannot be deduced, and the reason."""
 
     kernel: str
     file: str
@@ -65,14 +60,14 @@ class Unresolved(NamedTuple):
 
 
 class Instances(NamedTuple):
-    """What host code asks for."""
+    """The instances that host code requests, and the uses that cannot be resolved."""
 
     kernels: tuple[Instance, ...]
     unresolved: tuple[Unresolved, ...]
 
 
-class Parameter(NamedTuple):
-    """A parameter of a template; `default` is empty where it has none."""
+class TemplateParameter(NamedTuple):
+    """A parameter of a template; `default` is empty if it has none."""
 
     name: str
     default: Words
@@ -82,15 +77,15 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """A template of a function or class, with its parameters and, of a function, those of its calls."""
+    """A function or class template with its template parameters and, for a function, the types of its parameters."""
 
     item: Item
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TemplateParameter, ...]
     types: tuple[Words, ...]
 
 
 def instances(items: Sequence[Item], macros: Mapping[str, Sequence[Macro]]) -> Instances:
-    """Return the instances of kernel templates that the code in `items` asks for."""
+    """Return the instances of kernel templates that the code in `items` requests."""
     templates: dict[str, list[Template]] = {}
     for item in items:
         if item.kind in ("function", "type") and item.names and (parameters := _parameters(item)):
@@ -110,18 +105,18 @@ def _texts(tokens: Iterable[Token]) -> Words:
     return tuple(token.text for token in tokens)
 
 
-def _parameters(item: Item) -> tuple[Parameter, ...]:
-    found: list[Parameter] = []
+def _parameters(item: Item) -> tuple[TemplateParameter, ...]:
+    found: list[TemplateParameter] = []
     for heading in item.template:
         words = angles(_texts(item.source.tokens_in(heading.start_byte, heading.end_byte)), 0)[0]
         for part in split(words):
             left, default = (part[: part.index("=")], part[part.index("=") + 1 :]) if "=" in part else (part, ())
-            if "(" in left[:-1] and "*" in left:  # a pointer to a function
+            if "(" in left[:-1] and "*" in left:  # a function pointer
                 left = left[: left.index(")")]
             names = [word for word in left if re.fullmatch(r"[A-Za-z_]\w*", word)]
             nameless = (len(names) < 2 and names[-1:] != []) or not names
             found.append(
-                Parameter(
+                TemplateParameter(
                     "" if nameless else names[-1],
                     default,
                     "..." in left or left.count(".") >= 3,
@@ -143,7 +138,7 @@ def _types(item: Item) -> tuple[Words, ...]:
 
 
 class _Unknown(Exception):
-    """Why an argument cannot be told."""
+    """The reason why an argument cannot be deduced."""
 
 
 @dataclass
@@ -155,7 +150,7 @@ class _Search:
     unresolved: list[Unresolved] = field(default_factory=list)
     done: set[tuple[int, tuple[tuple[str, Words], ...]]] = field(default_factory=set)
     elsewhere: set[tuple[str | Words, ...]] = field(default_factory=set)
-    """Instances that are another file's, each as a name and arguments."""
+    """Instances that another file defines (`extern template`), each as a name and arguments."""
 
     def __post_init__(self) -> None:
         self.words_of: dict[Item, list[tuple[str, int]]] = {}
@@ -195,11 +190,11 @@ class _Search:
     def _give_up(self, item: Item) -> None:
         for kernel in sorted(self.kernels):
             self.unresolved.append(
-                Unresolved(kernel, item.source.name, item.line, "the host code is too much to follow")
+                Unresolved(kernel, item.source.name, item.line, "the host code is too large to follow")
             )
 
     def _leading(self) -> set[str]:
-        """Return the names of templates that lead to a kernel template."""
+        """Return the names of the kernel templates, and of the templates that use one directly or indirectly."""
         users: dict[str, set[str]] = {}
         for name, known in self.templates.items():
             for each in known:
@@ -218,7 +213,7 @@ class _Search:
         return leading
 
     def run(self) -> None:
-        """Follow all that is no template."""
+        """Follow everything that is not a template."""
         for item in self.items:
             words = [word for word, _ in self._words(item)] if item.kind != "function" else []
             if _is_elsewhere(words):
@@ -233,7 +228,7 @@ class _Search:
         return bool(item.owner) and any(each.item.kind == "type" for each in self.templates.get(item.owner, ()))
 
     def follow(self, item: Item, known: Mapping[str, Words]) -> None:
-        """Note the instances that one function asks for, with its template's parameters as `known`."""
+        """Record the instances that one function requests. `known` has the arguments of its template parameters."""
         key = id(item), tuple(sorted(known.items()))
         if key in self.done:
             return
@@ -264,7 +259,7 @@ class _Search:
         following = words[after] if after < len(words) else ""
         is_kernel = name in self.kernels
         if not explicit and after == index + 1:
-            # Without arguments a kernel is only launched or named; what is called is a function of that name.
+            # Without template arguments, a kernel is only launched or named; a call is to a function of the same name.
             if following == "(" if is_kernel else following != "(":
                 return
             if is_kernel and following != "<<<" and (following in ("::", "=", "{") or name in self.declared[item][0]):
@@ -280,7 +275,7 @@ class _Search:
         for each in self.templates[name]:
             if each.item.kind == "type" and not explicit:
                 continue
-            self.declared[item] = seen  # to follow another instance of this very function may have changed it
+            self.declared[item] = seen  # following another instance of this function may have changed it
             try:
                 bound = self._bound(each, item, explicit, arguments, known)
             except _Unknown as unknown:
@@ -299,12 +294,12 @@ class _Search:
             self.unresolved.append(Unresolved(kernel, item.source.name, line, reasons[0]))
 
     def _is_declared_elsewhere(self, name: str, each: Template, item: Item, bound: Mapping[str, Words]) -> bool:
-        """Return whether `extern template` keeps a call from making the instance in this file."""
+        """Return whether `extern template` prevents a call from creating the instance in this file."""
         said = (name, *(bound[parameter.name] for parameter in each.parameters if parameter.name in bound))
         return item.kind == "function" and said in self.elsewhere and not each.item.heading & {"inline", "constexpr"}
 
     def _reached(self, name: str) -> set[str]:
-        """Return the kernel templates that a template leads to."""
+        """Return the kernel templates that a template uses directly or indirectly."""
         seen: set[str] = set()
         waiting = [name]
         while waiting:
@@ -336,7 +331,7 @@ class _Search:
         arguments: Sequence[Words] | None,
         known: Mapping[str, Words],
     ) -> dict[str, Words]:
-        """Return the arguments of a template's parameters; raises _Unknown."""
+        """Return the arguments of a template's parameters. Raises _Unknown."""
         bound: dict[str, Words] = {}
         given = [self.resolve(argument, item, known) for argument in split(explicit)]
         for index, parameter in enumerate(each.parameters):
@@ -360,7 +355,9 @@ class _Search:
             key = parameter.name or f"#{index}"
             if key in bound:
                 if parameter.is_type and re.match(r"\d|true$|false$", bound[key][0]):
-                    raise _Unknown(f"{displayed(bound[key])} is no type for {parameter.name} of {each.item.names[0]}")
+                    raise _Unknown(
+                        f"{displayed(bound[key])} is not a type for {parameter.name} of {each.item.names[0]}"
+                    )
                 continue
             if parameter.default:
                 if not _is_kernel(each):
@@ -369,11 +366,11 @@ class _Search:
             if parameter.pack:
                 continue
             shown = displayed(arguments[0]) if arguments and len(arguments) == 1 else "its arguments"
-            raise _Unknown(f"{parameter.name or 'a parameter'} of {each.item.names[0]} does not follow from {shown}")
+            raise _Unknown(f"{parameter.name or 'a parameter'} of {each.item.names[0]} cannot be deduced from {shown}")
         return bound
 
     def resolve(self, words: Words, item: Item, known: Mapping[str, Words], depth: int = 0) -> Words:
-        """Return a template argument as it may stand at the end of the file; raises _Unknown."""
+        """Return a template argument in a form that is valid at the end of the file. Raises _Unknown."""
         types, values, aliases = self.declared.get(item) or locals_of([word for word, _ in self._words(item)])
         result: list[str] = []
         for index, word in enumerate(words):
@@ -401,7 +398,7 @@ class _Search:
         return tuple(result)
 
     def _static_functions(self, called: Words) -> list[Item]:
-        """Return the members of a class that may be `called`, as in `Box<int>::of`."""
+        """Return the member functions of a class that `called` may name, as in `Box<int>::of`."""
         return [
             member
             for word in called[:-1]
@@ -410,14 +407,14 @@ class _Search:
         ]
 
     def _made_by(self, member: Item, called: Words) -> Words | None:
-        """Return the type that a static function of a class gives: the class itself, or what no template decides."""
+        """Return the type that a static member function returns: the class, or a type that depends on no template."""
         declared = type_at(_texts(member.source.tokens_in(member.start, member.body)), 0)
         if declared is None or declared[0] == (member.owner,):
             return declared and called[:-2]
         return None if member.template else declared[0]
 
     def type_of(self, words: Words, item: Item, known: Mapping[str, Words], depth: int = 0) -> Words | None:
-        """Return the type of an expression, where that is simple to tell."""
+        """Return the type of an expression if it is simple to determine, else None."""
         if not words or depth > 8:
             return None
         types = self.declared[item][0] if item in self.declared else {}
@@ -472,7 +469,7 @@ class _Search:
 
 
 def _is_elsewhere(words: Sequence[str]) -> bool:
-    """Return whether a declaration says that another file has an instance."""
+    """Return whether a declaration is an `extern template`: another file defines the instance."""
     return list(words[:2]) == ["extern", "template"]
 
 
@@ -480,5 +477,5 @@ def _is_kernel(template: Template) -> bool:
     return "__global__" in template.item.markers
 
 
-def _template_of(item: Item) -> tuple[Parameter, ...]:
+def _template_of(item: Item) -> tuple[TemplateParameter, ...]:
     return _parameters(item)

@@ -1,4 +1,4 @@
-"""Read types out of the words of C++: of parameters, variables and simple expressions. No tree is needed."""
+"""Read the types of parameters, variables and simple expressions from C++ tokens, without a syntax tree."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from cuda_wheel.builder.cxx.known_types import FUNDAMENTAL_WORDS
 from cuda_wheel.builder.cxx.tokens import DECORATION
 
 __all__ = [
@@ -29,45 +30,15 @@ __all__ = [
     "without_name",
 ]
 
-
 Words = tuple[str, ...]
-"""A piece of C++, as its tokens."""
+"""C++ text, as its tokens."""
 
+SIMPLE = FUNDAMENTAL_WORDS | {"wchar_t", "auto"}
 
-BUILTIN = frozenset(
-    {
-        "auto",
-        "bool",
-        "char",
-        "short",
-        "int",
-        "long",
-        "float",
-        "double",
-        "void",
-        "signed",
-        "unsigned",
-        "const",
-        "volatile",
-        "wchar_t",
-        "char8_t",
-        "char16_t",
-        "char32_t",
-        "true",
-        "false",
-        "nullptr",
-        "sizeof",
-        "typename",
-        "struct",
-        "class",
-        "enum",
-        "template",
-        "decltype",
-        "static_cast",
-        "operator",
-    }
-)
-
+BUILTIN = SIMPLE | {
+    *("const", "volatile", "char8_t", "char16_t", "char32_t", "true", "false", "nullptr", "sizeof", "typename"),
+    *("struct", "class", "enum", "template", "decltype", "static_cast", "operator"),
+}
 
 _STORAGE = frozenset(
     {
@@ -84,7 +55,6 @@ _STORAGE = frozenset(
         "enum",
     }
 )
-
 
 _NO_TYPE = frozenset(
     {
@@ -117,13 +87,8 @@ _NO_TYPE = frozenset(
 )
 
 
-SIMPLE = frozenset(
-    {"bool", "char", "short", "int", "long", "float", "double", "void", "signed", "unsigned", "wchar_t", "auto"}
-)
-
-
 def type_at(words: Sequence[str], index: int) -> tuple[Words, int] | None:
-    """Return the type that begins at an index, without storage classes, and the index after it."""
+    """Return the type that begins at an index, without storage classes, and the index after it; None if none does."""
     found: list[str] = []
     named = False
     while index < len(words):
@@ -158,7 +123,7 @@ def type_at(words: Sequence[str], index: int) -> tuple[Words, int] | None:
 
 
 class Locals(NamedTuple):
-    """What a function declares, by name: types of variables, values of constants, and types that it names."""
+    """The declarations in a function, by name: types of variables, values of constants, and type aliases."""
 
     types: dict[str, Words]
     values: dict[str, Words]
@@ -166,7 +131,7 @@ class Locals(NamedTuple):
 
 
 def locals_of(words: Sequence[str]) -> Locals:
-    """Return all that a function declares, whatever the block: of several variables of one name the first."""
+    """Return all declarations in a function, from every block; for several variables of one name, the first."""
     found = Locals({}, {}, {})
     index = 0
     while index < len(words):
@@ -176,7 +141,7 @@ def locals_of(words: Sequence[str]) -> Locals:
 
 
 def locals_at(words: Sequence[str], places: Collection[int]) -> dict[int, Locals]:
-    """Return what a function declares, as it is seen from each place: what the blocks around that say comes first."""
+    """Return the declarations that are visible at each place in a function; enclosing blocks take precedence."""
     whole = locals_of(words)
     blocks = [Locals({}, {}, {})]
     found: dict[int, Locals] = {}
@@ -187,13 +152,13 @@ def locals_at(words: Sequence[str], places: Collection[int]) -> dict[int, Locals
             blocks.append(Locals({}, {}, {}))
         elif word == "}" and len(blocks) > 1:
             blocks.pop()
-        elif index and words[index - 1] in (";", "{", "}"):  # elsewhere, what looks like a declaration may be a product
+        elif index and words[index - 1] in (";", "{", "}"):  # elsewhere, `a * b` may be a product
             _read(words, index, True, blocks[-1])
     return found
 
 
 def _merged(blocks: Sequence[Locals]) -> Locals:
-    """Return what is seen in the last of some blocks, each of which lies in the one before."""
+    """Return the declarations that are visible in the last block; each block is inside the one before."""
     types: dict[str, Words] = {}
     values: dict[str, Words] = {}
     aliases: dict[str, Words] = {}
@@ -205,7 +170,7 @@ def _merged(blocks: Sequence[Locals]) -> Locals:
 
 
 def _read(words: Sequence[str], index: int, may_declare: bool, into: Locals) -> int:
-    """Note what is declared at an index, and return the index where that ends; the same where nothing is."""
+    """Record the declaration at an index, if any. Return the end of an alias declaration, else the same index."""
     if words[index] == "using" and index + 2 < len(words) and words[index + 2] == "=":
         end = _until(words, index, ";")
         into.aliases[words[index + 1]] = tuple(words[index + 3 : end])
@@ -257,7 +222,7 @@ def _until(words: Sequence[str], index: int, *ends: str) -> int:
 
 
 def plain(kind: Words) -> Words:
-    """Return a type as it is passed by value: without reference, and without const of its own."""
+    """Return a type as it is passed by value: without reference and without top-level const."""
     words = [word for word in kind if word not in ("&", "volatile") and word not in DECORATION]
     while words[-1:] == ["const"]:
         words.pop()
@@ -267,7 +232,7 @@ def plain(kind: Words) -> Words:
 
 
 def unify(pattern: Words, actual: Words, names: frozenset[str], bound: dict[str, Words]) -> None:
-    """Bind the template parameters in a function parameter's type to what an argument's type has in their places."""
+    """Bind the template parameters in a function parameter's type to the corresponding parts of an argument's type."""
     pattern, actual = plain(pattern), plain(actual)
     while pattern[-1:] == ("*",) == actual[-1:]:
         pattern, actual = pattern[:-1], actual[:-1]
@@ -290,7 +255,7 @@ def unify(pattern: Words, actual: Words, names: frozenset[str], bound: dict[str,
 
 
 def split(words: Sequence[str]) -> list[Words]:
-    """Return the parts between commas that no bracket encloses."""
+    """Split at the commas that are not inside brackets."""
     parts: list[list[str]] = [[]]
     depth = 0
     for index, word in enumerate(words):
@@ -336,7 +301,7 @@ def without_name(parameter: Words) -> Words:
 
 
 def angles(words: Sequence[str], index: int) -> tuple[Words, int]:
-    """Return what stands between the angle at `index` and its end, and the index after; ((), index) where none ends."""
+    """Return the tokens between the `<` at `index` and its `>`, and the index after it; ((), index) if it has none."""
     depth, round_ = 0, 0
     inside: list[str] = []
     for position in range(index, len(words)):
@@ -361,7 +326,7 @@ def angles(words: Sequence[str], index: int) -> tuple[Words, int]:
 
 
 def displayed(words: Sequence[str]) -> str:
-    """Return words as one writes them in C++."""
+    """Return tokens as C++ text."""
     text = " ".join(words)
     text = re.sub(r"\s*(::|[<>()*&\[\]])\s*", r"\1", text)
     text = re.sub(r"\s*,\s*", ", ", text)
@@ -369,18 +334,18 @@ def displayed(words: Sequence[str]) -> str:
 
 
 def pointee(kind: Words | None) -> Words | None:
-    """Return what a pointer type points to; None for any other."""
+    """Return the type that a pointer type points to; None for any other type."""
     value = () if kind is None else plain(kind)
     return value[:-1] if value[-1:] == ("*",) else None
 
 
 def is_value(words: Words) -> bool:
-    """Return whether words are a number or a formula, and no type."""
+    """Return whether tokens are a number or an expression, and not a type."""
     return any(re.match(r"\d", word) or word in "+-/%|^~!?" for word in words) and "<" not in words
 
 
 def literal(word: str) -> Words:
-    """Return the type of a number."""
+    """Return the type of a numeric literal."""
     lower = word.lower()
     if not lower.startswith("0x") and ("." in lower or "e" in lower or lower.endswith("f")):
         return ("float",) if lower.endswith("f") else ("double",)

@@ -1,4 +1,4 @@
-"""Read a source together with the headers of its project, and tell device code from host code by its markers."""
+"""Read a source with the project's headers that it includes, and find its device code by the CUDA markers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.definitions import Item, SourceText, read_source
-from cuda_wheel.builder.cxx.syntax import decorations, parse
-from cuda_wheel.builder.cxx.tokens import Macro, words
+from cuda_wheel.builder.cxx.macros import Macro
+from cuda_wheel.builder.cxx.masking import decorations
+from cuda_wheel.builder.cxx.syntax import parse
+from cuda_wheel.builder.cxx.tokens import words
+from cuda_wheel.builder.sources.include_graph import visit
 
 __all__ = [
     "DEVICE",
     "INCLUDE",
     "FindHeader",
     "Header",
-    "Unit",
+    "TranslationUnit",
     "is_device",
     "is_host_member",
     "is_sacred",
@@ -31,38 +34,36 @@ __all__ = [
 
 
 class Header(NamedTuple):
-    """A header that was found: the name that diagnostics shall have for it, and its text; None where it is not the
-    project's but the toolchain's, which the compiler finds by itself."""
+    """A header that was found: its name in diagnostics, and its text. The text is None if the header belongs to the
+    toolchain and not to the project; the compiler finds such a header itself."""
 
     name: str
     text: bytes | None
 
 
 FindHeader = Callable[[str, bool, str], "Header | None"]
-"""Finds `#include "name"` (True) or `<name>` (False) of the file with the last argument as its name."""
-
+"""Finds the header of `#include "name"` (True) or `<name>` (False) in the file that the last argument names."""
 
 INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
-
 
 DEVICE = frozenset({"__global__", "__device__", "__constant__", "__managed__", "__shared__"})
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
-    """A source and its project's headers, read."""
+class TranslationUnit:
+    """A source and its project's headers, parsed."""
 
     sources: Mapping[str, SourceText]
     found: Mapping[tuple[str, int], Header | None]
-    """What each include found, by the file's name and the line's offset."""
+    """The header that each include directive found, by the file's name and the directive's offset."""
     verbatim: frozenset[str]
-    """Headers that are included amid a definition, and therefore parts of one."""
+    """Headers that are included inside a definition, and are therefore parts of it."""
     macros: Mapping[str, Sequence[Macro]]
     decorations: Mapping[str, frozenset[str]]
 
     @cached_property
     def items(self) -> list[Item]:
-        """All items, members after what they are members of."""
+        """All items; members follow the item that contains them."""
         return [
             item
             for source in self.sources.values()
@@ -73,12 +74,12 @@ class Unit:
 
     @cached_property
     def device_macros(self) -> frozenset[str]:
-        """Macros that stand for definitions of device code."""
+        """Macros that expand to definitions of device code."""
         return frozenset(name for name in self.macros if self.expanded({name}) & DEVICE)
 
     @cached_property
     def led(self) -> set[Item]:
-        """Items right after a marker that belongs to none, because the grammar was led astray there."""
+        """Items directly after a marker that belongs to no item, because the grammar misread the text there."""
         found: set[Item] = set()
         for source in self.sources.values():
             ends = [item.end for item in source.items]
@@ -94,13 +95,13 @@ class Unit:
 
     @cached_property
     def marked(self) -> frozenset[str]:
-        """The functions of which a declaration is marked as device code."""
+        """The functions that have a declaration marked as device code."""
         return frozenset(
             name for item in self.items if item.kind == "function" and is_device(item) for name in item.names
         )
 
     def expanded(self, names: Iterable[str]) -> frozenset[str]:
-        """Return names, and those that the macros among them lead to."""
+        """Return names, and the names in the expansions of the macros among them."""
         seen: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -120,23 +121,24 @@ def with_members(item: Item) -> Iterator[Item]:
         yield from with_members(member)
 
 
-def read_unit(content: bytes, name: str, find_header: FindHeader) -> Unit:
-    """Return a source and all headers of its project that it includes."""
+def read_unit(content: bytes, name: str, find_header: FindHeader) -> TranslationUnit:
+    """Return a source and all headers of its project that it includes, parsed."""
     sources: dict[str, SourceText] = {}
     found: dict[tuple[str, int], Header | None] = {}
-    waiting = [(name, content)]
-    while waiting:
-        current, text = waiting.pop()
-        if current in sources:
-            continue
-        source = sources[current] = read_source(current, text)
+    texts = {name: content}
+
+    def included(current: str) -> Iterator[str]:
+        source = sources[current] = read_source(current, texts[current])
         for directive in source.directives:
             asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
             if asked is not None:
                 header = find_header(asked[1] or asked[2], asked[1] is not None, current)
                 found[current, directive.start] = header
                 if header is not None and header.text is not None:
-                    waiting.append((header.name, header.text))
+                    texts.setdefault(header.name, header.text)
+                    yield header.name
+
+    visit([name], included)
     macros: dict[str, list[Macro]] = {}
     for source in sources.values():
         for macro in source.macros:
@@ -144,7 +146,7 @@ def read_unit(content: bytes, name: str, find_header: FindHeader) -> Unit:
     known = decorations(macro for definitions in macros.values() for macro in definitions)
     for source in sources.values():
         parse(source, macros, known)
-    return Unit(sources, found, frozenset(_verbatim(sources, found)), macros, known)
+    return TranslationUnit(sources, found, frozenset(_verbatim(sources, found)), macros, known)
 
 
 def _verbatim(sources: Mapping[str, SourceText], found: Mapping[tuple[str, int], Header | None]) -> Iterator[str]:
@@ -163,12 +165,12 @@ def _verbatim(sources: Mapping[str, SourceText], found: Mapping[tuple[str, int],
 
 
 def is_device(item: Item) -> bool:
-    """Return whether an item is device code and nothing else."""
+    """Return whether an item is device code only."""
     return bool(item.markers & DEVICE) and "__host__" not in item.markers
 
 
-def is_sacred(item: Item, unit: Unit) -> bool:
-    """Return whether an item must reach the compiler, whatever happens."""
+def is_sacred(item: Item, unit: TranslationUnit) -> bool:
+    """Return whether an item must always reach the compiler."""
     if item in unit.led:
         return True
     if _is_nonsense(item, unit):
@@ -185,11 +187,11 @@ def is_sacred(item: Item, unit: Unit) -> bool:
 _MACRO_LIKE = re.compile(r"\b_*[A-Z][A-Z0-9_]+\b|^(?:\w+\s+)*\w+\s*\(.*\)\s*;?\s*$", re.DOTALL)
 
 
-def _is_nonsense(item: Item, unit: Unit) -> bool:
-    """Return whether an item makes no sense, and a macro of a header that only the host has cannot give it one.
+def _is_nonsense(item: Item, unit: TranslationUnit) -> bool:
+    """Return whether an item is not valid C++ and cannot be a use of a macro that a host-only header defines.
 
-    It may be what a slip has left of a kernel: the compiler is to tell its reader. In headers, which are written for
-    other compilers too, much is strange that is not wrong.
+    It may be a kernel with a typing error, which the compiler must report. Headers are excepted: they are written for
+    other compilers too, so that much unusual code in them is correct.
     """
     return (
         item.kind == "fragment"
@@ -201,10 +203,11 @@ def _is_nonsense(item: Item, unit: Unit) -> bool:
     )
 
 
-def mismatch(unit: Unit) -> str | None:
-    """Return where the source's brackets do not match, as an error of it; None where they do, or an `#if` is amid.
+def mismatch(unit: TranslationUnit) -> str | None:
+    """Return an error message with the place where the source's brackets do not match; None if they match.
 
-    What is one definition then, and what the next, nobody can tell: a kernel may look like a part of a host function.
+    Without matching brackets, the end of a definition is unknown: a kernel may look like a part of a host function.
+    Definitions that contain a directive other than `#pragma`, or are inside an `#if`, are not checked.
     """
     source = next(iter(unit.sources.values()))
     for item in source.items:
@@ -217,8 +220,8 @@ def mismatch(unit: Unit) -> str | None:
     return None
 
 
-def is_surely_mixed(unit: Unit, name: str) -> bool:
-    """Return whether no NVRTC takes the source `name` as it is, whatever the target: it includes what is not there, or
+def is_surely_mixed(unit: TranslationUnit, name: str) -> bool:
+    """Return whether no NVRTC can compile the unedited source `name` for any target: it includes a missing header, or
     has a function that launches kernels."""
     source = unit.sources[name]
     lost = any(
@@ -239,8 +242,8 @@ def launches(item: Item) -> bool:
     return any(token.text == "<<<" for token in item.tokens)
 
 
-def is_host_member(item: Item, unit: Unit) -> bool:
-    """Return whether a member function is one that only the host calls."""
+def is_host_member(item: Item, unit: TranslationUnit) -> bool:
+    """Return whether only the host calls a member function."""
     if item.kind != "function" or item.markers & DEVICE:
         return False
     if "__host__" in item.markers:

@@ -1,1 +1,1 @@
-"""Find a project's sources, their headers and the modules that they become."""
+"""Find the sources of a project, the modules that they become, and the headers that they include."""

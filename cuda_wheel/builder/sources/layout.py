@@ -1,4 +1,4 @@
-"""Ask a project's build back end which files go into its wheel, and where."""
+"""Get the files of a project's wheel from its build back end."""
 
 from __future__ import annotations
 
@@ -10,26 +10,18 @@ from typing import Any
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = [
-    "DEVICE_SOURCES",
-    "GROUP",
-    "Layout",
-    "WheelFile",
-    "wheel_layout",
-]
-
+__all__ = ["DEVICE_SOURCES", "GROUP", "Layout", "WheelFile", "wheel_layout"]
 
 DEVICE_SOURCES = (".cu", ".cuh")
-"""How the files are called that `exclude-sources` keeps out of the wheel."""
-
+"""Suffixes of the files that `exclude-sources` keeps out of the wheel."""
 
 GROUP = "cuda_wheel.layout"
-"""Entry points that map the name of a build back end to a function as `wheel_layout`."""
+"""Group of the entry points that map the name of a build back end to a function like `wheel_layout`."""
 
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A file that the back end puts into the wheel. `destination` is its path there, with "/"."""
+    """A file that the back end puts into the wheel; `destination` is its path in the wheel, with "/"."""
 
     source: Path
     destination: str
@@ -37,8 +29,8 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class Layout:
-    """A project as its build back end sees it: the files of its wheel, and module tables from elsewhere than
-    pyproject.toml, in whose place they stand."""
+    """A project as its build back end sees it: the files of its wheel, and module tables from elsewhere, which replace
+    those of pyproject.toml."""
 
     files: Sequence[WheelFile]
     modules: Sequence[Mapping[str, Any]] = ()
@@ -47,9 +39,9 @@ class Layout:
 def wheel_layout(root: Path) -> Layout:
     """Return the layout of the project in `root`.
 
-    Raises ConfigError where that back end is not supported or not installed.
+    Raises ConfigError if its back end is not supported or not installed.
     """
-    from importlib.metadata import entry_points  # 20 ms, which compiling on load need not pay
+    from importlib.metadata import entry_points  # takes 20 ms, which compile on load does not need
 
     backend = read_pyproject(root).get("build-system", {}).get("build-backend", "setuptools.build_meta")
     backend = backend.partition(":")[0]  # setuptools.build_meta:__legacy__

@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = [
-    "below",
-    "files_below",
-    "is_inside",
-    "outside_error",
-]
+__all__ = ["UNPRINTABLE", "below", "files_below", "is_inside", "leads_out", "outside_error", "shown"]
+
+UNPRINTABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
+"""Control characters, and the surrogates that stand for bytes which are not UTF-8."""
 
 
 def below(path: str, folder: str) -> str | None:
-    """Return an absolute path from a folder on, by its words alone; None where it leads to nothing in there."""
-    if os.path.splitdrive(path)[0] != os.path.splitdrive(folder)[0]:  # of another one, Windows has no relative path
+    """Return an absolute path relative to a folder, without following links; None if it is not in the folder."""
+    if os.path.splitdrive(path)[0] != os.path.splitdrive(folder)[0]:  # Windows has no relative path between drives
         return None
     relative = os.path.relpath(path, folder)
     return None if relative.startswith(os.pardir) else relative
 
 
 def files_below(root: Path, folders: Iterable[str]) -> list[str]:
-    """Return the files in folders of the project and all that these hold, project-relative with "/"."""
+    """Return all files in folders of the project and in their subfolders, project-relative with "/"."""
     paths = (path for folder in folders for path in (root / folder).rglob("*") if path.is_file())
     return sorted({path.relative_to(root).as_posix() for path in paths})
 
 
 def is_inside(path: str, root: Path) -> bool:
-    """Return whether a file lies in the project, wherever links lead to."""
+    """Return whether a file lies in the project after links are followed."""
     return os.path.realpath(path).startswith(os.path.realpath(root) + os.sep)
 
 
-def outside_error(asked: str, path: str) -> ConfigError:
-    """Return the error for a header outside the project; `asked` says who includes it."""
+def leads_out(path: Path, root: Path) -> bool:
+    """Return whether a path leads out of the project after links are followed; the project's folder itself does not."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+def outside_error(included_at: str, path: str) -> ConfigError:
+    """Return the error for a header outside the project; `included_at` says where it is included."""
     return ConfigError(
-        f"{asked} includes {path}, which lies outside the project, so that no sdist would have it: copy it into the "
-        "project."
+        f"{included_at} includes {path}, which lies outside the project, so that no sdist would have it: copy it into "
+        "the project."
     )
+
+
+def shown(path: str) -> str:
+    """Return a path for messages: quoted if it contains unprintable characters."""
+    return repr(path) if UNPRINTABLE.search(path) else path

@@ -1,4 +1,4 @@
-"""Find the source and the settings of a module in the source tree that its package lies in."""
+"""Find the source and the settings of a module in the source tree that contains its package."""
 
 from __future__ import annotations
 
@@ -11,30 +11,26 @@ from pathlib import Path
 
 from cuda_wheel.builder.config.pyproject import is_concerned, read_config, read_pyproject
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.cxx.kernels import kernels_in, made_by_macros
+from cuda_wheel.builder.cxx.kernel_scan import kernel_macro_arguments, kernels_in
 from cuda_wheel.builder.sources.modules import SourceModule, one_module, source_module
 
-__all__ = [
-    "find_source",
-    "kernels_beside",
-    "module_that_may_make",
-]
-
+__all__ = ["find_source", "kernels_beside", "module_that_may_make"]
 
 _RECORD = ".cuda-wheel.json"
-"""How the name of what CMake's function recorded of a module ends."""
+"""Suffix of the file in which the CMake function records a module."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
-    """Return the project, its settings and the module.
+    """Return the project of a module, its settings and the module; None if there is no source.
 
-    The source lies beside the package's files, or where the module's own table or CMake's record says.
+    `folders` are those of the package. The source is in one of them, or where the module's own table or CMake's record
+    says.
     """
     return next(_sources([name], folders))
 
 
 def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
-    """Yield what `find_source` says of each module; a project's settings are read once for all."""
+    """Yield the result of `find_source` for each module; the settings of a project are read once."""
     project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, os.environ))
     for name in names:
         yield _source(name, folders, project_of, config_of)
@@ -50,7 +46,7 @@ def _source(
     record = stem + _RECORD
     for folder in map(Path, folders):
         root = project_of(folder)
-        # What CMake's function recorded: beside the package, or in the source tree where that is built in place.
+        # The CMake function writes its record beside the package, or into the source tree for builds in place.
         places = [folder / record] + ([root / "cuda-wheel" / package.replace(".", "/") / record] if root else [])
         recorded = next((place for place in places if place.is_file()), None)
         if recorded is not None:
@@ -66,15 +62,17 @@ def _source(
         if not settings.sources:
             if not beside.is_file():
                 continue
-            # A link, in setuptools' strict mode.
+            # In setuptools' strict editable mode, the file beside the package is a link.
             settings = replace(settings, sources=(os.path.relpath(os.path.realpath(beside), root),))
         return root, config, source_module(root, settings)
     return None
 
 
 def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str]]:
-    """Return the modules of a package in a source tree, by name, with the kernels that their sources show unread by a
-    compiler: those that no template and no macro makes. Raises ConfigError."""
+    """Return the modules of a package in a source tree, by name, with the kernels that a scan of their sources finds.
+
+    Kernels that templates or macros define are not among them. Raises ConfigError.
+    """
     return {
         name: list(dict.fromkeys(kernel.name for kernel in kernels_in(text) if not kernel.template))
         for name, text in _modules_beside(package, folders)
@@ -82,14 +80,16 @@ def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str]]
 
 
 def module_that_may_make(kernel: str, package: str, folders: Sequence[str]) -> str | None:
-    """Return the name of the package's module in whose source a macro may make a kernel of that name. None where there
-    is none, or more than one. Raises ConfigError."""
-    names = [name for name, text in _modules_beside(package, folders) if kernel in made_by_macros(text)]
+    """Return the name of the package's module in whose source a macro may define a kernel of that name.
+
+    None if there is none, or more than one. Raises ConfigError.
+    """
+    names = [name for name, text in _modules_beside(package, folders) if kernel in kernel_macro_arguments(text)]
     return names[0] if len(names) == 1 else None
 
 
 def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and text of the modules of a package in a source tree."""
+    """Yield the names and texts of the modules of a package in a source tree."""
     stems: set[str] = set()
     for folder in map(Path, folders):
         root = _project_of(folder)
@@ -106,9 +106,9 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _project_of(folder: Path) -> Path | None:
-    """Return the project whose source tree `folder` is in, if it is built with cuda-wheel.
+    """Return the project whose source tree contains `folder`, if it is built with cuda-wheel.
 
-    What is installed for good is in nobody's, even where that lies within a project's folder.
+    A folder in site-packages belongs to no source tree, even if site-packages lies in the folder of a project.
     """
     place = Path(os.path.realpath(folder))
     if {"site-packages", "dist-packages"} & set(place.parts):

@@ -1,4 +1,4 @@
-"""The spellings of `architectures`, and what each toolchain makes of them."""
+"""The spellings of `architectures`, and the targets that they resolve to for each toolchain."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_native_is_each_kind_of_gpu_in_the_machine() -> None:
         ("75-virtual;80-virtual", "names PTX only (compute_75, compute_80)"),
     ],
 )
-def test_a_wrong_architecture_is_told_with_the_way_out(text: str, message: str) -> None:
+def test_an_invalid_architecture_is_an_error_that_says_what_helps(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         targets(text)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""`[tool.cuda-wheel]`: every key, and every way to get one wrong."""
+"""`[tool.cuda-wheel]`: every key, and the errors for invalid values."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+pytestmark = pytest.mark.one_toolchain
 
 WHOLE = """
 architectures = ["75", "80-real", "90a-real", "100f-real", "120-virtual"]
@@ -78,14 +80,14 @@ WRONG = [
     ("architecture = []", 'tool.cuda-wheel has no key "architecture": did you mean "architectures"?'),
     ("include_dirs = []", 'did you mean "include-dirs"?'),
     ("zzz = 1", "the known keys are architectures, compress, defines, "),
-    ("architectures = 80", "tool.cuda-wheel.architectures must be a text or a list of texts, not 80."),
-    ("architectures = [80]", "tool.cuda-wheel.architectures must be a text or a list of texts"),
-    ('sources = "x.cu"', "tool.cuda-wheel.sources must be a list of texts, not 'x.cu'."),
-    ("sources = [1]", "tool.cuda-wheel.sources[0] must be a text, not 1."),
+    ("architectures = 80", "tool.cuda-wheel.architectures must be a string or a list of strings, not 80."),
+    ("architectures = [80]", "tool.cuda-wheel.architectures must be a string or a list of strings"),
+    ('sources = "x.cu"', "tool.cuda-wheel.sources must be a list of strings, not 'x.cu'."),
+    ("sources = [1]", "tool.cuda-wheel.sources[0] must be a string, not 1."),
     ('std = "17"', 'tool.cuda-wheel.std must be a C++ standard such as "c++17"'),
     ("defines = []", "tool.cuda-wheel.defines must be a table of macros"),
-    ("defines = { BLOCK = [] }", "tool.cuda-wheel.defines.BLOCK must be a text, a number, true or false"),
-    ('defines = { "A B" = 1 }', "tool.cuda-wheel.defines: 'A B' is not a macro's name."),
+    ("defines = { BLOCK = [] }", "tool.cuda-wheel.defines.BLOCK must be a string, a number, true or false"),
+    ('defines = { "A B" = 1 }', "tool.cuda-wheel.defines: 'A B' is not a macro name"),
     ('options = ["-arch=sm_80"]', "tool.cuda-wheel.options: '-arch=sm_80' is set by the key architectures"),
     ('options = ["--std=c++20"]', "is set by the key std; use that."),
     ('options = ["-lineinfo"]', "is set by the key lineinfo; use that."),
@@ -94,16 +96,16 @@ WRONG = [
     ("ptx-version = 8.0", "tool.cuda-wheel.ptx-version must be"),
     ('compress = "zip"', 'tool.cuda-wheel.compress must be "none" or "size", not \'zip\'.'),
     ('loader = "copy"', 'tool.cuda-wheel.loader must be "dependency" or "vendor"'),
-    ("timeout = 0", "tool.cuda-wheel.timeout must be a number of seconds above 0, not 0."),
+    ("timeout = 0", "tool.cuda-wheel.timeout must be a number of seconds above 0 and below 1000000, not 0."),
     ("timeout = true", "tool.cuda-wheel.timeout must be a number of seconds"),
     ('memory-limit = "512MiB"', "tool.cuda-wheel.memory-limit must be at least 1GiB, which the compiler itself needs"),
     ('memory-limit = "99999999TiB"', "tool.cuda-wheel.memory-limit must be"),
-    ('sources = ["a\\u0000b"]', "tool.cuda-wheel.sources[0] must not hold a NUL"),
-    ('defines = { A = "\\u0000" }', "tool.cuda-wheel.defines.A must be a text"),
+    ('sources = ["a\\u0000b"]', "tool.cuda-wheel.sources[0] must not contain a NUL"),
+    ('defines = { A = "\\u0000" }', "tool.cuda-wheel.defines.A must be a string"),
     ('options = ["--pch"]', "tool.cuda-wheel.options: '--pch' makes the compiler write a file into the project"),
     ('memory-limit = "8GB"', 'tool.cuda-wheel.memory-limit must be an amount of memory such as "8GiB"'),
     ("memory-limit = 8", "tool.cuda-wheel.memory-limit must be an amount of memory"),
-    ("module = {}", "tool.cuda-wheel.module must be an array of tables: write [[tool.cuda-wheel.module]]."),
+    ("module = {}", "tool.cuda-wheel.module must be an array of tables, not {}: write [[tool.cuda-wheel.module]]."),
     ("[[module]]", "tool.cuda-wheel.module[0] has no name"),
     ('[[module]]\nname = "a.b"\nnames = []', 'tool.cuda-wheel.module[0] has no key "names": did you mean "name"?'),
     (
@@ -145,7 +147,7 @@ def test_the_readme_describes_every_key_as_the_code_does(marker: str, table: str
 
 # --- the schema ------------------------------------------------------------------------------------
 
-# What the validator refuses for what the texts say, which no schema can see.
+# The validator refuses these for the content of strings, which the schema does not check.
 BEYOND_A_SCHEMA = ("is set by the key", "makes the compiler write", "must be at least", "99999999TiB", "u0000")
 
 

@@ -1,4 +1,4 @@
-"""Reading the types of parameters from the text; NVRTC is the judge, by the symbols of the same kernels in C++."""
+"""Reading parameter types from a source, compared with the symbols that NVRTC gives the same kernels in C++."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.cxx.demangle import signature
+from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_type, parameter_types, redeclared
 from cuda_wheel.builder.cxx.tokens import scan
 from cuda_wheel.builder.images import ptx_text
@@ -38,7 +38,7 @@ TYPES = [
     ),
     *(f"{name}{count}" for name in ("float", "double") for count in (1, 2, 3, 4)),
 ]
-"""Well-known types, in many of the spellings that C++ has for them."""
+"""Well-known types, in many of their C++ spellings."""
 
 FORMS = [
     "{}", "{} x", "const {} x", "{} const x", "volatile {} x", "{}*", "{} *x", "const {}* x", "{} const* x",
@@ -78,7 +78,7 @@ OTHERS = {
     "long double x": "",
     "decltype(1) x": "",
 }
-"""Declarations, each with what is said of it."""
+"""Declarations and their types; "" if the type is unknown."""
 
 HEAD = """
 #include <complex>
@@ -115,7 +115,7 @@ def parameter_lists() -> list[list[str]]:
     return one + several
 
 
-def test_the_types_are_those_of_the_same_kernels_symbols_in_cpp(
+def test_types_match_the_cpp_symbols_of_the_same_kernels(
     toolchain: Toolchain, workers: Workers, tmp_path: Path
 ) -> None:
     lists = parameter_lists()
@@ -140,17 +140,17 @@ def test_the_types_are_those_of_the_same_kernels_symbols_in_cpp(
     unknown = []
     for index, each in enumerate(lists):
         types = read[f"c{index}"]
-        said = written[f"cpp{index}"]
-        assert said is not None
+        expected = written[f"cpp{index}"]
+        assert expected is not None
         assert agree(types, kernels[f"c{index}"]), each
-        assert len(types) == len(said)
-        assert all(ours in ("", theirs) for ours, theirs in zip(types, said, strict=True)), (each, types, said)
+        assert len(types) == len(expected)
+        assert all(ours in ("", theirs) for ours, theirs in zip(types, expected, strict=True)), (each, types, expected)
         unknown += [declaration for declaration, type_ in zip(each, types, strict=True) if not type_]
     assert unknown == [declaration for declaration, type_ in OTHERS.items() if not type_]
 
 
 @pytest.mark.parametrize("declaration", OTHERS)
-def test_what_is_said_of_a_declaration(declaration: str) -> None:
+def test_the_type_of_a_declaration(declaration: str) -> None:
     assert parameter_type(words(declaration)) == OTHERS[declaration]
 
 
@@ -162,7 +162,7 @@ def test_what_is_said_of_a_declaration(declaration: str) -> None:
         *("Deep<Deep<float>>* x", "typename T::type* x", "alignas(8) float x", "fl\\oat x", "float \udcff", "ü* x"),
     ],
 )
-def test_nothing_is_said_of_what_is_not_understood(declaration: str) -> None:
+def test_an_unknown_declaration_has_no_type(declaration: str) -> None:
     tokens = scan(declaration.encode(errors="surrogateescape"))[0]
     assert parameter_type([token.text for token in tokens]) == ""
 
@@ -182,17 +182,17 @@ DOUBTFUL = {
 
 
 @pytest.mark.parametrize("text", DOUBTFUL.values(), ids=DOUBTFUL)
-def test_of_a_kernel_in_doubt_nothing_is_said(text: str) -> None:
+def test_an_ambiguous_kernel_has_no_types(text: str) -> None:
     assert parameter_types(text) == {}
 
 
-def test_a_macro_of_the_options_leaves_doubt_as_well() -> None:
+def test_a_macro_in_the_options_makes_a_kernel_ambiguous() -> None:
     text = KERNEL.format("real* x")
     assert parameter_types(text) == {"k": ("real*",)}
     assert parameter_types(text, {"real"}) == {}
 
 
-def test_definitions_that_say_the_same_leave_no_doubt() -> None:
+def test_equal_definitions_are_not_ambiguous() -> None:
     text = f"#if A\n{KERNEL.format('const float* x, int n')}#else\n{KERNEL.format('float const* y, signed m')}#endif"
     assert parameter_types(text) == {"k": ("const float*", "int")}
     assert parameter_types(KERNEL.format("void") + KERNEL.format("")) == {"k": ()}
@@ -208,13 +208,13 @@ def test_definitions_that_say_the_same_leave_no_doubt() -> None:
         "typedef struct { float x; } X; typedef union { typedef int i; } half;",
     ],
 )
-def test_a_name_that_the_text_declares_is_not_the_well_known_one(text: str) -> None:
+def test_a_name_that_the_source_declares_is_not_the_well_known_type(text: str) -> None:
     assert redeclared(scan(text.encode())[0]) == {"half"}
     text = f"#include <cuda_fp16.h>\n{text}\n{KERNEL.format('const half* x, half y, float z')}"
     assert parameter_types(text) == {"k": ("void*", "", "float")}
 
 
-def test_half_is_cudas_own_where_its_header_is_included() -> None:
+def test_half_is_the_cuda_type_if_its_header_is_included() -> None:
     text = KERNEL.format("half x, half2* y, __half* z")
     assert parameter_types(text) == {"k": ("", "void*", "__half*")}
     for header in ("<cuda_fp16.h>", '"cuda_bf16.h"', "<mma.h>  // for matrices"):
@@ -231,7 +231,7 @@ def test_half_is_cudas_own_where_its_header_is_included() -> None:
         *("struct X { half x; float4 y; };", "half y = half{};", "half f(half);"),
     ],
 )
-def test_a_name_that_is_used_or_declared_as_what_it_is_stays_known(text: str) -> None:
+def test_a_name_that_is_used_or_declared_with_its_own_type_stays_known(text: str) -> None:
     assert redeclared(scan(text.encode())[0]) == frozenset()
 
 

@@ -1,4 +1,4 @@
-"""Device code is taken out of files that mix it with host code, and no kernel is lost on the way."""
+"""Host code is removed from files that mix it with device code, and no kernel is lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.runtime.formats import ptx
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvrtc import Answer
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
 
 def _finder(files: Mapping[str, str]):
@@ -41,12 +41,12 @@ def _extract(text: str, files: Mapping[str, str] | None = None, **more: Sequence
 
 @pytest.fixture
 def build(toolchain: Toolchain, tmp_path: Path):
-    """Return a function that gives the kernels of a mixed file, and what was given to the compiler for them."""
+    """Return a function that compiles a mixed file and returns its kernels, the compiler's input, and the result."""
 
     def build(
         text: str, files: Mapping[str, str] | None = None, host_code: str = "auto", instantiate: Sequence[str] = ()
-    ) -> tuple[set[str], Extraction, Answer]:
-        def compile(extraction: Extraction) -> Answer:
+    ) -> tuple[set[str], Extraction, NvrtcResult]:
+        def compile(extraction: Extraction) -> NvrtcResult:
             return compile_text(
                 {
                     "library": toolchain.libraries[0],
@@ -99,20 +99,20 @@ SAMPLE = """\
 """
 
 
-def test_host_code_is_blank_and_lines_stay_where_they_are() -> None:
+def test_host_code_is_blanked_and_line_numbers_stay_the_same() -> None:
     extraction = _extract(SAMPLE)
     before, after = textwrap.dedent(SAMPLE).split("\n"), extraction.text.decode().split("\n")
     assert len(before) == len(after)
     assert after[8] == before[8] and after[5] == before[5]
     assert not after[10].strip() and not after[6].strip() and not after[1].strip()
     assert [each.name for each in extraction.kernels] == ["scale"]
-    told = {(each.kind, each.name, each.line, each.last_line) for each in extraction.blanked}
-    assert ("function", "main", 11, 18) in told
-    assert ("variable", "weights", 7, 7) in told
-    assert ("include", '"not_there.h"', 3, 3) in told
+    blanked = {(each.kind, each.name, each.line, each.last_line) for each in extraction.blanked}
+    assert ("function", "main", 11, 18) in blanked
+    assert ("variable", "weights", 7, 7) in blanked
+    assert ("include", '"not_there.h"', 3, 3) in blanked
 
 
-def test_what_device_code_uses_stays() -> None:
+def test_definitions_that_device_code_uses_are_kept() -> None:
     extraction = _extract(
         """\
         struct Pair { float a, b; };
@@ -271,13 +271,13 @@ STEPS = """\
 """
 
 
-def test_macros_that_are_no_statements_hide_no_kernel(build) -> None:
+def test_macros_that_are_not_statements_do_not_hide_kernels(build) -> None:
     kernels, _, answer = build(STEPS)
     assert not answer["error"], answer["log"]
     assert kernels == {"_Z5stepsIfEvPT_S0_", "_Z5stepsIdEvPT_S0_"}
 
 
-def test_names_of_absent_headers_are_found_where_the_toolchain_has_them(build) -> None:
+def test_names_from_missing_headers_are_found_in_the_toolchain(build) -> None:
     text = """\
         #include <vector>
         #include <cublas_v2.h>
@@ -292,7 +292,7 @@ def test_names_of_absent_headers_are_found_where_the_toolchain_has_them(build) -
     assert kernels == {"_Z1kP13__nv_bfloat16"}
 
 
-def test_headers_that_mix_are_treated_likewise(build) -> None:
+def test_host_code_in_headers_is_removed_too(build) -> None:
     files = {
         "src/ops/kernels.h": """\
 #pragma once
@@ -315,13 +315,13 @@ def test_an_error_in_device_code_keeps_its_file_and_line(build) -> None:
     assert 'src/k.h(3): error: identifier "nothing" is undefined' in answer["log"]
 
 
-def test_a_plain_file_is_compiled_as_it_is(build) -> None:
+def test_a_file_without_host_code_is_compiled_unedited(build) -> None:
     kernels, extraction, _ = build("__global__ void k(int* x) { *x = 1; }\n")
     assert kernels == {"_Z1kPi"}
     assert extraction.options == () and extraction.blanked == ()
 
 
-def test_keep_takes_nothing_out(build) -> None:
+def test_keep_removes_nothing(build) -> None:
     _, extraction, answer = build(SAMPLE, host_code="keep")
     assert answer["error"] and extraction.blanked == ()
 
@@ -337,24 +337,24 @@ UNKNOWN = """\
 """
 
 
-def test_a_launch_that_cannot_be_followed_names_the_kernel(build) -> None:
+def test_the_error_for_an_unresolved_launch_names_the_kernel(build) -> None:
     with pytest.raises(CompileError, match=r"src/a\.cu:2: error: .*kernel template k .*instantiate"):
         build(UNKNOWN)
 
 
-def test_instantiate_answers_what_cannot_be_followed(build) -> None:
+def test_instantiate_resolves_the_launch(build) -> None:
     kernels, _, answer = build(UNKNOWN, instantiate=["k<float>"])
     assert not answer["error"], answer["log"]
     assert kernels == {"_Z1kIfEvT_"}
 
 
-def test_a_field_of_a_host_type_is_an_error_and_never_left_out(build) -> None:
+def test_a_field_of_a_host_type_is_an_error_and_is_never_removed(build) -> None:
     text = "#include <vector>\nstruct S { std::vector<int> v; int n; };\n__global__ void k(S* s) { s->n = 1; }\n"
     _, _, answer = build(text)
     assert answer["error"]
 
 
-def test_a_kernel_is_never_blank_whatever_the_compiler_says(build) -> None:
+def test_a_kernel_is_never_blanked_even_if_it_does_not_compile(build) -> None:
     text = "void host() { malloc(1); }\n__host__ void other();\n__global__ void good() {}\n__global__ void bad() { other(); }\n"
     _, extraction, answer = build(text)
     assert answer["error"]

@@ -1,4 +1,4 @@
-"""Files that mix host and device code, as whole projects: unedited into a wheel, and nothing lost on the way."""
+"""Projects whose files mix host and device code build unedited, and no kernel is lost."""
 
 from __future__ import annotations
 
@@ -12,48 +12,9 @@ import pytest
 
 from cuda_wheel.builder.editable.on_load import compile_on_load
 from cuda_wheel.runtime.manifest import Manifest
+from tests.support.mixed_source import FILES, MIXED
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-MIXED = """\
-#include <cuda_runtime.h>
-#include <cstdio>
-#include <vector>
-#include "scale.h"
-
-template <typename T> __global__ void add(T* x, T value, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        x[i] = scaled(x[i]) + value;
-}
-
-extern "C" __global__ void clear(float* x) { x[threadIdx.x] = LEVEL; }
-
-static void check(cudaError_t error)
-{
-    if (error != cudaSuccess)
-        printf("%s\\n", cudaGetErrorString(error));
-}
-
-int main()
-{
-    std::vector<float> host(1024, 1.0f);
-    float* device;
-    check(cudaMalloc(&device, host.size() * sizeof(float)));
-    clear<<<1, 32>>>(device);
-    add<float><<<4, 256>>>(device, 2.0f, 1024);
-    check(cudaDeviceSynchronize());
-    return 0;
-}
-"""
-HEADER = """\
-#pragma once
-#include <iostream>
-#define LEVEL 3
-template <typename T> __device__ T scaled(T x) { return x * FACTOR; }
-inline void announce() { std::cout << "scale" << std::endl; }
-"""
-FILES = {"demo/mixed.cu": MIXED, "demo/scale.h": "#define FACTOR 2\n" + HEADER}
 TABLE = '[tool.cuda-wheel]\narchitectures = ["80", "90-real"]\n'
 
 
@@ -69,13 +30,13 @@ def built(cuda_wheel: Run, project: Path) -> Manifest:
 
 
 def bodies(project: Path, manifest: Manifest) -> dict[str, str]:
-    """Return what the PTX says of each kernel."""
+    """Return the PTX of each kernel, by symbol."""
     (image,) = (image for image in manifest.images if image.kind == "ptx")
     content = (project / "out/demo/mixed.fatbin").read_bytes()[image.offset :][: image.size].decode()
     return dict(re.findall(r"\.entry (\w+)(\(.*?\n\}\n)", content, re.DOTALL))
 
 
-def test_a_mixed_file_compiles_unedited_and_what_was_left_out_is_told(project: Path, cuda_wheel: Run) -> None:
+def test_a_mixed_file_compiles_unedited_and_the_removed_code_is_reported(project: Path, cuda_wheel: Run) -> None:
     result = cuda_wheel("build", project, "-o", project / "out")
     assert result.returncode == 0, result.stdout
     manifest = Manifest.from_json((project / "out/demo/mixed.fatbin.json").read_bytes(), "x")
@@ -104,7 +65,7 @@ def test_the_kernels_are_those_of_a_file_without_host_code(project: Path, cuda_w
     assert set(instructions) == {"_Z3addIfEvPT_S0_i", "clear"}
 
 
-def test_a_header_with_host_code_counts_as_one_that_was_read(project: Path, cuda_wheel: Run) -> None:
+def test_a_changed_header_with_host_code_is_recompiled(project: Path, cuda_wheel: Run) -> None:
     before = built(cuda_wheel, project)
     (project / "demo/scale.h").write_text(FILES["demo/scale.h"].replace("FACTOR 2", "FACTOR 5"))
     assert built(cuda_wheel, project).fatbin_sha256 != before.fatbin_sha256
@@ -121,7 +82,9 @@ def test_a_header_with_host_code_counts_as_one_that_was_read(project: Path, cuda
         ("auto?", 'tool.cuda-wheel.host-code must be "auto", "keep" or "reject", not \'auto?\''),
     ],
 )
-def test_the_setting_decides(setting: str, message: str, make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_keep_reject_and_invalid_settings_are_errors(
+    setting: str, message: str, make_project, cuda_wheel: Run, tmp_path: Path
+) -> None:
     project = make_project(TABLE + f'host-code = "{setting}"\n', **FILES)
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
@@ -129,14 +92,14 @@ def test_the_setting_decides(setting: str, message: str, make_project, cuda_whee
     assert not (tmp_path / "out").exists()
 
 
-def test_an_error_in_device_code_stays_what_it_is(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_an_error_in_device_code_is_reported_at_its_position(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     (project / "demo/mixed.cu").write_text(MIXED.replace("x[threadIdx.x] = LEVEL", "x[threadIdx.y] = LOVEL"))
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
     assert 'demo/mixed.cu:13:63: error: identifier "LOVEL" is undefined' in result.stdout
 
 
-def test_device_code_that_is_wrong_is_not_taken_for_host_code(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_invalid_device_code_is_not_taken_for_host_code(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     text = "__global__ void good(int* x) { *x = 1; }\n__globl__ void bad(int* x) { *x = 1; }\n"
     project = make_project(TABLE, **{"demo/typo.cu": text})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
@@ -154,7 +117,7 @@ def test_device_code_that_is_wrong_is_not_taken_for_host_code(make_project, cuda
         ("void f(int x { }", 'demo/mixed.cu:15: error: "(" and ")" do not match in this function f'),
     ],
 )
-def test_what_makes_no_sense_is_no_host_code(
+def test_a_syntax_error_is_not_taken_for_host_code(
     slip: str, message: str, project: Path, cuda_wheel: Run, tmp_path: Path
 ) -> None:
     (project / "demo/mixed.cu").write_text(MIXED.replace("static void check", f"{slip}\n\nstatic void check"))
@@ -164,12 +127,12 @@ def test_what_makes_no_sense_is_no_host_code(
 
 
 @pytest.mark.parametrize("macro", ["REGISTER(clear);", "BEGIN_EXPORTS", 'BINDINGS("x", clear) '])
-def test_a_macro_of_the_hosts_headers_is_host_code(macro: str, project: Path, cuda_wheel: Run) -> None:
+def test_a_macro_of_a_host_header_is_host_code(macro: str, project: Path, cuda_wheel: Run) -> None:
     (project / "demo/mixed.cu").write_text(MIXED.replace("static void check", f"{macro}\n\nstatic void check"))
     assert [kernel.name for kernel in built(cuda_wheel, project).kernels] == ["add<float>", "clear"]
 
 
-def test_an_error_shows_its_line_and_column_as_they_were_written(
+def test_an_error_shows_the_line_and_column_of_the_original_file(
     project: Path, cuda_wheel: Run, tmp_path: Path
 ) -> None:
     line = "static int on() { return 1; } const float L[] = {1, 2}; __device__ float f(int i) { return L[i] + nope; }"
@@ -180,15 +143,15 @@ def test_an_error_shows_its_line_and_column_as_they_were_written(
     assert f'demo/mixed.cu:15:{column}: error: identifier "nope" is undefined\n  {line}\n' in result.stdout
 
 
-def test_host_code_alone_is_told_as_that(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_file_without_device_code_is_an_error(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     project = make_project(TABLE, **{"demo/main.cu": "#include <iostream>\nint main() { std::cout << 1; }\n"})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "demo/main.cu holds host code alone, and no kernel: leave it out by sources." in result.stdout
+    assert "demo/main.cu contains only host code, and no kernel: exclude it with the key sources." in result.stdout
 
 
 @pytest.mark.parametrize("name", ["nowhere.cuh", "nowhere.h"])
-def test_a_missing_header_of_the_project_is_told(name: str, make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_missing_header_of_the_project_is_reported(name: str, make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     text = f'#include "{name}"\n__global__ void k(int* x) {{ *x = 1; }}\n'
     project = make_project(TABLE, **{"demo/k.cu": text})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
@@ -196,18 +159,16 @@ def test_a_missing_header_of_the_project_is_told(name: str, make_project, cuda_w
     assert f'demo/k.cu:1:{len(name) + 12}: error: cannot open source file "{name}"' in result.stdout
 
 
-def test_a_misspelt_marker_in_a_mixed_file_is_no_host_code(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_misspelt_marker_in_a_mixed_file_is_not_host_code(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     (project / "demo/mixed.cu").write_text(
         MIXED.replace('extern "C" __global__', 'extern "C" __globl__').replace("clear<<<1, 32>>>(device);", "")
     )
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "did you mean __global__ by __globl__?" in result.stdout
+    assert "__globl__ is not a CUDA marker; did you mean __global__?" in result.stdout
 
 
-def test_a_launch_that_nobody_can_follow_is_an_error_that_says_what_helps(
-    project: Path, cuda_wheel: Run, tmp_path: Path
-) -> None:
+def test_an_unresolved_launch_is_an_error_with_a_hint(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     launcher = "template <typename... T> void launch(T... values) { (add<T><<<1, 1>>>(nullptr, values, 1), ...); }\n"
     text = MIXED.replace("int main()", launcher + "int main()").replace(
         "    add<float><<<4, 256>>>(device, 2.0f, 1024);\n", "    launch(1.0, 2);\n"
@@ -215,11 +176,11 @@ def test_a_launch_that_nobody_can_follow_is_an_error_that_says_what_helps(
     (project / "demo/mixed.cu").write_text(text)
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "which instances of the kernel template add are launched cannot be told" in result.stdout
+    assert "the launched instances of the kernel template add cannot be determined" in result.stdout
     assert "Name them with instantiate." in result.stdout
 
 
-def test_device_code_alone_is_left_as_it_is(make_project, cuda_wheel: Run) -> None:
+def test_nothing_is_removed_from_device_code_alone(make_project, cuda_wheel: Run) -> None:
     project = make_project(TABLE)
     assert cuda_wheel("build", project, "-o", project / "out").returncode == 0
     assert json.loads((project / "out/demo/fill.fatbin.json").read_text())["host_code"] == []
@@ -246,7 +207,7 @@ int main() { k<<<1, 1>>>(nullptr); }
 
 
 @pytest.mark.parametrize("place", ["demo/later.h", "include/later.h", "include/chrono_like"])
-def test_a_header_that_was_not_there_is_noticed_when_it_comes(
+def test_a_new_header_at_a_searched_path_causes_recompilation(
     place: str, make_project, cuda_wheel: Run, tmp_path: Path
 ) -> None:
     table = TABLE + 'include-dirs = ["include"]\n'
@@ -260,12 +221,10 @@ def test_a_header_that_was_not_there_is_noticed_when_it_comes(
     assert compile_on_load("demo.mixed", [str(project / "demo")], lambda: (8, 0)) != loaded
 
 
-def test_an_instance_of_what_nothing_declares_is_told_as_one_to_name(
-    make_project, cuda_wheel: Run, tmp_path: Path
-) -> None:
+def test_an_instance_with_an_undeclared_argument_is_reported(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "data" / "styles/mixed_torch.cu").read_text()
     project = make_project(TABLE, **{"demo/gelu.cu": text})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "which instances of the kernel template gelu_forward are launched cannot be told: " in result.stdout
+    assert "the launched instances of the kernel template gelu_forward cannot be determined: " in result.stdout
     assert 'in gelu_forward<scalar_t>, identifier "scalar_t" is undefined. Name them with instantiate.' in result.stdout

@@ -1,4 +1,4 @@
-"""The scanner of includes: what it finds in a text, and against what the compiler really reads."""
+"""The include scanner: what it finds in a text, compared with what the compiler reads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.builder.project import build_module
-from cuda_wheel.builder.report.reporter import Silent
-from cuda_wheel.builder.sources.includes import includes, is_toolkits, reachable
+from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.sources.include_graph import is_toolkit_header, reachable
+from cuda_wheel.builder.sources.includes import includes
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.opened_files import opened
-from tests.support.projects import FIXTURES, GOOD
+from tests.support.projects import FIXTURES, GOOD, write_files
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_an_include_on_a_line_of_its_own_is_found_after_any_whole_line(before: s
     "#include \"", "#if <", "1'", "1.", "u8R", " ", "\t", "\n", "\r", "#define a(", "#include a(\\\n", "#if __has_include(a(",
 ])  # fmt: skip
 def test_a_megabyte_of_anything_is_read_once(unit: str) -> None:
-    """And as a little of it is. More than once, and this would take minutes for each."""
+    """The result is that of a shorter text. A scanner that reads characters repeatedly would take minutes for each."""
 
     def last(count: int) -> list[str | None]:
         text = unit * count + '\n*/ )a"\n#include "a.h"\n'
@@ -88,16 +89,8 @@ def test_a_megabyte_of_anything_is_read_once(unit: str) -> None:
     assert last(many) == last(10 + many % 2)
 
 
-def make(root: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
 def test_headers_are_found_through_headers_and_folders(tmp_path: Path) -> None:
-    root = make(
+    root = write_files(
         tmp_path / "project",
         **{
             "src/k.cu": '#include "a.h"\n#include <b.h>\n#include <cuda_fp16.h>\n#if X\n#include "../../out/o.h"\n#endif\n',
@@ -113,12 +106,12 @@ def test_headers_are_found_through_headers_and_folders(tmp_path: Path) -> None:
     found = {os.path.relpath(header.path, root): header for header in reachable(root, "src/k.cu", ["include"]).headers}
     assert sorted(found) == ["../out/o.h", "include/b.h", "src/a.h", "src/deep/c.h", "src/deep/d.h", "src/deep/e.inl"]
     assert found["../out/o.h"].conditional and not found["src/deep/d.h"].conditional
-    assert found["src/deep/d.h"].asked == "src/deep/c.h:2"
+    assert found["src/deep/d.h"].included_at == "src/deep/c.h:2"
 
 
-def test_what_is_asked_for_in_two_ways_is_needed_if_either_needs_it(tmp_path: Path) -> None:
+def test_a_header_is_unconditional_if_one_of_its_includes_is(tmp_path: Path) -> None:
     text = '#ifdef X\n#include "a.h"\n#endif\n#include "a.h"\n'
-    make(tmp_path, **{"k.cu": text, "a.h": '#include "b.h"\n', "b.h": ""})
+    write_files(tmp_path, **{"k.cu": text, "a.h": '#include "b.h"\n', "b.h": ""})
     assert [header.conditional for header in reachable(tmp_path, "k.cu", []).headers] == [False, False]
 
 
@@ -131,7 +124,7 @@ def test_no_header_of_a_fixture_that_the_compiler_reads_is_missed(fixture: str, 
     table = {"name": f"{package}.kernels.{stem}", "sources": [source], "architectures": ["80-real"]}
     if fixture == "matmul_templates":
         table["instantiate"] = ["matmul<float, 16>"]
-    _, read = build_module(root, table | {"include-dirs": folders}, {}, Silent())
+    _, read = build_module(root, table | {"include-dirs": folders}, {}, SilentReporter())
     own = {path for path in read if Path(path).is_relative_to(root)}
     assert own - {str(root / source)} == {header.path for header in reachable(root, source, folders).headers}
 
@@ -148,8 +141,8 @@ PIECES = [
 
 
 def test_no_include_that_the_compiler_follows_is_missed(toolchain: Toolchain, workers: Workers, tmp_path: Path) -> None:
-    """In texts of what is hard to tell apart, put together at random. An answer that is not certain counts as right."""
-    make(tmp_path, **dict.fromkeys(HEADERS, ""))
+    """In random texts of pieces that are hard to tell apart. An uncertain result counts as correct."""
+    write_files(tmp_path, **dict.fromkeys(HEADERS, ""))
     chance = random.Random(1)
     texts = ["".join(chance.choices(PIECES, k=chance.randrange(3, 16))) + "\n" for _ in range(COUNT)]
     truth = workers.submit(
@@ -206,6 +199,6 @@ def test_no_header_of_the_toolkit_is_missed(toolchain: Toolchain, workers: Worke
 
 
 def test_a_toolkits_header_is_known_by_its_folder(tmp_path: Path) -> None:
-    make(tmp_path, **{"toolkit/cuda_runtime_api.h": "", "toolkit/crt/x.h": "", "mine/x.h": ""})
-    assert is_toolkits(str(tmp_path / "toolkit/crt/x.h"))
-    assert not is_toolkits(str(tmp_path / "mine/x.h"))
+    write_files(tmp_path, **{"toolkit/cuda_runtime_api.h": "", "toolkit/crt/x.h": "", "mine/x.h": ""})
+    assert is_toolkit_header(str(tmp_path / "toolkit/crt/x.h"))
+    assert not is_toolkit_header(str(tmp_path / "mine/x.h"))

@@ -1,4 +1,4 @@
-"""Which `.cu` files become which modules."""
+"""The selection of modules: which sources become which modules, and the errors."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_byte_order_mark_is_dropped(root: Path) -> None:
         ({"include-dirs": ["../include"]}, "../include lies outside the project"),
         (
             {"module": [{"name": "pkg.kernels.z"}]},
-            "module[0] names no sources, and the wheel's packages have no .cu file that is called pkg.kernels.z",
+            "module[0] names no sources, and the wheel's packages have no .cu file named pkg.kernels.z",
         ),
         ({"module": [{"name": "pkg.kernels.z", "sources": ["z.cu"]}]}, "module[0].sources: there is no file z.cu."),
         (
@@ -89,28 +89,28 @@ def test_a_byte_order_mark_is_dropped(root: Path) -> None:
             "module[0].sources: 'z/*.cu' matches no file in project.",
         ),
         ({"module": [{"name": "pkg.kernels.z", "sources": ["../*.cu"]}]}, "../*.cu lies outside the project"),
-        ({"module": [{"name": "pkg.kernels.a"}] * 2}, "a second module of the name pkg.kernels.a"),
+        ({"module": [{"name": "pkg.kernels.a"}] * 2}, "a second module named pkg.kernels.a"),
         (
             {"module": [{"name": "pkg.kernels.b", "sources": ["src/pkg/kernels/a.cu"]}]},
             "src/pkg/kernels/b.cu and src/pkg/kernels/a.cu would both become the module pkg.kernels.b",
         ),
         (
             {"module": [{"name": "c", "sources": ["csrc/c.cu"]}]},
-            "'c', which no import system can find: it lies in no package",
+            "'c', which Python cannot import: it lies in no package",
         ),
         ({"module": [{"name": "pkg.my-c", "sources": ["csrc/c.cu"]}]}, "'my-c' is not a Python name"),
         ({"module": [{"name": "pkg.../c", "sources": ["csrc/c.cu"]}]}, "is not a Python name"),
         (
             {"module": [{"name": "other.c", "sources": ["csrc/c.cu"]}]},
-            "the package other, of which nothing goes into the wheel",
+            "the package other, which has no file in the wheel",
         ),
         (
             {"module": [{"name": "pkg.c", "sources": ["csrc/c.cu", PACKAGE[2]]}]},
-            "pkg.c has 2 sources: say how to link them",
+            "pkg.c has 2 sources: set how to link them",
         ),
     ],
 )
-def test_a_wrong_choice_is_told_with_the_way_out(root: Path, table: dict, message: str) -> None:
+def test_an_invalid_choice_is_an_error_that_says_what_helps(root: Path, table: dict, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         names(root, table)
     assert message in str(caught.value)
@@ -151,14 +151,14 @@ def test_no_module_has_a_name_that_some_system_takes_for_another_place(root: Pat
 def test_a_file_is_refused_like_a_tables_name(root: Path) -> None:
     (root / "src/pkg/kernels/aux.cu").write_text("// nothing\n")
     files = [WheelFile(root / name, name.removeprefix("src/")) for name in [*PACKAGE, "src/pkg/kernels/aux.cu"]]
-    with pytest.raises(ConfigError, match=r"would be a file of the name aux, which Windows keeps for itself"):
+    with pytest.raises(ConfigError, match=r"would be a file of the name aux, which Windows reserves"):
         select(Config(), root, files)
 
 
 @pytest.mark.parametrize("other", ["A", "\uff41"])
 def test_two_modules_that_differ_by_case_alone_are_refused(root: Path, other: str) -> None:
     table = {"module": [{"name": f"pkg.kernels.{other}", "sources": ["csrc/c.cu"]}]}
-    with pytest.raises(ConfigError, match=r"are one file where case does not count.*rename one of them"):
+    with pytest.raises(ConfigError, match=r"are the same file on systems that ignore case.*rename one of them"):
         names(root, table)
 
 
@@ -180,7 +180,9 @@ def test_no_key_leads_out_of_the_project(root: Path, tmp_path: Path, key: str, p
     (tmp_path / "far/far.cu").write_text("// nothing\n")
     (root / "link").symlink_to(tmp_path / "far")
     module = {"name": "pkg.kernels.c", "sources": ["csrc/c.cu"], "extern": ["f"], "link": "lto"}
-    with pytest.raises(ConfigError, match=rf"{key}: .*(lies outside the project|holds what no file's name should)"):
+    with pytest.raises(
+        ConfigError, match=rf"{key}: .*(lies outside the project|contains characters that a file name must not have)"
+    ):
         names(root, {"module": [{**module, key: [path]}]})
 
 
@@ -209,10 +211,10 @@ def test_a_source_that_a_link_leads_to_outside_the_project_is_refused(root: Path
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_is_no_source(root: Path) -> None:
+def test_a_pipe_is_not_a_source(root: Path) -> None:
     (root / PACKAGE[2]).unlink()
     os.mkfifo(root / PACKAGE[2])
-    with pytest.raises(ConfigError, match=r"a\.cu is no file that can be read"):
+    with pytest.raises(ConfigError, match=r"a\.cu is not a regular file"):
         names(root)
 
 
@@ -227,23 +229,23 @@ def test_a_link_that_leads_out_of_the_project_is_refused(root: Path, tmp_path: P
     ("content", "message"),
     [
         (b"// fine\n// \xff\n", r"src/pkg/kernels/a\.cu:2: is not UTF-8"),
-        (b"// fine\n\n\0", r"src/pkg/kernels/a\.cu:3: holds a NUL byte"),
+        (b"// fine\n\n\0", r"src/pkg/kernels/a\.cu:3: contains a NUL byte"),
     ],
 )
-def test_a_source_that_is_no_text_is_refused_with_its_line(root: Path, content: bytes, message: str) -> None:
+def test_a_source_that_is_not_text_is_refused_with_its_line(root: Path, content: bytes, message: str) -> None:
     (root / PACKAGE[2]).write_bytes(content)
     with pytest.raises(ConfigError, match=message):
         names(root)
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs a user whom permissions bind")
-def test_an_unreadable_source_is_told(root: Path) -> None:
+def test_an_unreadable_source_is_an_error(root: Path) -> None:
     (root / PACKAGE[2]).chmod(0)
     with pytest.raises(ConfigError, match=r"a\.cu cannot be read: Permission denied"):
         names(root)
 
 
-def test_a_source_that_vanished_is_told(root: Path) -> None:
+def test_a_source_that_vanished_is_an_error(root: Path) -> None:
     (root / PACKAGE[2]).unlink()
     with pytest.raises(ConfigError, match=r"a\.cu cannot be read: No such file"):
         names(root)

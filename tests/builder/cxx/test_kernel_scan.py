@@ -1,4 +1,4 @@
-"""Finding the kernels that a text defines, by its words."""
+"""Finding the kernels that a source defines, from its tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.cxx.kernels import kernels_in
+from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 
 FOUND = {
     "__global__ void k(int* x) { }": ("k", False),
@@ -57,7 +57,7 @@ def test_a_definition_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", LEFT_OUT)
-def test_what_defines_no_kernel_is_not(text: str) -> None:
+def test_no_kernel_is_found_in_a_source_that_defines_none(text: str) -> None:
     assert kernels_in(text) == []
 
 
@@ -74,7 +74,7 @@ def test_what_defines_no_kernel_is_not(text: str) -> None:
         "#if A\n__global__ void k(float x) {\n#endif\n}": "float x",
     }.items(),
 )
-def test_the_words_of_parameters_are_told_where_they_are_certain(text: str, parameters: str | None) -> None:
+def test_parameter_tokens_are_returned_only_if_they_are_certain(text: str, parameters: str | None) -> None:
     (kernel,) = kernels_in(text)
     assert kernel.parameters == (None if parameters is None else tuple(parameters.split()))
 

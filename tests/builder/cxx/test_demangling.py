@@ -1,4 +1,4 @@
-"""Reading mangled symbols: kernels, their parameters, variables; c++filt is the judge where it is installed."""
+"""Demangling the symbols of kernels and variables, compared with c++filt if it is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.cxx.demangle import Signature, signature
+from cuda_wheel.builder.cxx.demangling.signatures import Signature, signature
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import Toolchain
@@ -110,13 +110,13 @@ NOT_UNDERSTOOD = [
     "_Z", "_Z99x", "_ZN", "_ZN2nsE1", "_Z1kT_", "_Z1kS_", "_Z1kS9_", "_Z1kIfEvT9_", "_Z1k?", "_Z1kPK", "_Z0", "_ZTV1A",
     "_Z1kILi", "_Z1kIXE", "_Z1kA_", "_Z1kU", "_Z1kDq", "_Z1kM1P", "_Z1kILf3fE", "_Z1kZ", "_Z1k" + "P" * 100_000 + "i",
     "_Z1k" + "F" * 5_000, "_Z1k" + "N" * 5_000, "_Z1kI" + "X" * 5_000,
-    # every type is a pair of the one before: 2 ** 60 words
+    # every type is a pair of the previous type: 2 ** 60 words in all
     "_Z1k1tIiiE" + "".join(f"S_IS{index}_S{index}_E" for index in [*range(10), *"ABCDEFGHIJKLMNOPQRSTUVWXYZ"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("symbol", KERNELS)
-def test_a_kernels_symbol_says_its_name_and_parameters(symbol: str) -> None:
+def test_a_kernels_symbol_gives_its_name_and_parameters(symbol: str) -> None:
     name, parameters = KERNELS[symbol]
     found = signature(symbol)
     assert found.name == name
@@ -124,12 +124,12 @@ def test_a_kernels_symbol_says_its_name_and_parameters(symbol: str) -> None:
 
 
 @pytest.mark.parametrize("symbol", VARIABLES)
-def test_a_variables_symbol_says_its_name(symbol: str) -> None:
+def test_a_variables_symbol_gives_its_name(symbol: str) -> None:
     assert signature(symbol) == Signature(VARIABLES[symbol], None)
 
 
 @pytest.mark.parametrize("symbol", NOT_UNDERSTOOD, ids=lambda symbol: symbol[:20])
-def test_what_is_not_understood_is_its_own_name(symbol: str) -> None:
+def test_an_unknown_symbol_is_its_own_name(symbol: str) -> None:
     assert signature(symbol) == Signature(symbol, None)
 
 
@@ -150,7 +150,7 @@ def test_no_damaged_symbol_raises(symbol: str, data: st.DataObject) -> None:
     signature(symbol[:start] + data.draw(PIECES) * data.draw(st.integers(0, 3)) + symbol[end:])
 
 
-# --- the judge --------------------------------------------------------------------------------------
+# --- c++filt --------------------------------------------------------------------------------------
 
 SOURCE = """
 struct P { int a; }; enum class Mode { a, b, c = -3 };
@@ -182,7 +182,7 @@ namespace { __global__ void anonymous(Hidden h, ns::Q* q) {} }
 
 @pytest.fixture(scope="module")
 def symbols(toolchain: Toolchain, workers: Workers, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return the kernels' symbols that NVRTC gives to SOURCE."""
+    """Return the symbols that NVRTC gives the kernels of SOURCE."""
     request = {
         "library": toolchain.libraries[0],
         "folder": str(tmp_path_factory.mktemp("symbols")),
@@ -212,7 +212,7 @@ def filtered(symbols: list[str]) -> list[str]:
 
 
 def east(text: str) -> str:
-    """Return a declaration with each const and volatile behind the name that it belongs to, as c++filt writes them."""
+    """Return a declaration with each const and volatile after the type that it qualifies, as c++filt writes it."""
     while match := re.search(r"(?<![\w*&>)\]] )(?<!\w)((?:const |volatile )+)(?=[\w:])", text):
         depth, end = 0, match.end()
         while end < len(text) and (depth or text[end].isalnum() or text[end] in "_:<" or text[end : end + 1] == " "):
@@ -231,24 +231,24 @@ def bare(text: str) -> str:
 
 
 def judged(symbols: list[str]) -> None:
-    for symbol, said in zip(symbols, filtered(symbols), strict=True):
+    for symbol, expected in zip(symbols, filtered(symbols), strict=True):
         found = signature(symbol)
         ours = found.name if found.parameters is None else f"{found.name}({', '.join(found.parameters)})"
-        assert bare(said).removeprefix("void") == bare(east(ours)), symbol
+        assert bare(expected).removeprefix("void") == bare(east(ours)), symbol
 
 
-def test_cxxfilt_reads_the_compilers_symbols_alike(symbols: list[str]) -> None:
+def test_cxxfilt_agrees_on_the_compilers_symbols(symbols: list[str]) -> None:
     judged(symbols)
 
 
-def test_cxxfilt_reads_the_tables_symbols_alike() -> None:
-    # c++filt writes expressions, floating literals, functions as arguments and references to references in its own way.
+def test_cxxfilt_agrees_on_the_symbols_of_the_tables() -> None:
+    # c++filt writes expressions, floating-point literals, function arguments and references to references differently.
     peculiar = re.compile(r"DT|X|Lf|Dn|_ZN\d+_|colI|RrKP|B6|Z4main|szo")
     judged([symbol for symbol in [*KERNELS, *VARIABLES] if symbol and not peculiar.search(symbol)])
 
 
-def test_cxxfilt_reads_the_standard_librarys_symbols_alike() -> None:
-    """A library of thousands of templates, where this machine has one: what c++filt can read is understood."""
+def test_nearly_all_symbols_of_the_standard_library_are_understood() -> None:
+    """The library has thousands of templates. Without it, the test is skipped."""
     library = next((path for path in Path("/usr/lib").glob("*/libstdc++.so.6")), None)
     if library is None or shutil.which("nm") is None:
         pytest.skip("there is no libstdc++ here")

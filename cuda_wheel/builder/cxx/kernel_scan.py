@@ -1,0 +1,164 @@
+"""Find the kernels that a text defines, from its tokens alone: no macro is expanded and no condition is evaluated."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan
+
+__all__ = ["ScannedKernel", "kernel_macro_arguments", "kernels_in"]
+
+
+class ScannedKernel(NamedTuple):
+    """The definition of a kernel in a text."""
+
+    name: str
+    """Without scope."""
+    line: int
+    """That of `__global__`, from 1."""
+    template: bool
+    """Whether it is a template, which has to be instantiated."""
+    parameters: tuple[str, ...] | None
+    """The tokens between its parentheses; None where macros of the text or a directive may change them."""
+
+
+_NOT_PARAMETER_LISTS = frozenset(
+    {"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"}
+    | {"__align__", "alignas", "decltype", "noexcept", "explicit", "requires"}
+)
+"""Words that may precede parentheses which are not a parameter list."""
+
+_MAX_HEAD_TOKENS = 400
+"""Maximum number of tokens in the head of a declaration; longer ones are ignored, to keep the scan linear in time."""
+
+
+def kernels_in(text: str) -> list[ScannedKernel]:
+    """Return the kernels that a text defines, in order; in linear time, for any text.
+
+    Omitted are declarations without a body, explicit instantiations, and what only the preprocessor can resolve:
+    definitions within macros, and names that are macros of the text or produced by them.
+    """
+    return list(_cached_kernels_in(text))
+
+
+@lru_cache(maxsize=8)  # the kernel table, the warnings and the parameter types of a module each need its kernels
+def _cached_kernels_in(text: str) -> tuple[ScannedKernel, ...]:
+    if "__global__" not in text:
+        return ()
+    content = text.encode(errors="surrogateescape")
+    tokens, directives = scan(content)
+    found: list[ScannedKernel] = []
+    line, counted = 1, 0
+    for offset, kernel in _definitions(tokens, directives):
+        line += content.count(b"\n", counted, offset)
+        counted = offset
+        if not found or found[-1] != kernel._replace(line=line):
+            found.append(kernel._replace(line=line))
+    return tuple(found)
+
+
+def _definitions(tokens: Sequence[Token], directives: Sequence[Directive]) -> Iterator[tuple[int, ScannedKernel]]:
+    """Yield the definitions of kernels, each with its offset and without its line."""
+    macros = {_macro_name(directive) for directive in directives if directive.word == "define"}
+    directive_offsets = [directive.start for directive in directives]
+    for index, token in enumerate(tokens):
+        if token.text != "__global__" or token.kind != "word":
+            continue
+        head = _head(tokens, index + 1)
+        template = _is_template(tokens, index)
+        if head is None or head.name in macros or template is None:
+            continue
+        has_directive = bisect(directive_offsets, token.start) != bisect(directive_offsets, tokens[head.body].start)
+        parameters = tuple(each.text for each in tokens[head.parameters])
+        is_certain = not has_directive and macros.isdisjoint(parameters)
+        yield token.start, ScannedKernel(head.name, 0, template, parameters if is_certain else None)
+
+
+def _macro_name(directive: Directive) -> str:
+    match = re.match(r"[\w$]+", directive.rest)
+    return match[0] if match else ""
+
+
+class _Head(NamedTuple):
+    """The head of a function: its name, the tokens between its parentheses, and the index of the body's brace."""
+
+    name: str
+    parameters: slice
+    body: int
+
+
+def _head(tokens: Sequence[Token], index: int) -> _Head | None:
+    """Return the head of the function that continues at `index`; None if it has no body."""
+    end = min(index + _MAX_HEAD_TOKENS, len(tokens))
+    name = ""
+    while index < end:
+        token = tokens[index]
+        if token.text == "(":
+            if name in _NOT_PARAMETER_LISTS or not name:
+                index += balanced(tokens[index:end], 0)
+                name = ""
+                continue
+            break
+        if token.text in (";", "{", "}", "=", "__global__"):
+            return None
+        if token.text == "<" and name:  # template arguments, of a specialization or of a type before the name
+            index = _after_angles(tokens, index, end)
+            continue
+        if token.kind == "word":
+            name = token.text
+        index += 1
+    first = index + 1
+    index += balanced(tokens[index:end], 0)
+    parameters = slice(first, index - 1)
+    while index < end and tokens[index].text not in (";", "{"):
+        if tokens[index].text == "(" and tokens[index - 1].text == ")":
+            return None  # NAME(x)(parameters): a macro produces the name
+        index += 1
+    return _Head(name, parameters, index) if index < end and tokens[index].text == "{" else None
+
+
+def _after_angles(tokens: Sequence[Token], index: int, end: int) -> int:
+    """Return the index after the angle bracket that closes the one at `index`."""
+    depth = 0
+    while index < end:
+        text = tokens[index].text
+        depth += (text == "<") - (text == ">")
+        index += 1
+        if depth == 0 or text in (";", "{"):
+            break
+    return index
+
+
+def _is_template(tokens: Sequence[Token], index: int) -> bool | None:
+    """Return whether the declaration around `index` is a template; None if it is an explicit instantiation."""
+    first = max(index - _MAX_HEAD_TOKENS, 0)
+    start = index
+    while start > first and tokens[start - 1].text not in (";", "{", "}"):
+        start -= 1
+    for position in range(start, index):
+        if tokens[position].text == "template" and tokens[position].kind == "word":
+            following = [token.text for token in tokens[position + 1 : position + 3]]
+            if following[:1] != ["<"]:
+                return None
+            if following != ["<", ">"]:
+                return True
+    return False
+
+
+_CALL = re.compile(r"\b(\w+)\s*\(([^()]*)\)")
+
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(((?:[^\n]*\\\r?\n)*[^\n]*)", re.MULTILINE)
+
+
+def kernel_macro_arguments(text: str) -> set[str]:
+    """Return the identifiers that a text passes to its macros that contain `__global__`.
+
+    Names of kernels that such macros define may be among them.
+    """
+    makers = {match[1] for match in _DEFINE.finditer(text) if "__global__" in match[2]}
+    uses = (match[2] for match in _CALL.finditer(text) if match[1] in makers) if makers else ()
+    return {word for use in uses for word in re.findall(r"\b[A-Za-z_]\w*\b", use)}

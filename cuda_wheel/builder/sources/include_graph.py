@@ -1,0 +1,237 @@
+"""Find the headers that a source may include, directly or not, without a compiler.
+
+An sdist must contain them all, and the cache needs them where the compiler does not list the headers that it reads.
+More are found than a compiler opens, and never fewer; what only a compiler could determine is reported as uncertain.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from cuda_wheel.builder.sources.header_macros import named_headers
+from cuda_wheel.builder.sources.includes import Definition, Include, IncludeScan, scan_includes
+
+__all__ = [
+    "IncludedFile",
+    "Reach",
+    "header_bytes",
+    "is_toolkit_header",
+    "reachable",
+    "read_at_most",
+    "search_folders",
+    "visit",
+]
+
+T = TypeVar("T", bound=Hashable)
+
+
+def visit(starts: Iterable[T], included: Callable[[T], Iterable[T]]) -> list[T]:
+    """Visit files and all that they include, directly or not, each once; return them in the order of the visits.
+
+    `included` returns the files that a file includes; it is called when the file is visited.
+    """
+    visited: dict[T, None] = {}
+    waiting = list(starts)
+    while waiting:
+        current = waiting.pop()
+        if current not in visited:
+            visited[current] = None
+            waiting += included(current)
+    return list(visited)
+
+
+# --- all headers of a source ------------------------------------------------------------------------
+
+
+class IncludedFile(NamedTuple):
+    """A file that a source may include."""
+
+    path: str
+    """Absolute."""
+    included_at: str
+    """Where it is included: "file:line"."""
+    conditional: bool
+    """Whether the compiler may skip that include."""
+
+
+class Reach(NamedTuple):
+    """The headers that a source may include, by path."""
+
+    headers: list[IncludedFile]
+    certain: bool
+    """Whether there can be no others, because all names that macros give are known."""
+
+
+def search_folders(root: str, source: str, folders: Iterable[str]) -> list[str]:
+    """Return the absolute folders that a project-relative source's includes are searched in, its own first."""
+    return list(
+        dict.fromkeys(os.path.normpath(os.path.join(root, each)) for each in (os.path.dirname(source), *folders))
+    )
+
+
+def reachable(
+    root: Path, source: str, folders: Iterable[str], text: bytes | None = None, defines: Iterable[str] = ()
+) -> Reach:
+    """Return the files that a project-relative source may include, directly or not.
+
+    `folders` are the include folders, project-relative or absolute. A header in none of them is missing or the
+    toolchain's, and left to the compiler. `text` is the source's content if it differs from the file, and `defines` are
+    macros from options ("NAME=VALUE"). If a macro gives a header's name and its expansion is unknown, every file in the
+    folder of the including file counts.
+    """
+    search = _HeaderSearch(root, source, folders, text, defines)
+    waiting = [IncludedFile(search.source_path, source, False)]
+    while waiting:
+        visit(waiting, search.included)
+        waiting = list(search.included_by_macros())
+    search.found.pop(search.source_path, None)
+    return Reach(sorted(search.found.values()), search.is_certain)
+
+
+class _HeaderSearch:
+    """The state of one search for headers."""
+
+    def __init__(
+        self, root: Path, source: str, folders: Iterable[str], text: bytes | None, defines: Iterable[str]
+    ) -> None:
+        self.source_path = os.path.join(root, source)
+        self.found: dict[str, IncludedFile] = {}
+        self.is_certain = True
+        self._root = root
+        self._text = text
+        self._folders = search_folders(str(root), source, folders)
+        self._definitions: dict[str, set[Definition]] = {}
+        for name, _, body in (define.partition("=") for define in defines):
+            self._definitions.setdefault(name, set()).add(Definition(None, body))
+        self._macro_includes: dict[tuple[IncludedFile, Include], None] = {}
+        self._paths: dict[tuple[str, str], list[str]] = {}
+
+    def included(self, current: IncludedFile) -> Iterator[IncludedFile]:
+        """Yield the files that a file includes by name, and note its macros and the includes that need them."""
+        if self._text is not None and current.path == self.source_path:
+            scan = scan_includes(self._text)
+        else:
+            scan = _scanned_file(current.path)
+        for name, definition in scan.definitions:
+            self._definitions.setdefault(name, set()).add(definition)
+        for include in scan.includes:
+            if include.name is None:
+                self._macro_includes[current, include] = None
+            else:
+                yield from self._new(current, include, self._find(include.name, current, include.quoted))
+
+    def included_by_macros(self) -> Iterator[IncludedFile]:
+        """Yield the further files that macros name. Any file may define such a macro, also the one found last."""
+        self.is_certain = True
+        for current, include in self._macro_includes:
+            names = named_headers(include.spelling, self._definitions)
+            if names is None:
+                self.is_certain = False
+                folder = os.path.dirname(current.path)
+                yield from self._new(current, include, (entry.path for entry in os.scandir(folder) if entry.is_file()))
+            for name, quoted in sorted(names or ()):
+                yield from self._new(current, include, self._find(name, current, quoted))
+
+    def _new(self, current: IncludedFile, include: Include, paths: Iterable[str]) -> Iterator[IncludedFile]:
+        """Yield those of the paths that were not found yet, or only conditionally."""
+        conditional = current.conditional or include.conditional
+        for path in paths:
+            known = self.found.get(path)
+            if known is None or known.conditional > conditional:
+                place = f"{os.path.relpath(current.path, self._root)}:{include.line}".replace(os.sep, "/")
+                self.found[path] = IncludedFile(path, place, conditional)
+                yield self.found[path]
+
+    def _find(self, name: str, current: IncludedFile, quoted: bool) -> list[str]:
+        """Return the files of a name in all folders that the compiler may search."""
+        own = os.path.dirname(current.path) if quoted else ""
+        if (name, own) not in self._paths:
+            places = [own, *self._folders] if own else self._folders
+            paths = dict.fromkeys(os.path.normpath(os.path.join(place, name)) for place in places)
+            self._paths[name, own] = [path for path in paths if os.path.isfile(path)]
+        return self._paths[name, own]
+
+
+def _scanned_file(path: str) -> IncludeScan:
+    try:
+        status = os.stat(path)
+        return _scanned_version(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return IncludeScan((), ())
+
+
+@lru_cache(maxsize=4096)  # sources have most of their headers in common
+def _scanned_version(path: str, changed: int, size: int) -> IncludeScan:
+    return scan_includes(Path(path).read_bytes())
+
+
+# --- the headers of a compilation -------------------------------------------------------------------
+
+# Options of NVRTC that add include folders, define macros, and read files. Source: NVRTC, "Supported Compile Options".
+_FOLDER_OPTION = re.compile(r"(?:--include-path|-I)=?(.*)")
+
+_MACRO_OPTION = re.compile(r"(?:--define-macro|-D)=?(.*)")
+
+_FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!-path)")
+
+
+def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) -> list[str] | None:
+    """Return the absolute paths of all files that NVRTC may read besides a source's text, with these options.
+
+    None if that is unknown.
+    """
+    if any(map(_FILE_OPTION.match, options)):
+        return None
+    folders = _option_values(_FOLDER_OPTION, options)
+    reach = reachable(Path(root), source, folders, text, _option_values(_MACRO_OPTION, options))
+    paths = [header.path for header in reach.headers]
+    known = tuple(f"{folder}{os.sep}" for folder in (root, *search_folders(root, source, folders)))
+    # A header elsewhere may be for other compilers only; if it is not, NVRTC fails.
+    return paths if reach.certain and all(path.startswith(known) for path in paths) else None
+
+
+def _option_values(option: re.Pattern[str], options: Sequence[str]) -> list[str]:
+    """Return the values of an option, whether in the same argument or in the following one."""
+    values = []
+    for index, argument in enumerate(options):
+        if match := option.fullmatch(argument):
+            values.append(match[1] or "".join(options[index + 1 : index + 2]))
+    return values
+
+
+# --- estimates --------------------------------------------------------------------------------------
+
+_INCLUDE_LINE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
+
+
+def header_bytes(text: bytes, root: str, folders: Sequence[str], limit: int) -> int:
+    """Return about how many bytes of headers a text includes, `limit` if they are more.
+
+    A quick estimate: includes are those that begin a line, also in comments, and the first file of a name counts.
+    """
+    sizes: dict[str, int] = {}
+
+    def included(path: str) -> Iterator[str]:
+        if sum(sizes.values()) >= limit:
+            return
+        own = os.path.dirname(path) or root
+        for name in map(os.fsdecode, _INCLUDE_LINE.findall(Path(path).read_bytes() if path else text)):
+            places = (os.path.join(root, folder, name) for folder in (own, *folders))
+            found = next(filter(os.path.isfile, places), None)
+            if found is not None and found not in sizes:
+                sizes[found] = os.path.getsize(found)
+                yield found
+
+    visit([""], included)  # "" is the text itself
+    return min(sum(sizes.values()), limit)
+
+
+def is_toolkit_header(path: str) -> bool:
+    """Return whether a header belongs to the CUDA toolkit or CCCL, from the files in the folders above it."""
+    marks = ("cuda_runtime_api.h", "cuda/std/version")
+    return any((parent / mark).is_file() for parent in Path(path).parents for mark in marks)
