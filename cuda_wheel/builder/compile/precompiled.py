@@ -1,199 +1,261 @@
-"""Compile texts that begin alike with the headers of that beginning precompiled. Runs in workers only; see `workers`.
+"""Compile sources that begin with the same includes, with these headers precompiled. Runs in workers only.
 
-NVRTC reads again only what the same process has precompiled, with the same options. It checks itself whether a text
-begins as it must, and its log tells whether it used what it was given. Whatever goes wrong, a text is compiled plainly,
-and this process precompiles nothing more.
+NVRTC uses precompiled headers only in the process that made them, and only with the same options. It checks that a
+source begins with the text that was precompiled, and its log says whether it used the file that it was given. If
+anything fails, the source is compiled without precompiled headers, and this process precompiles nothing more.
+
+The parent finds the groups of jobs (`preamble.find_header_groups`), the worker pool sends a `Precompilation` with each
+call (`call_with_precompilation`), and `compile_text` decides whether to use it.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from cuda_wheel.builder.schedule.order import LEAST
+from cuda_wheel.builder.sources.include_graph import header_bytes as included_bytes
 from cuda_wheel.builder.timing import PRECOMPILING, phase
 from cuda_wheel.builder.toolchain import nvrtc
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.schedule.groups import Group
-    from cuda_wheel.builder.toolchain.nvrtc import Answer, Request
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
 __all__ = [
-    "Wish",
+    "HEAP_BYTES",
+    "HEAVY_BYTES",
+    "MIN_JOBS",
+    "HeaderGroup",
+    "Precompilation",
+    "PrecompiledHeaders",
+    "call_with_precompilation",
     "compile_text",
-    "is_worth",
-    "weight",
-    "with_headers",
+    "current_precompilation",
+    "header_bytes",
+    "is_worthwhile",
 ]
-
 
 T = TypeVar("T")
 
+HEAP_BYTES = 1 << 30
+"""Address space for precompiled headers. Half of it is enough for all headers of CCCL that NVRTC accepts."""
 
-HEAP = 1 << 30
-"""Bytes of address space for what is precompiled. Half of it is enough for all of CCCL that NVRTC takes, as it is."""
+HEAVY_BYTES = 1 << 20
+"""From this size on, headers are worth precompiling for MIN_JOBS jobs."""
+
+MIN_JOBS = 3
+"""The least number of jobs that are worth any precompilation. It costs up to 1.5 times as much as compiling a source
+without it, and saves at least two thirds of each later compilation."""
 
 
-MOST = 1 << 20
-"""Bytes of headers from which on a few jobs pay them back."""
+class HeaderGroup(NamedTuple):
+    """Jobs that can share precompiled headers, as one of them sees it."""
 
-
-class Wish(NamedTuple):
-    """What a call may have precompiled. `jobs` is how many of its group, itself included, this process is likely to do;
-    `folder` is for the file while it is written."""
-
-    group: Group
+    key: str
+    """Equal for all jobs of the group, and no others."""
+    text: bytes
+    """The common beginning as this job's source has it. Those of the others may differ in comments and white space."""
     jobs: int
+
+
+class Precompilation(NamedTuple):
+    """What a call may precompile, or use precompiled."""
+
+    group: HeaderGroup
+    jobs: int
+    """How many jobs of the group this process will probably do, this one included."""
     folder: str | None
+    """For the file while it is written; None to precompile nothing."""
 
 
-class _Headers(NamedTuple):
-    """What this process has precompiled: of what, its file, which has no name any more, and the headers in it with
-    their times of change in nanoseconds and sizes in bytes."""
+_current: ContextVar[Precompilation | None] = ContextVar("precompilation", default=None)
+
+
+def current_precompilation() -> Precompilation | None:
+    """Return what the current call may precompile."""
+    return _current.get()
+
+
+@contextmanager
+def _allowing(precompilation: Precompilation) -> Iterator[None]:
+    token = _current.set(precompilation)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def call_with_precompilation(call: tuple[Precompilation, Callable[[Any], T], Any]) -> T:
+    """Return `function(argument)`, with precompiled headers for the sources that it compiles by `compile_text`."""
+    precompilation, function, argument = call
+    with _allowing(precompilation):
+        return function(argument)
+
+
+def compile_text(request: NvrtcRequest) -> NvrtcResult:
+    """Return NVRTC's answer as `nvrtc.compile_text` does, with precompiled headers if the current call allows them."""
+    precompilation = _current.get()
+    if precompilation is None:
+        return nvrtc.compile_text(request)
+    return _of_this_process().compile_text(request, precompilation)
+
+
+@cache
+def _of_this_process() -> PrecompiledHeaders:
+    return PrecompiledHeaders()
+
+
+class _HeaderFile(NamedTuple):
+    """A file of precompiled headers. It has no name any more, so it disappears with this process."""
 
     key: tuple[object, ...]
+    """What a request must have in common with the one that the headers were precompiled for."""
     file: IO[bytes]
-    read: dict[str, tuple[int, int]]
+    stamps: dict[str, tuple[int, int]]
+    """The headers in it, with their modification times in nanoseconds and their sizes in bytes."""
 
     @property
     def path(self) -> str:
         return f"/proc/self/fd/{self.file.fileno()}"
 
 
+class PrecompiledHeaders:
+    """The precompiled headers of a process.
+
+    They are one file at a time: CUB's headers take 120 MB of disk, and more if a source makes CCCL unroll more (see
+    `nvrtc_request`).
+    """
+
+    def __init__(self) -> None:
+        self._file: _HeaderFile | None = None
+        # On other systems than Linux, a process that is killed would leave its files.
+        self._enabled = os.path.isdir("/proc/self/fd")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is precompiled."""
+        return self._file is None
+
+    def compile_text(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult:
+        """Return NVRTC's answer, with precompiled headers where that is possible and worthwhile.
+
+        The answer is the same as without them.
+        """
+        answer = self._try(request, precompilation)
+        if answer is not None and not answer["error"]:
+            return answer
+        plain = nvrtc.compile_text(request)
+        if answer is not None and not plain["error"]:  # the precompiled headers caused the error
+            self.disable(request["library"])
+        return plain
+
+    def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
+        """Return NVRTC's answer with precompiled headers; None without them."""
+        if not self._enabled or request.get("headers") or not request["text"].startswith(precompilation.group.text):
+            return None
+        try:
+            file = self._file_for(request, precompilation)
+            return None if file is None else self._compile_with(request, file)
+        except Exception:  # such as MemoryError, or OSError for a full disk
+            self.disable(request["library"])
+            return None
+
+    def disable(self, library: str) -> None:
+        """Discard what is precompiled, and precompile nothing more. `library` is the path of NVRTC."""
+        self._enabled = False
+        self.close()
+        nvrtc.set_precompiled_heap(library, 0)
+
+    def close(self) -> None:
+        """Discard what is precompiled."""
+        if self._file is not None:
+            self._file.file.close()
+            self._file = None
+
+    def _file_for(self, request: NvrtcRequest, precompilation: Precompilation) -> _HeaderFile | None:
+        """Return the precompiled headers for a source, which are made now if that is worthwhile."""
+        group, jobs, folder = precompilation
+        # The seed is the name of the source. It affects only what comes after the headers.
+        options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
+        key = (request["library"], request["folder"], options, group.key)
+        if self._file is not None and self._file.key == key:
+            if _stamps(self._file.stamps) != self._file.stamps:  # a header was edited
+                self.disable(request["library"])
+            return self._file
+        # A job that compiles its source with two sets of options would precompile the headers twice for each job.
+        has_other_options = self._file is not None and self._file.key[-1] == group.key
+        if folder is None or has_other_options:
+            return None
+        folders = tuple(option.removeprefix(_PATH) for option in options if option.startswith(_PATH))
+        if not is_worthwhile(jobs, header_bytes(group.text, request["folder"], folders)):
+            return None
+        self.close()
+        with phase(PRECOMPILING):
+            self._file = _precompile(request, group.text, folder, key)
+        if self._file is None:
+            self.disable(request["library"])
+        return self._file
+
+    def _compile_with(self, request: NvrtcRequest, headers: _HeaderFile) -> NvrtcResult | None:
+        """Return NVRTC's answer with precompiled headers; None if NVRTC did not use them."""
+        answer = nvrtc.compile_text({**request, "options": [*request["options"], f"--use-pch={headers.path}"]})
+        first, _, log = answer["log"].partition("\n")
+        if first != f'"{request["name"]}": using precompiled header file "{headers.path}"' or answer["headers"] is None:
+            self.disable(request["library"])
+            return None
+        return {**answer, "log": log, "headers": sorted({*headers.stamps, *answer["headers"]})}
+
+
 _PATH = "--include-path="
 
 
-_wish: Wish | None = None
-
-
-_headers: _Headers | None = None
-"""One at a time: CUB's take 120 MB of disk, and more where a source has CCCL unroll more (see `nvrtc_request`)."""
-
-
-_given_up = not os.path.isdir("/proc/self/fd")
-"""Whether all is compiled plainly. Elsewhere than on Linux, a process that is killed would leave its files."""
-
-
-def with_headers(call: tuple[Wish, Callable[[Any], T], Any]) -> T:
-    """Return what a function returns for an argument. What it compiles may be precompiled, as a wish says."""
-    global _wish
-    _wish, function, argument = call
-    try:
-        return function(argument)
-    finally:
-        _wish = None
-
-
-def compile_text(request: Request) -> Answer:
-    """Return what NVRTC makes of a text, as `nvrtc.compile_text` does."""
-    answer = None
-    suspect = False
-    if _wish and not _given_up and not request.get("headers") and request["text"].startswith(_wish.group.text):
-        try:
-            headers = _headers_for(request, _wish)
-            answer = None if headers is None else _compiled(request, headers)
-        except Exception:  # of memory, for one
-            _give_up(request["library"])
-        suspect = answer is not None and bool(answer["error"])
-    if answer is None or suspect:
-        answer = nvrtc.compile_text(request)
-        if suspect and not answer["error"]:
-            _give_up(request["library"])
-    return answer
-
-
-def _give_up(library: str) -> None:
-    global _given_up, _headers
-    _given_up = True
-    if _headers is not None:
-        _headers.file.close()
-        _headers = None
-    nvrtc.set_precompiled_heap(library, 0)
-
-
-def _headers_for(request: Request, wish: Wish) -> _Headers | None:
-    """Return what a text can be compiled with, made now if that is worth it."""
-    global _headers
-    # The seed is the source's name; what it decides is decided after the headers.
-    options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
-    key = (request["library"], request["folder"], options, wish.group.key)
-    if _headers is not None and _headers.key == key:
-        if _stamps(_headers.read) != _headers.read:  # edited meanwhile
-            _give_up(request["library"])
-        return _headers
-    same = _headers is not None and _headers.key[-1] == wish.group.key
-    if wish.folder is None or same:  # what compiles jobs in two ways would have them precompiled twice for each
-        return None
-    folders = tuple(each.removeprefix(_PATH) for each in options if each.startswith(_PATH))
-    if not is_worth(wish.jobs, weight(wish.group.text, request["folder"], folders)):
-        return None
-    if _headers is not None:
-        _headers.file.close()
-        _headers = None
-    with phase(PRECOMPILING):
-        _headers = _created(request, wish.group.text, wish.folder, key)
-    if _headers is None:
-        _give_up(request["library"])
-    return _headers
-
-
-def _created(request: Request, text: bytes, folder: str, key: tuple[object, ...]) -> _Headers | None:
-    """Return a text's headers, precompiled; None where that cannot be, or would lose something."""
-    if not _prepared(request["library"]):
+def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[object, ...]) -> _HeaderFile | None:
+    """Precompile the headers that a text includes; return None if that fails or would change a later answer."""
+    if not _reserve_memory(request["library"]):
         return None
     path = os.path.join(folder, "headers.pch")
     began = time.time_ns()
     options = [*request["options"], f"--create-pch={path}"]
     try:
         answer = nvrtc.compile_text({**request, "text": text + b"\n", "expressions": [], "options": options})
-        # What is told before that line is told of the headers, and would be told once only.
-        said = answer["log"].startswith(f'"{request["name"]}": creating precompiled header file "{path}"')
-        if answer["error"] or not said or answer["headers"] is None:
+        # Messages before this line are warnings about the headers, which later compilations would not repeat.
+        has_no_warnings = answer["log"].startswith(f'"{request["name"]}": creating precompiled header file "{path}"')
+        if answer["error"] or not has_no_warnings or answer["headers"] is None:
             return None
-        read = _stamps(answer["headers"])
-        if any(changed >= began for changed, _ in read.values()):  # what was read may be older, or a part
+        stamps = _stamps(answer["headers"])
+        if any(changed >= began for changed, _ in stamps.values()):  # NVRTC may have read an older state, or a part
             return None
-        # That is another one for each source.
-        if any(b"__BASE_FILE__" in each for each in (text, *map(os.fsencode, options), *map(_content, read))):
+        # __BASE_FILE__ differs between the sources of a group.
+        if any(b"__BASE_FILE__" in content for content in (text, *map(os.fsencode, options), *map(_content, stamps))):
             return None
-        return _Headers(key, open(path, "rb"), read)
+        return _HeaderFile(key, open(path, "rb"), stamps)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(path)
 
 
-def _compiled(request: Request, headers: _Headers) -> Answer | None:
-    """Return what NVRTC makes of a text with precompiled headers; None where it does not use them."""
-    answer = nvrtc.compile_text({**request, "options": [*request["options"], f"--use-pch={headers.path}"]})
-    first, _, log = answer["log"].partition("\n")
-    if first != f'"{request["name"]}": using precompiled header file "{headers.path}"' or answer["headers"] is None:
-        _give_up(request["library"])
-        return None
-    return {**answer, "log": log, "headers": sorted({*headers.read, *answer["headers"]})}
-
-
 @cache
-def _prepared(library: str) -> bool:
-    """Have memory for what is precompiled, which the limit on this process's memory does not count; return whether."""
+def _reserve_memory(library: str) -> bool:
+    """Reserve address space for precompiled headers, beyond this process's memory limit; return whether it worked."""
     if sys.platform == "win32":
         return False
-    import resource
+    import resource  # inside: Windows does not have it
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
-        if hard != resource.RLIM_INFINITY and hard < soft + HEAP:
+        if hard != resource.RLIM_INFINITY and hard < soft + HEAP_BYTES:
             return False
-        resource.setrlimit(resource.RLIMIT_AS, (soft + HEAP, hard))
-    return nvrtc.set_precompiled_heap(library, HEAP)
+        resource.setrlimit(resource.RLIMIT_AS, (soft + HEAP_BYTES, hard))
+    return nvrtc.set_precompiled_heap(library, HEAP_BYTES)
 
 
 def _stamps(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the modification time in nanoseconds and the size in bytes of each file."""
     found = {path: os.stat(path) for path in paths}
     return {path: (status.st_mtime_ns, status.st_size) for path, status in found.items()}
 
@@ -203,31 +265,19 @@ def _content(path: str) -> bytes:
         return file.read()
 
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
-
-
 @lru_cache(maxsize=64)
-def weight(text: bytes, root: str, folders: tuple[str, ...]) -> int:
-    """Return about how many bytes of headers a text includes, or MOST if they are more."""
-    total = 0
-    known: set[str] = set()
-    waiting = [(text, root)]
-    while waiting and total < MOST:
-        content, own = waiting.pop()
-        for name in map(os.fsdecode, _INCLUDE.findall(content)):
-            paths = (os.path.join(root, folder, name) for folder in (own, *folders))
-            path = next(filter(os.path.isfile, paths), None)
-            if path is not None and path not in known:
-                known.add(path)
-                waiting.append((_content(path), os.path.dirname(path)))
-                total += len(waiting[-1][0])
-    return min(total, MOST)
+def header_bytes(text: bytes, root: str, folders: tuple[str, ...]) -> int:
+    """Return the approximate size in bytes of the headers that a text includes, at most HEAVY_BYTES.
 
-
-def is_worth(jobs: int, weight: int) -> bool:
-    """Return whether it pays to precompile so many bytes of headers for so many jobs.
-
-    Measured with NVRTC 12.9 and 13.5: CUB's take 2 to 3 jobs, those of all small floating-point types 3, `cuda_fp16.h`
-    6, and small ones 20.
+    Relative include folders start from `root`.
     """
-    return weight > 0 and jobs >= LEAST - 1 + MOST / weight
+    return included_bytes(text, root, folders, HEAVY_BYTES)
+
+
+def is_worthwhile(jobs: int, size: int) -> bool:
+    """Return whether precompiling `size` bytes of headers saves time over so many jobs.
+
+    Measured with NVRTC 12.9 and 13.5: CUB's headers need 2 to 3 jobs, those of all small floating-point types 3,
+    `cuda_fp16.h` 6, and small headers 20.
+    """
+    return size > 0 and jobs >= MIN_JOBS - 1 + HEAVY_BYTES / size

@@ -1,4 +1,4 @@
-"""Assemble PTX with nvJitLink, and read what it reports of each kernel."""
+"""Assemble PTX with nvJitLink, and read what PTX and the assembler's log say of each kernel."""
 
 from __future__ import annotations
 
@@ -9,40 +9,34 @@ from dataclasses import replace
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.images.variables import variables
+from cuda_wheel.builder.images.variables import source_variables
 from cuda_wheel.builder.jobs import EMPTY, Compiled
 from cuda_wheel.builder.scratch import new_folder
-from cuda_wheel.runtime import nvjitlink
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.formats import ptx as ptx_module
-from cuda_wheel.runtime.formats.elf import read_cubin
-from cuda_wheel.runtime.jit import resources_of
+from cuda_wheel.runtime.formats import ptx as ptx_format
+from cuda_wheel.runtime.formats.cubin import Cubin
+from cuda_wheel.runtime.jit import nvjitlink
+from cuda_wheel.runtime.jit.compiling import resources_of
 
-__all__ = [
-    "assemble",
-    "described",
-    "kernel_resources",
-    "machine_code",
-    "nowhere",
-]
+__all__ = ["assemble", "described", "kernel_resources", "machine_code", "nowhere"]
 
 
 def described(text: bytes) -> Compiled:
-    """Return what PTX says of itself; ValueError where it declares no version."""
+    """Return what a PTX text says of its kernels and variables; raise ValueError where it declares no version."""
     normal = ptx_text.normalise(text.decode())
     return replace(
         EMPTY,
         ptx=text,
-        ptx_version_compiled=ptx_module.version(normal),
-        kernels=ptx_module.kernels(normal),
-        bounds=ptx_text.bounds(normal),
-        variables=variables(normal),
+        ptx_version_compiled=ptx_format.version(normal),
+        kernels=ptx_format.kernels(normal),
+        bounds=ptx_text.launch_bounds(normal),
+        variables=source_variables(normal),
     )
 
 
 @contextmanager
 def nowhere() -> Iterator[None]:
-    """Work in an empty folder: the assembler looks for the files of line numbers and notes when they were changed."""
+    """Make an empty folder the current one: the assembler records when the files of line numbers were changed."""
     before = os.getcwd()
     with new_folder() as folder:
         os.chdir(folder)
@@ -52,22 +46,25 @@ def nowhere() -> Iterator[None]:
             os.chdir(before)
 
 
-def kernel_resources(log: str, cubin: bytes | None) -> dict[str, dict[str, int]]:
-    """Return what each kernel needs; constant memory, which ptxas does not tell for every target, is the module's."""
-    constant = {"constant": read_cubin(cubin).constant} if cubin else {}
+def kernel_resources(log: str, cubin: Cubin | None) -> dict[str, dict[str, int]]:
+    """Return the resources of each kernel by symbol, from the assembler's log.
+
+    Constant memory, which ptxas does not report for every target, is the whole module's, from the cubin.
+    """
+    constant = {"constant": cubin.constant} if cubin else {}
     return {symbol: figures | constant for symbol, figures in resources_of(log).items()}
 
 
 def machine_code(text: str, arch: str) -> bytes:
-    """Return machine code for comparison. What relocatable PTX leaves to others is defined beside it, to no purpose."""
+    """Return a PTX text's machine code to compare with another's. Stubs define what it leaves to other modules."""
     missing = ptx_text.undefined(text)
-    beside = [ptx_text.definitions(text, missing.values())] if missing else []
-    # Debug information would hold a copy of the text, its version included.
-    return assemble([text, *beside], arch, ("-Xptxas=--suppress-debug-info",))[0]
+    stubs = [ptx_text.stub_definitions(text, missing.values())] if missing else []
+    # Debug information would contain a copy of the text, with its version.
+    return assemble([text, *stubs], arch, ("-Xptxas=--suppress-debug-info",))[0]
 
 
 def assemble(texts: Sequence[str], arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
-    """Return the cubin that nvJitLink makes of PTX, and its log; raises CompileError with the assembler's words."""
+    """Return the cubin that nvJitLink assembles from PTX, and its log; raise CompileError with that log."""
     inputs = [("PTX", f"module{number}.ptx", text.encode()) for number, text in enumerate(texts)]
     try:
         return nvjitlink.link_code(inputs, [f"-arch=sm_{arch}", *options])

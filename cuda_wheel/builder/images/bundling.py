@@ -1,4 +1,4 @@
-"""Pack a module's images into a fatbin with nvFatbin, and find each one's place in it. Runs in workers only."""
+"""Pack a module's images into a fatbin with nvFatbin. Runs in workers only."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.jobs import Bundle, Bundled
 from cuda_wheel.builder.timing import phase
 
-__all__ = [
-    "bundle",
-]
+__all__ = ["bundle"]
 
 
 @phase("bundling")
 def bundle(request: Bundle) -> Bundled:
-    """Return the fatbin of a module's images, with each image's place in it, found by search."""
+    """Return the fatbin of a module's images, with the offset of each image in it."""
     from cuda.bindings import nvfatbin
 
     options = ["-compress-mode=size"] if request.compress == "size" else ["-compress=false"]
@@ -38,6 +36,9 @@ def bundle(request: Bundle) -> Bundled:
     for (kind, arch, content), _ in request.images:
         offset = fatbin.find(content)
         if offset < 0:
-            raise ToolchainError(f"nvFatbin changed the {kind} for {arch} of {request.name}: a case to report")
+            raise ToolchainError(
+                f"nvFatbin changed the {kind} of {request.name} for {arch}: internal error in cuda-wheel; "
+                "please report it"
+            )
         offsets.append(offset)
     return Bundled(bytes(fatbin), tuple(offsets))

@@ -1,23 +1,19 @@
-"""Have nvJitLink leave out unused code, and check that nothing needed is missing."""
+"""Have nvJitLink remove unused code, and check that it removed nothing that is needed."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from cuda_wheel.runtime.formats.elf import read_cubin
+from cuda_wheel.runtime.formats.cubin import Cubin
 
-__all__ = [
-    "is_whole",
-    "keeping",
-]
+__all__ = ["is_whole", "keeping"]
 
 
 def keeping(symbols: Collection[str]) -> list[str]:
-    """Return the options of nvJitLink that have it leave out what LTO-IR does not use, but for these variables."""
+    """Return the nvJitLink options that remove what LTO-IR does not use, except for these variables."""
     return ["-optimize-unused-variables", *([f"-variables-used={','.join(symbols)}"] if symbols else [])]
 
 
-def is_whole(cubin: bytes, kernels: Collection[str], symbols: Collection[str]) -> bool:
-    """Return whether machine code holds all kernels and variables that it is to hold."""
-    found = read_cubin(cubin)
-    return found.kernels.keys() >= set(kernels) and found.variables.keys() | found.private >= set(symbols)
+def is_whole(cubin: Cubin, kernels: Collection[str], variables: Collection[str]) -> bool:
+    """Return whether machine code contains all these kernels and variables."""
+    return cubin.kernels.keys() >= set(kernels) and cubin.variables.keys() | cubin.private >= set(variables)

@@ -1,6 +1,7 @@
-"""Read what NVRTC, ptxas and nvJitLink say, and say it in one form: `file:line:column: error: ...`, errors first.
+"""Read the logs of NVRTC, ptxas and nvJitLink into diagnostics of one form.
 
-Pure, and light to import: the process that loads a module reads a log too.
+A diagnostic is `file:line:column: error: ...`; errors come first. Pure functions. This module imports little, because a
+process that compiles a module on load reads a log too.
 """
 
 from __future__ import annotations
@@ -8,27 +9,31 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 __all__ = [
     "Diagnostic",
     "Log",
-    "Written",
+    "OriginalLines",
+    "caret_below",
     "is_warning",
-    "merged",
-    "read_log",
-    "text_of",
+    "merge_by_target",
+    "no_original_lines",
+    "read_nvrtc_log",
 ]
+
+# --- records ------------------------------------------------------------------------------------------
 
 
 class Diagnostic(NamedTuple):
-    """One thing that a compiler has to say. `file` is project-relative, or absolute for a file of the toolkit's; the
-    source itself where the log names none. `line` and `column` count from 1, the column in characters; None where the
-    log does not tell. `severity` is "error", "warning", "remark" or "note".
+    """One error, warning, remark or note.
 
-    `details` are the lines that follow: more of the message, the source line with its caret, what was instantiated.
+    `file` is project-relative, or absolute for a file of the toolkit; it is the source if the log names no file. `line`
+    and `column` count from 1, the column in characters; None if the log does not contain them. `severity` is "error",
+    "warning", "remark" or "note". `details` are the lines that follow: the rest of the message, the source line with
+    its caret, the instantiations.
     """
 
     file: str
@@ -48,36 +53,51 @@ class Diagnostic(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A log, read: its diagnostics, errors first, and the lines that are none."""
+    """The contents of a log: its diagnostics, errors first, and all other lines."""
 
     diagnostics: tuple[Diagnostic, ...]
     rest: tuple[str, ...]
 
     def __str__(self) -> str:
-        return text_of(self.diagnostics, self.rest)
+        """Return the diagnostics with a blank line between them, and then the other lines."""
+        return "\n\n".join([*map(str, self.diagnostics), *filter(None, ["\n".join(self.rest)])])
 
 
-def text_of(diagnostics: Iterable[Diagnostic], rest: Sequence[str] = ()) -> str:
-    """Return diagnostics as text, a blank line between them, and then other lines."""
-    return "\n\n".join([*map(str, diagnostics), *filter(None, ["\n".join(rest)])])
+OriginalLines = Callable[[str], "Sequence[str] | None"]
+"""A function that returns the lines of a project-relative file as its author wrote them, if the compiler was given a
+changed copy; otherwise None."""
 
 
-def merged(texts: Mapping[str, str]) -> list[str]:
-    """Return the diagnostics in what `text_of` gave by target, each once; with its targets, if it is not of all."""
-    targets: dict[str, list[str]] = {}
-    for target, text in texts.items():
-        for each in filter(None, text.split("\n\n")):
-            targets.setdefault(each, []).append(target)
-    return [each if len(its) == len(texts) else f"{each}\n  only for {', '.join(its)}" for each, its in targets.items()]
+def no_original_lines(file: str) -> None:
+    """Return None: the compiler was given every file as it is."""
 
 
-def is_warning(text: str) -> bool:
-    """Return whether the text of a diagnostic is a warning's."""
-    return bool(_WARNING.match(text))
-
+# --- texts --------------------------------------------------------------------------------------------
 
 _WARNING = re.compile(r"\S[^\n]*?: warning: ")
 
+
+def is_warning(text: str) -> bool:
+    """Return whether the text of a diagnostic is that of a warning."""
+    return bool(_WARNING.match(text))
+
+
+def merge_by_target(texts: Mapping[str, str]) -> list[str]:
+    """Return each diagnostic in the texts of logs once, with its targets unless it is common to all.
+
+    `texts` are `str(log)` by target.
+    """
+    targets_of: dict[str, list[str]] = {}
+    for target, text in texts.items():
+        for diagnostic in filter(None, text.split("\n\n")):
+            targets_of.setdefault(diagnostic, []).append(target)
+    return [
+        diagnostic if len(targets) == len(texts) else f"{diagnostic}\n  only for {', '.join(targets)}"
+        for diagnostic, targets in targets_of.items()
+    ]
+
+
+# --- NVRTC's log --------------------------------------------------------------------------------------
 
 _NOISE = (
     "ptxas info",
@@ -89,100 +109,83 @@ _NOISE = (
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
-"""How lines begin that tell nobody anything: figures that are read elsewhere; that old targets, which somebody asked
-for, are old; an option that is not ours; and what the errors before have said."""
+"""Starts of lines to ignore: resource figures, which are read elsewhere; that old targets, which the project asks for,
+are old; advice about an option of NVRTC; and repetitions of the errors before them."""
 
+_COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
+"""NVRTC's count of its errors. It includes duplicates, which are reported once here."""
 
 _HEAD = re.compile(
     r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|error|warning|remark|note)"
     r"(?: #(?P<number>\d+(?:-D)?))?: (?P<message>.*)"
 )
+"""The first line of a diagnostic of NVRTC's front end."""
 
+_PTXAS = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
+"""A line of ptxas, with or without its name. The place in the PTX is ignored: users do not see the PTX."""
 
-_ASSEMBLER = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
-"""What ptxas says, with its name before it and without; where in the PTX, which nobody sees, is left out."""
-
-
-_ABORTED = "Ptx assembly aborted due to errors"
-
+_PTXAS_ABORTED = "Ptx assembly aborted due to errors"
 
 _NO_FILES = ("At end of source", "nvrtc", "command-line", "Command-line")
-
+"""What NVRTC prints in place of a file's name."""
 
 _NAME_MAP = "__nv_name_map"
-"""The file where NVRTC puts name expressions."""
+"""The name of the file in which NVRTC puts name expressions."""
 
+_BUILTIN = "__nv_nvrtc_builtin_header.h"
 
-_ASKED = re.compile(r'(?P<reason>.*?) ?Input name expression was: "(?P<name>.*)"')
-
+_EXPRESSION = re.compile(r'(?P<reason>.*?) ?Input name expression was: "(?P<name>.*)"')
 
 _AT_LINE = re.compile(r"(at line \d+ of )(\S.*)$")
 
 
-_BUILTIN = "__nv_nvrtc_builtin_header.h"
-
-
-Written = Callable[[str], "Sequence[str] | None"]
-"""Returns the lines of a project-relative file as they are, where the compiler was given others."""
-
-
-def read_log(
+def read_nvrtc_log(
     log: str,
     source: str,
     root: str,
-    systems: Sequence[str],
+    system_folders: Sequence[str],
     expressions: Sequence[str] = (),
-    written: Written = lambda file: None,
+    original_lines: OriginalLines = no_original_lines,
 ) -> Log:
-    """Return a compiler's log of a source without figures, and without warnings about headers not of the project.
+    """Return the diagnostics in a log of NVRTC, which includes that of ptxas, or of nvJitLink for the same source.
 
-    Every other compiler keeps quiet about system headers; NVRTC has no way to say that a header is one. `systems` are
-    the folders of those; `root` is the project's, and `expressions` are the names that instantiate asks for.
+    Warnings about files in `system_folders` are left out, as every other compiler does; NVRTC has no option for system
+    headers. `root` is the project's folder; `expressions` are the name expressions in `instantiate`.
     """
-    paths = _Paths(source, _slashed(root))
-    found: list[Diagnostic] = []
+    paths = _Paths(source, _with_slashes(root))
+    diagnostics: list[Diagnostic] = []
     rest: list[str] = []
-    for block in _blocks(log):
-        head = block[0]
-        if match := _ASSEMBLER.match(head):
-            if match["message"] != _ABORTED or not found:
-                found.append(_assemblers(match, source, block[1:]))
+    for head, *details in _blocks(log):
+        if match := _PTXAS.match(head):
+            if match["message"] != _PTXAS_ABORTED or not diagnostics:
+                diagnostics.append(_ptxas_diagnostic(match, source, details))
         elif match := _HEAD.match(head):
-            each = _as_written(_compilers(match, block[1:], paths), written)
-            if each.severity == "note" and found:
-                found[-1] = found[-1]._replace(notes=(*found[-1].notes, each))
+            diagnostic = _with_original_line(_nvrtc_diagnostic(match, details, paths), original_lines)
+            if diagnostic.severity == "note" and diagnostics:
+                diagnostics[-1] = diagnostics[-1]._replace(notes=(*diagnostics[-1].notes, diagnostic))
             else:
-                found.append(each)
+                diagnostics.append(diagnostic)
         else:
-            rest += block
-    theirs = tuple(f"{_slashed(folder)}/" for folder in systems)
-    loud = [
-        each
-        for each in _without_name_map(found, source, expressions)
-        if each.severity == "error" or not (each.file.startswith(theirs) or each.file == _BUILTIN)
-    ]
+            rest += [head, *details]
+    system = tuple(f"{_with_slashes(folder)}/" for folder in system_folders)
     unique: dict[tuple[object, ...], Diagnostic] = {}
-    for each in loud:
-        unique.setdefault((each.file, each.line, each.column, each.severity, each.message), each)
-    first = sorted(unique.values(), key=lambda each: each.severity != "error")
-    return Log(tuple(first), tuple(rest))
-
-
-_COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
-"""How the compiler counts its errors: those too that it repeats, and that are told once."""
+    for each in _without_name_map(diagnostics, source, expressions):
+        if each.severity == "error" or not (each.file.startswith(system) or each.file == _BUILTIN):
+            unique.setdefault((each.file, each.line, each.column, each.severity, each.message), each)
+    return Log(tuple(sorted(unique.values(), key=lambda each: each.severity != "error")), tuple(rest))
 
 
 def _blocks(log: str) -> list[list[str]]:
-    """Return the lines of a log, from each beginning of a diagnostic on to its end."""
+    """Return the lines of a log in blocks, each from the start of a diagnostic to its end."""
     blocks: list[list[str]] = []
     ended = True
-    # NVRTC ends its own part of the log with a NUL. A source line may hold what str.splitlines takes for an end.
+    # NVRTC ends its own part of the log with a NUL. str.splitlines would split source lines at further characters.
     for line in log.replace("\0", "\n").split("\n"):
         line = line.rstrip("\r")
-        begins = not line.startswith((" ", "\t"))
+        indented = line.startswith((" ", "\t"))
         if not line.strip() or line.startswith(_NOISE) or _COUNT.match(line):
             ended = True
-        elif begins or ended:
+        elif ended or not indented:
             blocks.append([line])
             ended = False
         else:
@@ -190,8 +193,8 @@ def _blocks(log: str) -> list[list[str]]:
     return blocks
 
 
-def _slashed(path: str) -> str:
-    """Return a path with "/" alone: on Windows, compilers mix both ways."""
+def _with_slashes(path: str) -> str:
+    """Return a path with "/" only: on Windows, compilers mix both separators."""
     return path.replace(os.sep, "/")
 
 
@@ -200,17 +203,17 @@ class _Paths(NamedTuple):
     root: str
 
     def relative(self, path: str) -> str:
-        """Return a path as the project has it, without detours."""
-        return posixpath.normpath(_slashed(path).removeprefix(f"{self.root}/"))
+        """Return a path relative to the project, without "." and ".." where possible."""
+        return posixpath.normpath(_with_slashes(path).removeprefix(f"{self.root}/"))
 
 
-def _assemblers(match: re.Match[str], source: str, more: Sequence[str]) -> Diagnostic:
+def _ptxas_diagnostic(match: re.Match[str], source: str, details: Sequence[str]) -> Diagnostic:
     severity = "warning" if match["severity"] == "warning" else "error"
-    return Diagnostic(source, None, None, severity, f"ptxas: {match['message'].strip()}", details=tuple(more))
+    return Diagnostic(source, None, None, severity, f"ptxas: {match['message'].strip()}", details=tuple(details))
 
 
-def _compilers(match: re.Match[str], more: Sequence[str], paths: _Paths) -> Diagnostic:
-    column, details = _column(list(more))
+def _nvrtc_diagnostic(match: re.Match[str], details: list[str], paths: _Paths) -> Diagnostic:
+    column, details = _column(details)
     message = match["message"]
     file = paths.relative(match["file"])
     if file in _NO_FILES:
@@ -227,71 +230,97 @@ def _compilers(match: re.Match[str], more: Sequence[str], paths: _Paths) -> Diag
     )
 
 
-def _column(lines: list[str]) -> tuple[int | None, list[str]]:
-    """Return the column, in characters, that a caret points to, and the lines with the caret right there.
+# --- source lines and carets --------------------------------------------------------------------------
 
-    NVRTC shows a source line whole, after two spaces, its tabs as tabs, and puts the caret by counting bytes.
+
+def caret_below(text: str) -> str:
+    """Return the line with a caret that points to the end of `text` when it is printed below it."""
+    return "".join(character if character.isspace() else " " for character in text) + "^"
+
+
+def _column(lines: list[str]) -> tuple[int | None, list[str]]:
+    """Return the column, in characters, to which a caret points, and the lines with the caret at that column.
+
+    NVRTC prints a source line after two spaces, with its tabs, and places the caret by counting bytes.
     """
-    index = _caret(lines)
+    index = _caret_index(lines)
     if index is None:
         return None, lines
-    ahead = lines[index - 1].encode()[: lines[index].index("^")].decode(errors="ignore")
-    caret = "".join(sign if sign.isspace() else " " for sign in ahead) + "^"
-    return len(ahead) - 2 + 1, [*lines[:index], caret, *lines[index + 1 :]]
+    before = lines[index - 1].encode()[: lines[index].index("^")].decode(errors="ignore")
+    return len(before) - 2 + 1, [*lines[:index], caret_below(before), *lines[index + 1 :]]
 
 
-def _caret(lines: Sequence[str]) -> int | None:
-    """Return which line is a caret below a source line."""
+def _caret_index(lines: Sequence[str]) -> int | None:
+    """Return the index of the line that is a caret below a source line."""
     pairs = enumerate(pairwise(lines), 1)
     return next(
         (i for i, (shown, below) in pairs if shown.startswith("  ") and re.fullmatch(r"  \s*\^\s*", below)), None
     )
 
 
-def _as_written(each: Diagnostic, written: Written) -> Diagnostic:
-    """Return a diagnostic that shows its line, and the column there, as its author knows them."""
-    lines = written(each.file) if each.line is not None and each.column is not None else None
-    below = _caret(each.details)
-    if lines is None or below is None or each.line is None or each.column is None or not 0 < each.line <= len(lines):
-        return each
-    line = lines[each.line - 1].rstrip("\r\n")
-    at = below - 1
-    given = each.details[at][2:]
-    if given == line:
-        return each
-    own = other = 0
-    while other < each.column - 1:
-        # Of all that is changed for the compiler, this alone is not of the same length.
-        longer = given.startswith("constexpr", other) and line.startswith("const", own)
-        longer = longer and not line.startswith("constexpr", own)
-        own, other = (own + 5, other + 9) if longer else (own + 1, other + 1)
-    caret = "".join(sign if sign.isspace() else " " for sign in line[:own])
-    details = (*each.details[:at], f"  {line}", f"  {caret}^", *each.details[at + 2 :])
-    return each._replace(column=own + 1, details=details)
+def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -> Diagnostic:
+    """Return a diagnostic that shows its source line, and the column in it, as its author wrote it."""
+    line_number, column = diagnostic.line, diagnostic.column
+    if line_number is None or column is None:
+        return diagnostic
+    lines, caret = original_lines(diagnostic.file), _caret_index(diagnostic.details)
+    if lines is None or caret is None or not 0 < line_number <= len(lines):
+        return diagnostic
+    original = lines[line_number - 1].rstrip("\r\n")
+    compiled = diagnostic.details[caret - 1][2:]
+    if compiled == original:
+        return diagnostic
+    at = _original_offset(column - 1, compiled, original)
+    shown = (f"  {original}", f"  {caret_below(original[:at])}")
+    details = (*diagnostic.details[: caret - 1], *shown, *diagnostic.details[caret + 1 :])
+    return diagnostic._replace(column=at + 1, details=details)
 
 
-def _without_name_map(found: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
-    """Return diagnostics with one for each name expression that is wrong, which says why it is."""
-    kept: list[Diagnostic] = []
+def _original_offset(offset: int, compiled: str, original: str) -> int:
+    """Return the offset in an original line for an offset in the line that was compiled.
+
+    Only one change for the compiler has another length than the original: `const` becomes `constexpr`.
+    """
+    here = there = 0
+    while there < offset:
+        longer = compiled.startswith("constexpr", there) and original.startswith("const", here)
+        longer = longer and not original.startswith("constexpr", here)
+        here, there = (here + 5, there + 9) if longer else (here + 1, there + 1)
+    return here
+
+
+# --- name expressions ---------------------------------------------------------------------------------
+
+
+def _without_name_map(diagnostics: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
+    """Return diagnostics in which each wrong name expression has one error with its reason.
+
+    NVRTC reports several errors in a file that it generates.
+    """
+    result: list[Diagnostic] = []
     reasons: list[str] = []
-    for each in found:
-        if each.file != _NAME_MAP:
-            kept.append(each)
+    for diagnostic in diagnostics:
+        if diagnostic.file != _NAME_MAP:
+            result.append(diagnostic)
             continue
-        match = _ASKED.match(each.message)
+        match = _EXPRESSION.match(diagnostic.message)
         if match is None:
-            reasons.append(each.message)
+            reasons.append(diagnostic.message)
             continue
-        asked = next((name for name in expressions if _bare(name) == _bare(match["name"])), None)
-        subject = match["name"].strip() if asked is None else f"{asked} (instantiate)"
-        reason = next(iter(reasons), match["reason"].rstrip("."))
-        kept.append(Diagnostic(source, None, None, "error", f"{subject} is no kernel of this file: {reason}"))
+        written = next((name for name in expressions if _compact(name) == _compact(match["name"])), None)
+        subject = match["name"].strip() if written is None else f"{written} (instantiate)"
+        reason = reasons[0] if reasons else match["reason"].rstrip(".")
+        result.append(_not_a_kernel(source, subject, reason))
         reasons = []
     if reasons:
-        message = f"one of {', '.join(expressions)} (instantiate) is no kernel of this file: {reasons[0]}"
-        kept.append(Diagnostic(source, None, None, "error", message))
-    return kept
+        result.append(_not_a_kernel(source, f"one of {', '.join(expressions)} (instantiate)", reasons[0]))
+    return result
 
 
-def _bare(expression: str) -> str:
+def _not_a_kernel(source: str, subject: str, reason: str) -> Diagnostic:
+    return Diagnostic(source, None, None, "error", f"{subject} is not a kernel of this file: {reason}")
+
+
+def _compact(expression: str) -> str:
+    """Return a name expression without white space."""
     return re.sub(r"\s", "", expression)

@@ -1,4 +1,4 @@
-"""Read what libNVVM says of NVVM IR, in the form of `diagnostics`, and say what would help. Pure."""
+"""Read libNVVM's log into the diagnostics of `diagnostics`, and give hints. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,54 +8,46 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
-from cuda_wheel.builder.messages.diagnostics import Diagnostic, Log
+from cuda_wheel.builder.messages.diagnostics import Diagnostic, Log, caret_below
 from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, INVALID_OPTION, TRIPLE, is_bitcode
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvvm import Answer, Request
+    from cuda_wheel.builder.toolchain.nvvm import NvvmRequest, NvvmResult
 
-__all__ = [
-    "read_answer",
-    "read_log",
-]
-
+__all__ = ["read_nvvm_log", "read_nvvm_result"]
 
 _PLACE = re.compile(r"(?: \(([0-9]{1,9}), ([0-9]{1,9})\))?: (?:parse )?")
-"""What follows the file's name. Lines count from 1, and columns from 0, in bytes."""
-
+"""What follows the file's name: lines count from 1, and columns from 0, in bytes."""
 
 _SEVERITY = re.compile(r"(?:libnvvm : )?(?:(?:[Ee]rror|([Ww]arning))?: )*(?:<unknown>:0:0: )?")
-
 
 _NOISE = re.compile(
     r"incompatible IR detected|Consider inserting/updating|!\w|Example valid data layout|(?:32|64)-bit: |nvgpu-\*"
 )
-"""How messages begin that only comment on the one before; what they advise is in the hints."""
-
+"""Starts of messages that only comment on the message before; the hints contain their advice."""
 
 _OPENING = re.compile(r"(?:, must be one of:|(?<=\.)Error: ?)$")
 
-
-_LATER = "ptr freeze fneg poison callbr noundef nofree nosync willreturn mustprogress memory nocallback immarg"
-"""Words that LLVM's assembly language got after LLVM 7."""
-
-
-def read_answer(request: Request, answer: Answer) -> str:
-    """Return libNVVM's warnings; raises CompileError with its errors, or ConfigError where it refuses an option."""
-    if answer["error"] == INVALID_OPTION:
-        reason = _SEVERITY.sub("", answer["log"].strip(), count=1)
-        raise ConfigError(f"{request['name']}: libNVVM refuses an option (of architectures or options): {reason}.")
-    read = read_log(answer["log"], request["name"], request["text"])
-    if answer["error"]:
-        text = str(read) or f"{request['name']}: error: {answer['error']}"
-        raise CompileError("\n".join([text, *_hints(read.diagnostics, request)]))
-    return str(read)
+_NEWER_WORDS = "ptr freeze fneg poison callbr noundef nofree nosync willreturn mustprogress memory nocallback immarg"
+"""Words that were added to LLVM's assembly language after LLVM 7."""
 
 
-def read_log(log: str, name: str, text: bytes) -> Log:
-    """Return the log that libNVVM gave for a module of that name and text."""
+def read_nvvm_result(request: NvvmRequest, result: NvvmResult) -> str:
+    """Return libNVVM's warnings; raises CompileError with its errors, or ConfigError if it rejects an option."""
+    if result["error"] == INVALID_OPTION:
+        reason = _SEVERITY.sub("", result["log"].strip(), count=1)
+        raise ConfigError(f"{request['name']}: libNVVM rejects an option (from architectures or options): {reason}.")
+    log = read_nvvm_log(result["log"], request["name"], request["text"])
+    if result["error"]:
+        text = str(log) or f"{request['name']}: error: {result['error']}"
+        raise CompileError("\n".join([text, *_hints(log.diagnostics, request)]))
+    return str(log)
+
+
+def read_nvvm_log(log: str, name: str, text: bytes) -> Log:
+    """Return the diagnostics in libNVVM's log for a module of a name and text."""
     lines = [] if is_bitcode(text) else text.decode(errors="replace").split("\n")
-    found: dict[Diagnostic, None] = {}
+    diagnostics: dict[Diagnostic, None] = {}
     for head, details in _blocks(log):
         rest = head.removeprefix(name)
         place = _PLACE.match(rest) if rest != head else None
@@ -67,15 +59,15 @@ def read_log(log: str, name: str, text: bytes) -> Log:
         kind = "warning" if severity and severity[1] else "error"
         if place and place[1]:
             line, column = int(place[1]), int(place[2])
-            found[_shown(Diagnostic(name, line, None, kind, message), lines, column)] = None
+            diagnostics[_with_source_line(Diagnostic(name, line, None, kind, message), lines, column)] = None
         else:
-            where = _line_of(details, lines)
-            found[Diagnostic(name, where, None, kind, message, details=tuple(details))] = None
-    return Log(tuple(sorted(found, key=lambda each: each.severity != "error")), ())
+            found = _line_of(details, lines)
+            diagnostics[Diagnostic(name, found, None, kind, message, details=tuple(details))] = None
+    return Log(tuple(sorted(diagnostics, key=lambda each: each.severity != "error")), ())
 
 
 def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the lines that begin a message, each with those that are indented below it."""
+    """Yield the first line of each message, and the indented lines below it."""
     head, details = "", list[str]()
     for line in filter(str.strip, log.replace("\0", "\n").split("\n")):
         if line.startswith((" ", "\t")):
@@ -88,65 +80,63 @@ def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
         yield head, details
 
 
-def _shown(each: Diagnostic, lines: Sequence[str], column: int) -> Diagnostic:
-    """Return a diagnostic with its line and a caret below it; `column` counts bytes from 0."""
-    if each.line is None or not 0 < each.line <= len(lines):
-        return each
-    line = lines[each.line - 1].rstrip("\r")
-    ahead = line.encode()[:column].decode(errors="ignore")
-    caret = "".join(sign if sign.isspace() else " " for sign in ahead)
-    return each._replace(column=len(ahead) + 1, details=(f"  {line}", f"  {caret}^"))
+def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int) -> Diagnostic:
+    """Return a diagnostic with its source line and a caret below it; `column` counts bytes from 0."""
+    if diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
+        return diagnostic
+    line = lines[diagnostic.line - 1].rstrip("\r")
+    before = line.encode()[:column].decode(errors="ignore")
+    return diagnostic._replace(column=len(before) + 1, details=(f"  {line}", f"  {caret_below(before)}"))
 
 
 def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
-    """Return the one line that holds an instruction which the verifier shows, the first such; None where none does.
+    """Return the number of the source line with an instruction that the verifier prints; None if it is not unique.
 
-    The verifier knows no lines, and prints instructions as it would write them.
+    The verifier reports no line numbers. It prints instructions in its own format.
     """
     code = [line.partition(";")[0].strip() for line in lines]
-    once = {line for line, count in Counter(code).items() if count == 1}
-    return next((code.index(each.strip()) + 1 for each in details if each.strip() in once), None)
+    unique = {line for line, count in Counter(code).items() if count == 1}
+    return next((code.index(each.strip()) + 1 for each in details if each.strip() in unique), None)
 
 
-# --- what would help ----------------------------------------------------------------------------------
+# --- hints --------------------------------------------------------------------------------------------
 
 
-def _hints(diagnostics: Sequence[Diagnostic], request: Request) -> list[str]:
-    """Return what would help against errors, each once: "help: ..."."""
+def _hints(diagnostics: Sequence[Diagnostic], request: NvvmRequest) -> list[str]:
+    """Return the hints for errors, without duplicates: "help: ..."."""
     found = (_hint(each, request) for each in diagnostics if each.severity == "error")
     return list(dict.fromkeys(f"help: {each}" for each in found if each is not None))
 
 
-def _hint(each: Diagnostic, request: Request) -> str | None:
-    message = each.message
+def _hint(diagnostic: Diagnostic, request: NvvmRequest) -> str | None:
+    message = diagnostic.message
     if "IR version" in message:
-        return "the metadata must name the version: !nvvmir.version = !{!0} and !0 = !{i32 2, i32 0}"
+        return "the metadata must contain the IR version: !nvvmir.version = !{!0} and !0 = !{i32 2, i32 0}"
     if re.search(r"data ?layout", message, re.IGNORECASE):
-        return f'what works for every target is: target datalayout = "{DATA_LAYOUT}"'
+        return f'this data layout works for every target: target datalayout = "{DATA_LAYOUT}"'
     if "triple" in message:
-        return f'what works for every target is: target triple = "{TRIPLE}"'
+        return f'this triple works for every target: target triple = "{TRIPLE}"'
     if "non-void entry function" in message:
-        return "a kernel returns void; what it computes goes into memory that a parameter points to"
+        return "a kernel must return void: store its results through a pointer parameter"
     if _reads_llvm_7(request):
-        word = _word_at(each)
-        reads = f"for compute_{request['arch']} libNVVM reads the IR of LLVM 7"
+        word = _word_at_caret(diagnostic)
+        reads = f"for compute_{request['arch']}, libNVVM reads the IR of LLVM 7"
         if word == "ptr":
-            return f"{reads}, which has no `ptr`: typed pointers, like `float*`, work for every target"
-        if word in _LATER.split():
-            return f"{reads}, which has no `{word}` yet; for compute_100 and later it reads a newer LLVM's"
+            return f"{reads}, which has no `ptr`: use typed pointers such as `float*`, which work for every target"
+        if word in _NEWER_WORDS.split():
+            return f"{reads}, which has no `{word}`; for compute_100 and later it reads the IR of a newer LLVM"
         if "Reader: 'LLVM 7" in message:
-            return f"{reads}, without opaque pointers: write bitcode for that, or keep the IR as text"
+            return f"{reads}, which has no opaque pointers: write the bitcode with LLVM 7, or use IR as text"
     return None
 
 
-def _reads_llvm_7(request: Request) -> bool:
-    # Source: nvvm.h, nvvmLLVMVersion and -nvvm-latest; libNVVM 12.9 has neither, but acts alike.
+def _reads_llvm_7(request: NvvmRequest) -> bool:
+    # Source: nvvm.h, nvvmLLVMVersion and -nvvm-latest. libNVVM 12.9 has neither, but behaves the same.
     return int(request["arch"].rstrip("af")) < 100 and "-nvvm-latest" not in request["options"]
 
 
-def _word_at(each: Diagnostic) -> str:
-    """Return the word that a diagnostic's caret points to."""
-    if each.column is None:
+def _word_at_caret(diagnostic: Diagnostic) -> str:
+    if diagnostic.column is None:
         return ""
-    match = re.match(r"[\w.]+", each.details[0][2 + each.column - 1 :])
+    match = re.match(r"[\w.]+", diagnostic.details[0][2 + diagnostic.column - 1 :])
     return match[0] if match else ""

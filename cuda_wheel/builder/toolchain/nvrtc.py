@@ -1,7 +1,8 @@
-"""Call NVRTC, by ctypes: plain values in, plain values out. Runs in workers only; see `workers`.
+"""Call NVRTC through ctypes. Runs in worker processes only; see `workers`.
 
-Nothing else is imported, so that a worker is ready in a quarter of the time that `cuda.bindings` takes to import: it
-is the better part of what compiling a small kernel costs.
+This module imports the standard library only. A worker is then ready in a quarter of the time that `cuda.bindings`
+takes to import, which would be most of the time to compile a small kernel. For the same reason the records are
+TypedDicts that only the type checker sees: at run time they are plain dicts, and `typing` is not imported.
 """
 
 from __future__ import annotations
@@ -9,28 +10,16 @@ from __future__ import annotations
 import ctypes
 import glob
 import os
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
-__all__ = [
-    "INVALID_OPTION",
-    "compile_text",
-    "load",
-    "scratch_file",
-    "set_precompiled_heap",
-    "supported",
-    "version",
-]
-
-
-if TYPE_CHECKING:
-    from typing import Any, TypedDict
-
-    class Request(TypedDict, total=False):
-        """One compilation. `library` is NVRTC's path, `folder` what relative paths start from; `headers`, which may be
-        left out, are texts that `#include` finds by name before it looks for files."""
+    class NvrtcRequest(TypedDict, total=False):
+        """One compilation. `library` is the path of NVRTC; relative paths start from `folder`; `name` is the name of
+        the source in diagnostics; `expressions` are C++ name expressions. `headers` is optional: contents by name,
+        which `#include` finds before it searches for files."""
 
         library: str
         folder: str
@@ -40,12 +29,11 @@ if TYPE_CHECKING:
         expressions: list[str]
         headers: dict[str, bytes]
 
-    class Answer(TypedDict):
-        """What it gave: `error` names what nvrtcCompileProgram answered, and is empty where it succeeded.
+    class NvrtcResult(TypedDict):
+        """The result of a compilation. `error` is the name of nvrtcCompileProgram's error; empty on success.
 
-        `headers` are the absolute paths of all files read beside the text or, where NVRTC cannot list them, of all that
-        may have been; None where nobody can tell.
-        `symbols` are those of the expressions, in their order.
+        `headers` are the absolute paths of all files that NVRTC read besides the source; None where it cannot list
+        them. `symbols` are the lowered names of the expressions, in their order.
         """
 
         error: str
@@ -57,44 +45,38 @@ if TYPE_CHECKING:
         symbols: list[str]
 
 
-LIST_HEADERS = ["-Xcudafe", "-H"]
-"""An option of NVRTC's front end that no manual names: it prints the tree of includes on standard error."""
+__all__ = ["INVALID_OPTION", "compile_text", "load", "scratch_file", "set_precompiled_heap", "supported", "version"]
 
+LIST_HEADERS = ["-Xcudafe", "-H"]
+"""An undocumented option of NVRTC's front end. It prints the tree of included files to standard error."""
 
 INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 
-_loaded: dict[str, Any] = {}
-
-
-_listing: dict[str, bool] = {}
-
-
 def load(path: str) -> None:
-    """Load the NVRTC library of that path into this process, so that the first compilation need not."""
+    """Load the NVRTC library at a path into this process, so that the first compilation need not load it."""
     _library(path)
 
 
+@cache
 def _library(path: str) -> Any:
-    """Return the NVRTC library of that path, loaded after its builtins, which some releases do not find themselves."""
-    library = _loaded.get(path)
-    if library is None:
-        for builtins in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), "*nvrtc-builtins*")):
-            ctypes.CDLL(builtins)
-        library = _loaded[path] = ctypes.CDLL(path)
-        library.nvrtcGetErrorString.restype = ctypes.c_char_p
+    """Return the NVRTC library at a path. Its builtins library is loaded first; some releases do not find it."""
+    for builtins in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), "*nvrtc-builtins*")):
+        ctypes.CDLL(builtins)
+    library = ctypes.CDLL(path)
+    library.nvrtcGetErrorString.restype = ctypes.c_char_p
     return library
 
 
 def _check(library: Any, result: int) -> None:
     if result != 0:
-        from cuda_wheel.builder.errors import ToolchainError
+        from cuda_wheel.builder.errors import ToolchainError  # start-up time: see above
 
-        raise ToolchainError(f"NVRTC answered {library.nvrtcGetErrorString(result).decode()}")
+        raise ToolchainError(f"NVRTC returned {library.nvrtcGetErrorString(result).decode()}")
 
 
 def version(path: str) -> tuple[int, int]:
-    """Return the library's CUDA release."""
+    """Return the CUDA release of the library."""
     library = _library(path)
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
@@ -112,112 +94,112 @@ def supported(path: str) -> list[int]:
 
 
 def set_precompiled_heap(path: str, size: int) -> bool:
-    """Have the library keep so many bytes of address space for precompiled headers; return whether it does."""
+    """Reserve `size` bytes of address space for precompiled headers; return whether the library does so."""
     library = _library(path)
     return hasattr(library, "nvrtcSetPCHHeapSize") and library.nvrtcSetPCHHeapSize(ctypes.c_size_t(size)) == 0
 
 
-def compile_text(request: Request) -> Answer:
-    """Return what NVRTC makes of a text."""
+def compile_text(request: NvrtcRequest) -> NvrtcResult:
+    """Return the result of compiling a source with NVRTC. Changes the working directory to the request's folder."""
     os.chdir(request["folder"])
     library = _library(request["library"])
-    program = ctypes.c_void_p()
-    headers = request.get("headers", {})
-    texts = (ctypes.c_char_p * len(headers))(*headers.values())
-    names = (ctypes.c_char_p * len(headers))(*map(os.fsencode, headers))
-    name = os.fsencode(request["name"])
-    _check(
-        library,
-        library.nvrtcCreateProgram(
-            ctypes.byref(program), ctypes.c_char_p(request["text"]), name, len(headers), texts, names
-        ),
-    )
+    program = _program(library, request)
     try:
         for expression in request["expressions"]:
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
-        error, read = _compile(library, program, request["options"])
-        doubtful = not read and b"include" in request["text"]
-        if not error and (read is None or (doubtful and not _lists_headers(request["library"]))):
-            from cuda_wheel.builder.sources.includes import read_at_most
-
-            read = read_at_most(request["folder"], request["name"], request["text"], request["options"])
-        answer: Answer = {
+        error, headers = _compile(library, program, request["options"])
+        if not error and headers == [] and b"include" in request["text"] and not _lists_headers(request["library"]):
+            headers = None
+        result: NvrtcResult = {
             "error": error,
             "log": _output(library, program, "ProgramLog").decode(errors="replace"),
-            "headers": read,
+            "headers": headers,
             "ptx": b"",
             "cubin": b"",
             "ltoir": b"",
             "symbols": [],
         }
         if not error:
-            answer["ptx"] = _output(library, program, "PTX")
-            answer["cubin"] = _output(library, program, "CUBIN")
-            answer["ltoir"] = _output(library, program, "LTOIR")
-            answer["symbols"] = [_symbol(library, program, expression) for expression in request["expressions"]]
-        return answer
+            result["ptx"] = _output(library, program, "PTX")
+            result["cubin"] = _output(library, program, "CUBIN")
+            result["ltoir"] = _output(library, program, "LTOIR")
+            result["symbols"] = [_symbol(library, program, expression) for expression in request["expressions"]]
+        return result
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
+def _program(library: Any, request: NvrtcRequest) -> Any:
+    """Return a new NVRTC program; the caller destroys it."""
+    program = ctypes.c_void_p()
+    headers = request.get("headers", {})
+    contents = (ctypes.c_char_p * len(headers))(*headers.values())
+    names = (ctypes.c_char_p * len(headers))(*map(os.fsencode, headers))
+    text, name = ctypes.c_char_p(request["text"]), os.fsencode(request["name"])
+    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), text, name, len(headers), contents, names))
+    return program
+
+
 def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, list[str] | None]:
+    """Compile a program; return the error and the paths of the headers that NVRTC lists. None where it cannot."""
     file = scratch_file()
     standard_error = os.dup(2)
     os.dup2(file, 2)
     try:
-        error = _result(library, program, [*options, *LIST_HEADERS])
+        error = _compile_program(library, program, [*options, *LIST_HEADERS])
     finally:
         os.dup2(standard_error, 2)
         os.close(standard_error)
         os.lseek(file, 0, os.SEEK_SET)
         with os.fdopen(file, "rb") as printed:
             lines = printed.read().splitlines()
-    if error == INVALID_OPTION:  # that one, or one of the project's
-        return _result(library, program, options), None
+    if error == INVALID_OPTION:  # NVRTC rejects LIST_HEADERS, or one of the project's options
+        return _compile_program(library, program, options), None
     paths = {os.fsdecode(line.strip()) for line in lines}
     return error, sorted(os.path.abspath(path) for path in paths if os.path.isfile(path))
 
 
+@cache
 def _lists_headers(library: str) -> bool:
-    """Return whether NVRTC lists what it reads: one that passes over the option would seem to read nothing."""
-    if library not in _listing:
-        loaded = _library(library)
-        program = ctypes.c_void_p()
-        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
-        _check(loaded, loaded.nvrtcCreateProgram(ctypes.byref(program), b"#include <stddef.h>", None, 0, None, None))
-        try:
-            _listing[library] = bool(_compile(loaded, program, [f"--include-path={folder}"])[1])
-        finally:
-            loaded.nvrtcDestroyProgram(ctypes.byref(program))
-    return _listing[library]
+    """Return whether NVRTC lists the headers that it reads. A release that ignores LIST_HEADERS lists none at all."""
+    loaded = _library(library)
+    program = ctypes.c_void_p()
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+    _check(loaded, loaded.nvrtcCreateProgram(ctypes.byref(program), b"#include <stddef.h>", None, 0, None, None))
+    try:
+        return bool(_compile(loaded, program, [f"--include-path={folder}"])[1])
+    finally:
+        loaded.nvrtcDestroyProgram(ctypes.byref(program))
 
 
 def scratch_file() -> int:
-    """Return the descriptor of an empty file without a name, which goes when it is closed."""
+    """Return the descriptor of an empty file without a name; the file disappears when the descriptor is closed."""
     if hasattr(os, "memfd_create"):
         descriptor: int = os.memfd_create("nvrtc")
         return descriptor
-    import tempfile
+    import tempfile  # only where there is no memfd_create: start-up time
 
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 
 
-def _result(library: Any, program: Any, options: list[str]) -> str:
-    words = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
-    result = library.nvrtcCompileProgram(program, len(options), words)
+def _compile_program(library: Any, program: Any, options: list[str]) -> str:
+    """Return the name of nvrtcCompileProgram's error; empty on success."""
+    arguments = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
+    result = library.nvrtcCompileProgram(program, len(options), arguments)
     return "" if result == 0 else library.nvrtcGetErrorString(result).decode()
 
 
-def _output(library: Any, program: Any, what: str) -> bytes:
+def _output(library: Any, program: Any, name: str) -> bytes:
     size = ctypes.c_size_t()
-    _check(library, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
+    _check(library, getattr(library, f"nvrtcGet{name}Size")(program, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(size.value)
-    _check(library, getattr(library, f"nvrtcGet{what}")(program, buffer))
+    _check(library, getattr(library, f"nvrtcGet{name}")(program, buffer))
     return buffer.raw
 
 
 def _symbol(library: Any, program: Any, expression: str) -> str:
+    """Return the lowered name of a name expression."""
     symbol = ctypes.c_char_p()
     _check(library, library.nvrtcGetLoweredName(program, expression.encode(), ctypes.byref(symbol)))
     return (symbol.value or b"").decode()

@@ -1,4 +1,4 @@
-"""Translate NVRTC's options to nvJitLink's and libNVVM's."""
+"""Translate NVRTC's options to those of nvJitLink and libNVVM."""
 
 from __future__ import annotations
 
@@ -8,59 +8,53 @@ from collections.abc import Iterator, Sequence
 
 from cuda_wheel.builder.jobs import Form
 
-__all__ = [
-    "FORM_OPTIONS",
-    "floating_point",
-    "for_assembler",
-    "line_roots",
-]
-
-
-def line_roots(include_dirs: Sequence[str]) -> dict[str, str]:
-    """Return what stands in line information for the folders that its paths begin with: the toolchain's and the
-    project's."""
-    roots = {folder: "cuda/" for folder in include_dirs if os.path.isabs(folder)}
-    return roots | {os.environ.get("PWD", os.getcwd()): ""}
-
+__all__ = ["FORM_OPTIONS", "floating_point_options", "line_info_folders", "ptxas_options"]
 
 FORM_OPTIONS: dict[Form, list[str]] = {
     "whole": [],
     "ptx": ["--relocatable-device-code=true"],
     "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
 }
+"""NVRTC's options for each form of result."""
 
-
-def for_assembler(options: Sequence[str]) -> list[str]:
-    """Return, in nvJitLink's words, those of NVRTC's options that it would hand to the assembler."""
-    names = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
-    words = {**names, **{word: word for word in names.values()}}
-    return [f"{words[name]}={value}" for name, value in _valued(options) if name in words]
-
-
-def _valued(options: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each option: "--name=value", or the value as the next option."""
-    for option, following in zip(options, [*options[1:], ""], strict=False):  # one more than there are
-        name, equals, value = option.partition("=")
-        yield name, value if equals else following
-
+_PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
+"""nvJitLink's names of the options that NVRTC passes to ptxas."""
 
 _FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-prec-sqrt", "--fmad": "-fma"}
-
+"""The names that nvJitLink and libNVVM share. Source: nvJitLink, "Linker Options"; libNVVM, nvvmCompileProgram."""
 
 _FAST_MATH = ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
-"""What `--use_fast_math` stands for. Source: NVRTC, "Supported Compile Options"."""
+"""What `--use_fast_math` implies. Source: NVRTC, "Supported Compile Options"."""
 
 
-def floating_point(options: Sequence[str]) -> list[str]:
-    """Return, in the words that nvJitLink and libNVVM have in common, those of NVRTC's options that say how to compute.
+def line_info_folders(include_dirs: Sequence[str]) -> dict[str, str]:
+    """Return the replacements for absolute folders in the paths of line information: the toolchain's and the
+    project's."""
+    folders = {folder: "cuda/" for folder in include_dirs if os.path.isabs(folder)}
+    return folders | {os.environ.get("PWD", os.getcwd()): ""}
 
-    Source: nvJitLink, "Linker Options"; libNVVM, nvvmCompileProgram.
-    """
+
+def ptxas_options(options: Sequence[str]) -> list[str]:
+    """Return, as nvJitLink's options, those of NVRTC's options that NVRTC passes to ptxas."""
+    names = {**_PTXAS, **{name: name for name in _PTXAS.values()}}
+    return [f"{names[name]}={value}" for name, value in _with_values(options) if name in names]
+
+
+def floating_point_options(options: Sequence[str]) -> list[str]:
+    """Return, as options of both nvJitLink and libNVVM, those of NVRTC's options that control floating-point
+    arithmetic."""
     chosen: list[str] = []
-    for name, value in _valued(options):
+    for name, value in _with_values(options):
         name = re.sub(r"^-(?!-)", "--", name)
         if name == "--use_fast_math":
             chosen += _FAST_MATH
         elif name in _FLOATING_POINT:
             chosen.append(f"{_FLOATING_POINT[name]}={int(value.lower() in ('true', '1'))}")
     return chosen
+
+
+def _with_values(options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and value of each option: the value follows "=", or is the next option."""
+    for option, following in zip(options, [*options[1:], ""], strict=False):  # no options: one more
+        name, equals, value = option.partition("=")
+        yield name, value if equals else following

@@ -1,23 +1,22 @@
-"""Find the installed CUDA packages."""
+"""Find the installed Python packages of CUDA."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-__all__ = [
-    "cuda_folders",
-    "is_cuda_package",
-]
+__all__ = ["cuda_folders", "is_cuda_package"]
 
 
 def cuda_folders() -> list[str]:
-    """Return the folders of `sys.path` that hold CUDA packages, but for those that depend on the current one: a worker,
-    which would look for the toolchain, does not have them."""
-    entries, tops = filter(os.path.isabs, sys.path), ("cuda", "nvidia")
-    return [entry for entry in entries if any(os.path.isdir(os.path.join(entry, top)) for top in tops)]
+    """Return the folders of `sys.path` that contain CUDA packages.
+
+    Relative entries are left out: the workers, which search for the toolchain, do not have them.
+    """
+    entries, names = filter(os.path.isabs, sys.path), ("cuda", "nvidia")
+    return [entry for entry in entries if any(os.path.isdir(os.path.join(entry, name)) for name in names)]
 
 
 def is_cuda_package(name: str) -> bool:
-    """Return whether a file of such a folder is what describes a CUDA package."""
+    """Return whether the name of an entry in such a folder is the metadata folder of a CUDA package."""
     return name.endswith(".dist-info") and name.startswith(("nvidia_", "cuda_"))

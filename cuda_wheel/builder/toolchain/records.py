@@ -1,4 +1,4 @@
-"""The records of an installed toolchain, and the libraries and headers that it consists of."""
+"""The records of an installed toolchain, and the names of the libraries and headers that it consists of."""
 
 from __future__ import annotations
 
@@ -8,40 +8,32 @@ from typing import NamedTuple
 
 from cuda_wheel.runtime.manifest import Version
 
-__all__ = [
-    "INCLUDE",
-    "Nvvm",
-    "Part",
-    "Toolchain",
-]
-
+__all__ = ["FURTHER_HEADERS", "HEADERS", "INCLUDE", "LIBRARIES", "Nvvm", "Toolchain", "ToolchainPart"]
 
 INCLUDE = Path(__file__).parent / "include"
-"""The freestanding C and C++ headers that stand in for the C library, which NVRTC lacks."""
-
+"""The folder of freestanding C and C++ headers that replace those of the C library, which NVRTC lacks."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
 """cuda.pathfinder's names of the compilers."""
 
-
 HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "nvcc": "crt/host_defines.h"}
-"""cuda.pathfinder's names of the header folders, and a header that each brings. Where an earlier folder has that one
-already (CUDA 13 puts the last two together), there is nothing to look for: a search would go on to the system's."""
-
+"""cuda.pathfinder's names of the header folders, each with a header that the folder contains. If an earlier folder
+contains that header (CUDA 13 puts the last two in one folder), the name is not searched for: cuda.pathfinder would fall
+back to the system's toolkit."""
 
 FURTHER_HEADERS = {"curand": "curand_kernel.h"}
-"""Likewise, of packages that only some projects ask for: what device code can use of them is in their headers alone."""
+"""The same for packages that only some projects need. Device code needs only their headers, not their libraries."""
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """The CUDA compilers of one environment. `nvrtc` is exact ("12.9.86"), the others MAJOR.MINOR."""
+    """The CUDA compilers of one environment. `nvrtc` is the exact release ("12.9.86"), the others are MAJOR.MINOR."""
 
     nvrtc: str
     nvjitlink: str
     nvfatbin: str
     supported: tuple[int, ...]
-    """What nvrtcGetSupportedArchs answers: 75 for sm_75 and compute_75."""
+    """The architectures that nvrtcGetSupportedArchs returns: 75 for sm_75 and compute_75."""
     include_dirs: tuple[str, ...]
     """Absolute folders of the toolkit's and CCCL's headers, in search order."""
     libraries: tuple[str, ...]
@@ -49,6 +41,7 @@ class Toolchain:
 
     @property
     def name(self) -> str:
+        """The compiler's name and release: "NVRTC 12.9.86"."""
         return f"NVRTC {self.nvrtc}"
 
 
@@ -58,13 +51,14 @@ class Nvvm(NamedTuple):
     library: str
     libdevice: str
     release: str
-    """Exact: "12.9.86"."""
+    """The exact release: "12.9.86"."""
     ir: Version
-    """The version of NVVM IR that it reads."""
+    """The newest version of NVVM IR that it reads."""
 
 
-class Part(NamedTuple):
-    """A library, file or folder of headers: its path, None where it is not installed; how it was found, or why not."""
+class ToolchainPart(NamedTuple):
+    """A library, file or folder of headers. `path` is None if it is not installed; `found_via` says how it was found,
+    or why it was not."""
 
     name: str
     path: str | None

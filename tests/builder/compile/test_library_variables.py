@@ -1,4 +1,4 @@
-"""What headers define and nobody uses is in no image; all that somebody may ask for is."""
+"""Images do not contain the variables of libraries that nothing uses; they contain those that a program may look up."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.compile import library_variables
-from cuda_wheel.builder.compile.request import nvrtc_request
+from cuda_wheel.builder.compile.library_variables import includes_large_library
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.images.variables import identifier, without_unused
+from cuda_wheel.builder.images.variables import unqualified_name, without_unused
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
-from cuda_wheel.runtime.formats.elf import read_cubin
+from cuda_wheel.runtime.formats.cubin import read_cubin
 
 PTX = """
 .version 8.0
@@ -37,16 +37,16 @@ ret;
 """
 
 
-def test_what_nothing_uses_goes_and_what_that_alone_used_goes_with_it() -> None:
+def test_unused_variables_are_removed_with_those_that_only_they_use() -> None:
     gone = {"_ZN4cuda3std6unusedE", "_ZN4cuda3std5firstE", "_ZN4cuda3std6secondE", "_ZN4cuda3std5thirdE"}
     expected = "".join(line for line in PTX.splitlines(keepends=True) if not any(symbol in line for symbol in gone))
     assert without_unused(PTX) == expected
     assert without_unused(expected) == expected
 
 
-def test_names_are_known_by_their_word() -> None:
+def test_the_identifier_of_a_variable_is_found_in_its_name() -> None:
     names = {"v": "v", "ns::v": "v", "v<int>": "v", "ns::v<other::type<3>, x>": "v", "a<b::c>::d": "d"}
-    assert {name: identifier(name) for name in names} == names
+    assert {name: unqualified_name(name) for name in names} == names
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_names_are_known_by_their_word() -> None:
         ("#include <cub/cub.cuh>", ("-G",), False),
     ],
 )
-def test_only_what_includes_large_libraries_is_compiled_otherwise(
+def test_only_sources_that_include_large_libraries_are_compiled_through_lto(
     tmp_path: Path, text: str, options: tuple[str, ...], worth: bool
 ) -> None:
     (tmp_path / "own.h").write_text("#include <thrust/tuple.h>\n")
     (tmp_path / "include/deep").mkdir(parents=True)
     (tmp_path / "include/deep/plain.h").write_text("#include <cuda_fp16.h>\n")
     folders = (".", "include", str(INCLUDE))
-    assert library_variables.is_worth(str(tmp_path), "demo/k.cu", text.encode(), folders, options) is worth
+    assert includes_large_library(str(tmp_path), "demo/k.cu", text.encode(), folders, options) is worth
 
 
 LARGE = "#include <cuda/std/utility>\n"
@@ -89,10 +89,10 @@ __global__ void __launch_bounds__(96) other(float* x, int n) { x[n] = sqrtf(x[n]
 
 
 @pytest.mark.parametrize("arch", ["80", "90a", "120"])
-def test_the_same_code_without_what_nobody_uses(compiled, nvdisasm, tmp_path: Path, arch: str) -> None:
+def test_the_machine_code_is_the_same_without_unused_variables(compiled, nvdisasm, tmp_path: Path, arch: str) -> None:
     options = ("--std=c++17", "--use_fast_math", "--maxrregcount=40")
     lean = compiled(LARGE + OWN, arch, options=options)
-    # What optimises for space alone changes nothing here, but is no option of nvJitLink.
+    # This option has no effect here, but nvJitLink does not have it.
     full = compiled(LARGE + OWN, arch, options=(*options, "--device-stack-protector=false"))
     for name in ("kernels", "bounds", "resources", "names", "headers", "ptx_version_compiled"):
         assert getattr(lean, name) == getattr(full, name), name
@@ -113,18 +113,18 @@ def instructions(nvdisasm: Callable[[Path], str], folder: Path, cubin: bytes) ->
     path.write_bytes(cubin)
     code = re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+([^;]*?)\s*;", nvdisasm(path), re.MULTILINE)
     assert code
-    # Where the addresses of variables lie in constant memory is the linker's choice.
+    # The linker chooses where the addresses of variables are in constant memory.
     return [re.sub(r"c\[0x4\]\[\w+\]|`\(.*?\)", "...", re.sub(r"\s+", " ", line)) for line in code]
 
 
-def test_thousands_of_variables_are_kept(compiled) -> None:
+def test_thousands_of_own_variables_are_kept(compiled) -> None:
     own = "".join(f"__device__ int variable_with_a_rather_long_name_{number};\n" for number in range(3000))
     result = compiled(LARGE + own + "__global__ void k() {}")
     assert result.cubin is not None and len(result.variables) == 3000
     assert len(read_cubin(result.cubin).private | read_cubin(result.cubin).variables.keys()) == 3000
 
 
-def test_the_folder_decides_nothing(compiled, tmp_path: Path) -> None:
+def test_images_do_not_depend_on_the_folder(compiled, tmp_path: Path) -> None:
     for name in ("a", "much longer than the other"):
         (tmp_path / name / "own").mkdir(parents=True)
         (tmp_path / name / "own/large.h").write_text(LARGE)
@@ -133,7 +133,9 @@ def test_the_folder_decides_nothing(compiled, tmp_path: Path) -> None:
     assert (one.cubin, one.ptx) == (other.cubin, other.ptx)
 
 
-def test_a_librarys_own_tables_are_left_out_and_told_of_nobody(compiled, tmp_path: Path, toolchain: Toolchain) -> None:
+def test_the_tables_of_a_library_are_left_out_of_image_and_manifest_unless_they_are_used(
+    compiled, tmp_path: Path, toolchain: Toolchain
+) -> None:
     library = tmp_path / "library" / "lib"
     library.mkdir(parents=True)
     (library / "tables.h").write_text(
@@ -151,7 +153,7 @@ def test_a_librarys_own_tables_are_left_out_and_told_of_nobody(compiled, tmp_pat
     assert asked.cubin is not None and len(asked.cubin) > 1 << 16
 
 
-def test_what_lto_would_take_for_others_is_one_files_own(compiled) -> None:
+def test_code_that_lto_would_leave_undefined_compiles_as_without_lto(compiled) -> None:
     result = compiled(LARGE + "extern __device__ int v; __global__ void k(int* x) { *x = v; }")
     assert [variable.name for variable in result.variables] == ["v"]
     assert b"_ZN4cuda3std" not in (result.ptx or b"")
@@ -159,13 +161,13 @@ def test_what_lto_would_take_for_others_is_one_files_own(compiled) -> None:
         compiled(LARGE + "__device__ int f(); __global__ void k(int* x) { *x = f(); }")
 
 
-def test_a_mistake_is_told_once(compiled) -> None:
+def test_an_error_is_reported_once(compiled) -> None:
     with pytest.raises(CompileError) as caught:
         compiled(LARGE + "__global__ void k() { nonsense; }")
-    assert str(caught.value).count("nonsense") == 2  # the message, and the line that it is about
+    assert str(caught.value).count("nonsense") == 2  # in the message and in the source line
 
 
-def test_what_cccl_does_for_nvcc_it_does_for_nvrtc(toolchain: Toolchain) -> None:
+def test_cccl_unrolls_as_far_as_for_nvcc(toolchain: Toolchain) -> None:
     (header,) = (
         path
         for folder in toolchain.include_dirs

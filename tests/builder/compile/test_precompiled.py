@@ -1,8 +1,7 @@
-"""Headers that many sources begin with are compiled once by each worker, and nothing but time tells."""
+"""Each worker compiles the headers that many sources begin with once, and only the time differs."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -12,28 +11,37 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cuda_wheel.builder.compile import precompiled
-from cuda_wheel.builder.compile.precompiled import Wish, is_worth, weight
-from cuda_wheel.builder.compile.request import nvrtc_request
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.compile.preamble import find_header_groups, preamble_prefixes
+from cuda_wheel.builder.compile.precompiled import (
+    HEAP_BYTES,
+    HEAVY_BYTES,
+    HeaderGroup,
+    Precompilation,
+    PrecompiledHeaders,
+    current_precompilation,
+    header_bytes,
+    is_worthwhile,
+)
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.schedule.groups import Group
-from cuda_wheel.builder.schedule.preamble import beginnings, groups
 from cuda_wheel.builder.toolchain import nvrtc
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-from tests.builder.workers.test_pool import alive
+from tests.support.processes import alive
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="headers are precompiled on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="headers are precompiled on Linux only")
 
 
-# --- what sources have in common ----------------------------------------------------------------------
+# --- header groups --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -54,13 +62,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="headers are pre
     ],
 )
 def test_a_preamble_ends_with_the_first_token_of_code(text: str, ends: Sequence[str]) -> None:
-    found = [text[:end] for _, end in beginnings(text.encode())]
+    found = [text[:end] for _, end in preamble_prefixes(text.encode())]
     assert len(found) == len(ends) and all(map(str.endswith, found, ends))
 
 
-def test_comments_and_white_space_make_no_other_preamble() -> None:
+def test_comments_and_white_space_do_not_change_a_preamble() -> None:
     def key(text: str) -> str:
-        ((key, _),) = beginnings(text.encode())
+        ((key, _),) = preamble_prefixes(text.encode())
         return key
 
     one = key('#define URL "http://a"\n#include <a>\nint x;')
@@ -74,12 +82,12 @@ def job(source: str, text: str, arch: str = "80", **others: Any) -> Job:
     return Job("nvrtc", "/", source, text.encode(), arch, True, False, ptx_version="auto", **settings)
 
 
-def test_a_group_shares_as_many_includes_as_it_can() -> None:
+def test_a_group_shares_as_many_includes_as_possible() -> None:
     texts = {"a": "#include <x>\n#include <y>\n#include <a>", "b": "#include <x>\n#include <y>\n#include <b>"}
     texts |= {"c": "// c\n#include <x>\n#include <y>\n", "d": "#include <x>\n#include <d>\n", "e": "#include <e>\n"}
     jobs = [job(name, text, arch) for name, text in texts.items() for arch in ("80", "90")]
-    found = groups(jobs)
-    assert {(its.source, its.arch): (group.text, group.jobs) for its, group in found.items()} == {
+    found = find_header_groups(jobs)
+    assert {(each.source, each.arch): (group.text, group.jobs) for each, group in found.items()} == {
         (name, arch): (text[: text.index("<y>") + 3].encode(), 3)
         for name, text in texts.items()
         for arch in ("80", "90")
@@ -99,35 +107,35 @@ def test_a_group_shares_as_many_includes_as_it_can() -> None:
         {"kind": "nvvm"},
     ],
 )
-def test_jobs_that_differ_in_more_than_their_source_are_no_group(other: dict[str, Any]) -> None:
+def test_jobs_that_differ_in_more_than_their_source_form_no_group(other: dict[str, Any]) -> None:
     same = [job(name, "#include <x>\n") for name in "ab"]
-    assert groups([*same, job("c", "#include <x>\n", **other)]) == {}
-    assert len(groups([*same, job("c", "#include <x>\n")])) == 3
+    assert find_header_groups([*same, job("c", "#include <x>\n", **other)]) == {}
+    assert len(find_header_groups([*same, job("c", "#include <x>\n")])) == 3
 
 
-def test_what_asks_for_precompiled_headers_or_launches_kernels_is_in_no_group() -> None:
-    assert groups([job(name, "#include <x>\n", options=("--pch",)) for name in "abc"]) == {}
-    assert groups([job(name, "#include <x>\nvoid f() { k<<<1, 1>>>(); }") for name in "abc"]) == {}
+def test_jobs_with_options_for_precompiled_headers_or_with_launches_are_in_no_group() -> None:
+    assert find_header_groups([job(name, "#include <x>\n", options=("--pch",)) for name in "abc"]) == {}
+    assert find_header_groups([job(name, "#include <x>\nvoid f() { k<<<1, 1>>>(); }") for name in "abc"]) == {}
 
 
-def test_the_heavier_the_headers_the_fewer_jobs_they_take() -> None:
-    assert [is_worth(jobs, precompiled.MOST) for jobs in (2, 3)] == [False, True]
-    assert [is_worth(jobs, 200_000) for jobs in (6, 12)] == [False, True]
-    assert not is_worth(100, 1000)
-    assert not is_worth(10**9, 0)
+def test_heavier_headers_are_worthwhile_for_fewer_jobs() -> None:
+    assert [is_worthwhile(jobs, HEAVY_BYTES) for jobs in (2, 3)] == [False, True]
+    assert [is_worthwhile(jobs, 200_000) for jobs in (6, 12)] == [False, True]
+    assert not is_worthwhile(100, 1000)
+    assert not is_worthwhile(10**9, 0)
 
 
-def test_headers_are_weighed_with_what_they_include(tmp_path: Path) -> None:
+def test_the_size_of_headers_includes_what_they_include(tmp_path: Path) -> None:
     (tmp_path / "include").mkdir()
     (tmp_path / "a.h").write_text('#include "b.h"\n#include <missing>\n#include "a.h"\n')
     (tmp_path / "include/b.h").write_text("/" * 1000)
     size = (tmp_path / "a.h").stat().st_size
-    assert weight(b'#include "a.h"\n', str(tmp_path), ("include",)) == size + 1000
-    (tmp_path / "include/b.h").write_text("/" * 10 * precompiled.MOST)
-    assert weight(b'\n#include "a.h"\n', str(tmp_path), ("include",)) == precompiled.MOST
+    assert header_bytes(b'#include "a.h"\n', str(tmp_path), ("include",)) == size + 1000
+    (tmp_path / "include/b.h").write_text("/" * 10 * HEAVY_BYTES)
+    assert header_bytes(b'\n#include "a.h"\n', str(tmp_path), ("include",)) == HEAVY_BYTES
 
 
-# --- what becomes of one text -------------------------------------------------------------------------
+# --- compiling one source -------------------------------------------------------------------------------
 
 KERNEL = "__global__ void k(int* x) { *x = own(1); }\n"
 OWN = "#pragma once\nstatic __device__ int own(int x) { return x + 1; }\n"
@@ -140,34 +148,43 @@ static __device__ __noinline__ int own(int) { return apply([](int a) { return a 
 """
 
 
-def _compiled(calls: list[tuple[Wish, nvrtc.Request, str | None]]) -> list[tuple[nvrtc.Answer, nvrtc.Answer, bool]]:
-    """Return, for each call, what a text became with the wish and without, and whether it had precompiled headers. Where
-    there is an edit, own.h gets that content before."""
-    importlib.reload(precompiled)  # this process may have precompiled something, or have given that up
-    results = []
-    for wish, request, edit in calls:
+if TYPE_CHECKING:
+    Step = tuple[Precompilation, nvrtc.NvrtcRequest, str | None]
+    """What to compile, and the content that own.h gets before, if any."""
+
+    Outcome = tuple[nvrtc.NvrtcResult, nvrtc.NvrtcResult, bool]
+    """The answers with and without precompiled headers, and whether there were precompiled headers."""
+
+
+def _compiled(steps: list[Step]) -> list[Outcome]:
+    """Compile each step, with one set of precompiled headers."""
+    precompiled._reserve_memory.cache_clear()  # an earlier test of this process may have disabled precompiled headers
+    headers = PrecompiledHeaders()
+    outcomes = []
+    for precompilation, request, edit in steps:
         if edit is not None:
             Path(request["folder"], "own.h").write_text(edit)
         plain = nvrtc.compile_text(request)
-        answer = precompiled.with_headers((wish, precompiled.compile_text, request))
+        answer = headers.compile_text(request, precompilation)
         for each in (plain, answer):
             each["log"] = re.sub(r"Compile time = .*", "", each["log"])
-        results.append((answer, plain, precompiled._headers is not None))
-    return results
+        outcomes.append((answer, plain, not headers.is_empty))
+    headers.close()
+    return outcomes
 
 
-def _limited(calls: list[tuple[Wish, nvrtc.Request, str | None]]) -> list[tuple[nvrtc.Answer, nvrtc.Answer, bool]]:
-    """Do so in a process whose limit nobody can raise."""
+def _compiled_with_hard_limit(steps: list[Step]) -> list[Outcome]:
+    """Compile each step in a process whose memory limit cannot be raised."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + 6 * precompiled.HEAP
+    limit = pages * resource.getpagesize() + 6 * HEAP_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    return _compiled(calls)
+    return _compiled(steps)
 
 
 class Lab:
-    """A folder of headers, and a worker that compiles texts which include them."""
+    """A folder of headers, and a worker that compiles sources which include them."""
 
     def __init__(self, folder: Path, toolchain: Toolchain, workers: Workers) -> None:
         self.folder = folder
@@ -176,11 +193,11 @@ class Lab:
         self._toolchain = toolchain
         self._workers = workers
 
-    def call(
+    def step(
         self, preamble: str, body: str, *options: str, name: str = "demo/k.cu", edit: str | None = None, **others: Any
-    ) -> tuple[Wish, nvrtc.Request, str | None]:
-        wish = Wish(Group(preamble, preamble.encode(), 10**9), 10**9, str(self.scratch))
-        its = Job(
+    ) -> Step:
+        precompilation = Precompilation(HeaderGroup(preamble, preamble.encode(), 10**9), 10**9, str(self.scratch))
+        job = Job(
             self._toolchain.libraries[0],
             str(self.folder),
             name,
@@ -195,10 +212,10 @@ class Lab:
             "auto",
             **others,
         )
-        return wish, nvrtc_request(its), edit
+        return precompilation, nvrtc_request(job), edit
 
-    def compiled(self, *calls: tuple[Wish, nvrtc.Request, str | None]) -> list[tuple[nvrtc.Answer, nvrtc.Answer, bool]]:
-        return self._workers.submit(_compiled, list(calls)).result()
+    def compiled(self, *steps: Step) -> list[Outcome]:
+        return self._workers.submit(_compiled, list(steps)).result()
 
 
 @pytest.fixture(scope="module")
@@ -212,17 +229,18 @@ def lab(tmp_path: Path, toolchain: Toolchain, worker: Workers) -> Lab:
     return Lab(tmp_path, toolchain, worker)
 
 
-def written(lab: Lab, text: str) -> None:
+def write_own(lab: Lab, text: str) -> None:
+    """Write own.h, with a modification time before the compilation."""
     path = lab.folder / "own.h"
     path.write_text(text)
-    os.utime(path, (1e9, 1e9))  # not while the headers are read
+    os.utime(path, (1e9, 1e9))
 
 
 @pytest.mark.parametrize(
     ("header", "body", "others"),
     [
         (OWN, KERNEL, {}),
-        (OWN, '#include "own.h"\n#include <cuda_fp16.h>\n' + KERNEL, {}),  # one more, and in the text
+        (OWN, '#include "own.h"\n#include <cuda_fp16.h>\n' + KERNEL, {}),  # one more, and in the body
         (
             NAMELESS,
             KERNEL
@@ -236,11 +254,13 @@ def written(lab: Lab, text: str) -> None:
         (OWN + "static __device__ int unused() { return 1; }\n", KERNEL, {}),
     ],
 )
-def test_with_precompiled_headers_all_is_as_without(header: str, body: str, others: dict[str, Any], lab: Lab) -> None:
-    """The same code, symbols, warnings and list of headers, for one text after the other."""
-    written(lab, header)
-    calls = [lab.call('#include "own.h"', body, name=name, **others) for name in ("demo/a.cu", "demo/sub/b.cu")]
-    for answer, plain, used in lab.compiled(*calls):
+def test_results_are_equal_with_and_without_precompiled_headers(
+    header: str, body: str, others: dict[str, Any], lab: Lab
+) -> None:
+    """The code, symbols, warnings and list of headers, for one source after the other."""
+    write_own(lab, header)
+    steps = [lab.step('#include "own.h"', body, name=name, **others) for name in ("demo/a.cu", "demo/sub/b.cu")]
+    for answer, plain, used in lab.compiled(*steps):
         assert used
         assert answer == plain
         assert plain["error"] == ""
@@ -248,16 +268,16 @@ def test_with_precompiled_headers_all_is_as_without(header: str, body: str, othe
 
 
 @pytest.mark.parametrize("option", ["-lineinfo", "-G"])
-def test_so_it_is_with_what_debuggers_read(option: str, lab: Lab) -> None:
-    written(lab, NAMELESS)
-    for answer, plain, used in lab.compiled(lab.call('#include "own.h"', KERNEL, option)):
+def test_debug_information_is_equal_with_and_without_precompiled_headers(option: str, lab: Lab) -> None:
+    write_own(lab, NAMELESS)
+    for answer, plain, used in lab.compiled(lab.step('#include "own.h"', KERNEL, option)):
         assert used and answer == plain
 
 
 @pytest.mark.parametrize(
     ("header", "body"),
     [
-        (OWN + "inline __device__ int f() { int unused; return 1; }\n", KERNEL),  # is told of each source
+        (OWN + "inline __device__ int f() { int unused; return 1; }\n", KERNEL),  # a warning for each source
         (OWN + "inline __device__ const char* f() { return __BASE_FILE__; }\n", KERNEL),
         (OWN + '#define BASE "__BASE_FILE__"\n', KERNEL),
         (OWN + "inline __device__ const char* f() { return __TIME__; }\n", KERNEL),
@@ -266,82 +286,87 @@ def test_so_it_is_with_what_debuggers_read(option: str, lab: Lab) -> None:
         ("wrong\n", KERNEL),
     ],
 )
-def test_what_cannot_be_precompiled_is_compiled_plainly(header: str, body: str, lab: Lab) -> None:
-    written(lab, header)
-    calls = [lab.call('#include "own.h"', body, name=name) for name in ("demo/a.cu", "demo/b.cu")]
-    calls.append(lab.call("#include <cuda_fp16.h>", "__global__ void k() {}"))  # nothing more is tried
-    for answer, plain, used in lab.compiled(*calls):
+def test_headers_that_cannot_be_precompiled_are_compiled_normally(header: str, body: str, lab: Lab) -> None:
+    write_own(lab, header)
+    steps = [lab.step('#include "own.h"', body, name=name) for name in ("demo/a.cu", "demo/b.cu")]
+    steps.append(lab.step("#include <cuda_fp16.h>", "__global__ void k() {}"))  # nothing more is precompiled
+    for answer, plain, used in lab.compiled(*steps):
         assert not used
         assert answer["error"] == plain["error"]
         assert "__TIME__" in header or answer == plain
     assert list(lab.scratch.iterdir()) == []
 
 
-def test_errors_are_told_as_without_and_precompiled_headers_last(lab: Lab) -> None:
-    written(lab, OWN)
+def test_errors_are_reported_as_without_precompiled_headers_which_stay(lab: Lab) -> None:
+    write_own(lab, OWN)
     bodies = [KERNEL, KERNEL.replace("own(1)", "owm(1)"), KERNEL]
-    results = lab.compiled(*(lab.call('#include "own.h"', body) for body in bodies))
+    results = lab.compiled(*(lab.step('#include "own.h"', body) for body in bodies))
     assert [bool(answer["error"]) for answer, _, _ in results] == [False, True, False]
     assert all(used and answer == plain for answer, plain, used in results)
 
 
 def test_an_edited_header_is_read_again(lab: Lab) -> None:
-    written(lab, OWN)
+    write_own(lab, OWN)
     edit = OWN.replace("1", "7")
-    first, second = lab.compiled(lab.call('#include "own.h"', KERNEL), lab.call('#include "own.h"', KERNEL, edit=edit))
+    first, second = lab.compiled(lab.step('#include "own.h"', KERNEL), lab.step('#include "own.h"', KERNEL, edit=edit))
     assert first[0] == first[1] and first[2]
     assert second[0] == second[1] and not second[2]
     assert second[0]["ptx"] != first[0]["ptx"]
 
 
-def test_other_options_do_not_get_the_same_headers(lab: Lab) -> None:
-    written(lab, "__device__ int own(int x) { return x + X; }\n")
-    calls = [lab.call('#include "own.h"', KERNEL, f"-DX={number}") for number in (1, 2, 1)]
-    assert all(used and answer == plain for answer, plain, used in lab.compiled(*calls))
+def test_different_options_do_not_share_precompiled_headers(lab: Lab) -> None:
+    write_own(lab, "__device__ int own(int x) { return x + X; }\n")
+    steps = [lab.step('#include "own.h"', KERNEL, f"-DX={number}") for number in (1, 2, 1)]
+    assert all(used and answer == plain for answer, plain, used in lab.compiled(*steps))
 
 
 def test_a_header_that_changes_while_it_is_read_is_not_precompiled(lab: Lab) -> None:
-    written(lab, OWN)
+    write_own(lab, OWN)
     os.utime(lab.folder / "own.h", (4e9, 4e9))
-    ((answer, plain, used),) = lab.compiled(lab.call('#include "own.h"', KERNEL))
+    ((answer, plain, used),) = lab.compiled(lab.step('#include "own.h"', KERNEL))
     assert not used and answer == plain
 
 
-def test_another_text_than_was_expected_is_compiled_plainly(lab: Lab) -> None:
-    """Its group says it begins as another one does, and NVRTC finds that it does not."""
-    written(lab, OWN)
-    right = lab.call('#include "own.h"', KERNEL)
-    wish, request, _ = lab.call('#define own mine\n#include "own.h"\n#undef own', KERNEL.replace("own", "mine"))
-    wrong = wish._replace(group=wish.group._replace(key=right[0].group.key)), request, None
+def test_a_source_with_another_preamble_is_compiled_normally(lab: Lab) -> None:
+    """Its group says that it begins like another source, and NVRTC detects that it does not."""
+    write_own(lab, OWN)
+    right = lab.step('#include "own.h"', KERNEL)
+    precompilation, request, _ = lab.step(
+        '#define own mine\n#include "own.h"\n#undef own', KERNEL.replace("own", "mine")
+    )
+    group = precompilation.group._replace(key=right[0].group.key)
+    wrong = precompilation._replace(group=group), request, None
     first, second = lab.compiled(right, wrong)
     assert first[2] and not second[2]
     assert second[0] == second[1]
 
 
-def test_where_there_is_no_room_all_is_compiled_plainly(lab: Lab) -> None:
-    written(lab, OWN)
-    wish, request, _ = lab.call('#include "own.h"', KERNEL)
-    nowhere = wish._replace(folder=str(lab.folder / "missing"))
-    for answer, plain, used in lab.compiled((nowhere, request, None), (wish, request, None)):
+def test_without_a_folder_to_write_to_sources_are_compiled_normally(lab: Lab) -> None:
+    write_own(lab, OWN)
+    precompilation, request, _ = lab.step('#include "own.h"', KERNEL)
+    nowhere = precompilation._replace(folder=str(lab.folder / "missing"))
+    for answer, plain, used in lab.compiled((nowhere, request, None), (precompilation, request, None)):
         assert not used and answer == plain
 
 
-def test_a_limit_of_the_system_on_memory_is_kept(lab: Lab) -> None:
-    written(lab, OWN)
+def test_a_memory_limit_of_the_system_is_respected(lab: Lab) -> None:
+    write_own(lab, OWN)
     with Workers(timeout=60, memory=None, count=1) as workers:
-        ((answer, plain, used),) = workers.submit(_limited, [lab.call('#include "own.h"', KERNEL)]).result()
+        ((answer, plain, used),) = workers.submit(
+            _compiled_with_hard_limit, [lab.step('#include "own.h"', KERNEL)]
+        ).result()
     assert not used and answer == plain
 
 
 class Compiler:
-    """One that stands for NVRTC, and fails as it is told to when it writes precompiled headers, or reads them."""
+    """A stand-in for NVRTC that fails in a given way when it writes or reads precompiled headers."""
 
     def __init__(self, failure: str) -> None:
         self.failure = failure
         self.created = 0
 
-    def __call__(self, request: nvrtc.Request) -> nvrtc.Answer:
-        answer: nvrtc.Answer = {
+    def __call__(self, request: nvrtc.NvrtcRequest) -> nvrtc.NvrtcResult:
+        answer: nvrtc.NvrtcResult = {
             "error": "",
             "log": "",
             "headers": [],
@@ -357,7 +382,7 @@ class Compiler:
                 raise OSError(28, "No space left on device")
             if self.failure != "writes nothing":
                 Path(option.partition("=")[2]).touch()
-            name = "" if self.failure == "does not say so" else option.partition("=")[2]
+            name = "" if self.failure == "does not report it" else option.partition("=")[2]
             return {**answer, "log": f'"k.cu": creating precompiled header file "{name}"\n'}
         if option.startswith("--use-pch="):
             if self.failure == "has no memory":
@@ -369,18 +394,17 @@ class Compiler:
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., bytes]]:
-    """Yield a function that compiles with a stand-in for NVRTC and gives the PTX."""
-    monkeypatch.setattr(precompiled, "_prepared", lambda library: True)
-    monkeypatch.setattr(precompiled, "_given_up", False)
-    monkeypatch.setattr(precompiled, "_headers", None)
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[PrecompiledHeaders, Callable[..., bytes]]]:
+    """Yield the headers of a process, with a function that compiles by a stand-in for NVRTC and returns the PTX."""
+    headers = PrecompiledHeaders()
+    monkeypatch.setattr(precompiled, "_reserve_memory", lambda library: True)
     monkeypatch.setattr(nvrtc, "set_precompiled_heap", lambda library, size: True)
     (tmp_path / "own.h").write_text(OWN)
 
     def compile(compiler: Compiler, *options: str) -> bytes:
         monkeypatch.setattr(nvrtc, "compile_text", compiler)
-        wish = Wish(Group("k", b'#include "own.h"', 10**9), 10**9, str(tmp_path))
-        request: nvrtc.Request = {
+        group = HeaderGroup("k", b'#include "own.h"', 10**9)
+        request: nvrtc.NvrtcRequest = {
             "library": "nvrtc",
             "folder": str(tmp_path),
             "text": b'#include "own.h"\nk',
@@ -388,45 +412,50 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
             "options": [f"--include-path={tmp_path}", *options],
             "expressions": [],
         }
-        answer = precompiled.with_headers((wish, precompiled.compile_text, request))
+        answer = headers.compile_text(request, Precompilation(group, 10**9, str(tmp_path)))
         assert (answer["error"], answer["log"]) == ("", "")
         return answer["ptx"]
 
-    yield compile
-    if precompiled._headers is not None:
-        precompiled._headers.file.close()
+    yield headers, compile
+    headers.close()
 
 
 @pytest.mark.parametrize(
-    "failure", ["cannot write", "writes nothing", "does not say so", "has no memory", "refuses", "fails"]
+    "failure", ["cannot write", "writes nothing", "does not report it", "has no memory", "refuses", "fails"]
 )
-def test_whatever_fails_it_is_tried_once(failure: str, fake: Callable[..., bytes], tmp_path: Path) -> None:
+def test_after_any_failure_nothing_more_is_precompiled(
+    failure: str, fake: tuple[PrecompiledHeaders, Callable[..., bytes]], tmp_path: Path
+) -> None:
+    headers, compile = fake
     compiler = Compiler(failure)
-    assert [fake(compiler), fake(compiler)] == [b'#include "own.h"\nk'] * 2
-    assert compiler.created == 1 and precompiled._headers is None
+    assert [compile(compiler), compile(compiler)] == [b'#include "own.h"\nk'] * 2
+    assert compiler.created == 1 and headers.is_empty
     assert [path.name for path in tmp_path.iterdir()] == ["own.h"]
 
 
-def test_what_is_compiled_in_two_ways_is_precompiled_for_one(fake: Callable[..., bytes]) -> None:
+def test_headers_that_are_compiled_with_two_sets_of_options_are_precompiled_for_the_first(
+    fake: tuple[PrecompiledHeaders, Callable[..., bytes]],
+) -> None:
+    headers, compile = fake
     compiler = Compiler("")
     for option in ("-dlto", "-DX", "-dlto", "-DX"):
-        fake(compiler, option)
-    assert compiler.created == 1 and precompiled._headers is not None
+        compile(compiler, option)
+    assert compiler.created == 1 and not headers.is_empty
 
 
-# --- what becomes of a build --------------------------------------------------------------------------
+# --- whole builds ---------------------------------------------------------------------------------------
 
 SMALL_TYPES = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n"
 
 
-def test_a_build_gives_the_same_with_precompiled_headers_as_without(
+def test_a_build_has_the_same_outputs_with_and_without_precompiled_headers(
     make_project, cuda_wheel: Run, tmp_path: Path
 ) -> None:
     files = {f"demo/k{number}.cu": source(number) for number in range(6)} | {"demo/own.h": OWN, "demo/two.h": ""}
     project = make_project('[tool.cuda-wheel]\narchitectures = ["80-real", "90"]\n', **files)
 
     def built(setting: str, jobs: int, cache: str) -> tuple[dict[str, bytes], int, str]:
-        """Return what a build makes, how often headers were precompiled, and what it says at its end."""
+        """Return the outputs of a build, how often it precompiled headers, and its last line."""
         scratch, trace, out = tmp_path / "scratch", tmp_path / "trace.json", tmp_path / "out"
         scratch.mkdir(exist_ok=True)
         environ = {"CUDA_WHEEL_PRECOMPILED_HEADERS": setting, "CUDA_WHEEL_JOBS": str(jobs), "TMPDIR": str(scratch)}
@@ -443,7 +472,7 @@ def test_a_build_gives_the_same_with_precompiled_headers_as_without(
     one, twice, _ = built("auto", 1, "one")
     two, each, _ = built("auto", 2, "two")
     assert plain == one == two
-    assert none == 0 and 1 <= twice <= 2  # one for each target, if enough jobs wait for it when the first is done
+    assert none == 0 and 1 <= twice <= 2  # once for each target for which enough jobs wait when the first is done
     assert each >= 2
     (project / "demo/own.h").write_text(OWN.replace("1", "2"))
     assert "6 from the cache, 6 compiled" in built("auto", 1, "one")[2]  # half of them include it
@@ -456,28 +485,29 @@ def source(number: int) -> str:
     return f"// Kernel {number}.\n{SMALL_TYPES}{own}__global__ void k{number}(int* x) {{ *x = own({number}); }}\n"
 
 
-def test_the_environment_says_auto_or_off(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_the_environment_variable_must_be_auto_or_off(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     result = cuda_wheel("build", make_project(), "-o", tmp_path / "out", CUDA_WHEEL_PRECOMPILED_HEADERS="on")
     assert result.returncode == 1
     assert 'CUDA_WHEEL_PRECOMPILED_HEADERS must be "auto" or "off", not \'on\'' in result.stdout
 
 
-# --- what is left in the end --------------------------------------------------------------------------
+# --- temporary files ------------------------------------------------------------------------------------
 
-GROUP = Group("k", b"", 100)
+GROUP = HeaderGroup("k", b"", 100)
 
 
 def _die_writing(_: None) -> None:
-    """End as a worker that is killed while it writes what it precompiles; without a wish, as another one."""
-    if precompiled._wish is None:
+    """Die while precompiling headers; in a call without precompiled headers, die in another way."""
+    precompilation = current_precompilation()
+    if precompilation is None:
         os.abort()
-    assert precompiled._wish.folder is not None
-    Path(precompiled._wish.folder, "headers.pch").write_bytes(bytes(1000))
+    assert precompilation.folder is not None
+    Path(precompilation.folder, "headers.pch").write_bytes(bytes(1000))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _die_once(_: None) -> str:
-    if precompiled._wish is not None:
+    if current_precompilation() is not None:
         os.kill(os.getpid(), signal.SIGKILL)
     return "done"
 
@@ -486,30 +516,33 @@ def test_a_worker_that_is_killed_leaves_no_file(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Workers(timeout=60, memory=None, count=1) as workers:
         with pytest.raises(CompileError, match="SIGABRT"):
-            workers.submit(_die_writing, None, group=GROUP).result()
+            workers.enqueue(Call(_die_writing, None, headers=GROUP)).result()
         assert list(tmp_path.iterdir()) == []
-        workers.submit(len, (), group=GROUP).result()
+        workers.enqueue(Call(len, (), headers=GROUP)).result()
         assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o700]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_job_whose_worker_died_is_done_again_without() -> None:
+def test_a_job_whose_worker_died_runs_again_without_precompiled_headers() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
-        assert workers.submit(_die_once, None, group=GROUP).result() == "done"
+        assert workers.enqueue(Call(_die_once, None, headers=GROUP)).result() == "done"
 
 
 ORPHAN = """
 import time
-from cuda_wheel.builder.schedule.preamble import Group
+from cuda_wheel.builder.compile.precompiled import HeaderGroup
+from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-WRITE = "[open(__import__('cuda_wheel.builder.compile.precompiled').build.precompiled._wish.folder + '/headers.pch', 'w').close()]"
+GROUP = HeaderGroup("k", b"", 100)
+FOLDER = "__import__('importlib').import_module('cuda_wheel.builder.compile.precompiled').current_precompilation().folder"
+WRITE = f"[open({FOLDER} + '/headers.pch', 'w').close()] and __import__('os').getpid()"
 with Workers(timeout=600, memory=None, count=1) as workers:
-    print(workers.submit(eval, WRITE + "and __import__('os').getpid()", group=Group("k", b"", 100)).result(), flush=True)
-    workers.submit(time.sleep, 600, group=Group("k", b"", 100)).result()
+    print(workers.enqueue(Call(eval, WRITE, headers=GROUP)).result(), flush=True)
+    workers.enqueue(Call(time.sleep, 600, headers=GROUP)).result()
 """
 
 
-def test_no_file_outlives_a_build_that_is_killed(tmp_path: Path) -> None:
+def test_a_killed_build_leaves_no_file(tmp_path: Path) -> None:
     environ = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True, env=environ) as build:
         assert build.stdout is not None

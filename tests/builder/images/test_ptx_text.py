@@ -1,4 +1,4 @@
-"""Reading and rewriting PTX text, and lowering its version with the assembler's proof."""
+"""PTX text is read, rewritten and lowered to an older version, which the assembler proves equal."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_launch_bounds_are_read() -> None:
         ".visible .entry c()\n.reqntid 16, 8\n.minnctapersm 2\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{ ret; }\n"
         ".visible .entry r()\n.maxclusterrank 4\n.maxnreg 32\n{ .maxntid 7 }\n"
     )
-    assert ptx_text.bounds(ptx_text.normalise(text)) == {
+    assert ptx_text.launch_bounds(ptx_text.normalise(text)) == {
         "k": {"max_threads": 256},
         "c": {"max_threads": 128, "min_blocks": 2, "cluster_blocks": 2},
         "r": {"cluster_blocks": 4},
@@ -108,7 +108,7 @@ def test_normal_text_has_no_comments_and_single_spaces() -> None:
 
 
 @given(st.text(alphabet=' \t\n/*"\\abc.;', max_size=60))
-def test_normalising_twice_changes_nothing_more(text: str) -> None:
+def test_normalising_is_idempotent(text: str) -> None:
     once = ptx_text.normalise(text)
     assert ptx_text.normalise(once) == once
 
@@ -200,8 +200,8 @@ def test_an_instruction_keeps_the_version_that_it_needs(
 @pytest.mark.parametrize(
     ("arch", "needs", "versions"),
     [
-        ("80", (7, 0), [(9, 5), (7, 0)]),  # the usual case: once as compiled, once as lowered
-        ("80", (7, 4), [(9, 5), (7, 0), (7, 4)]),  # the assembler's complaint leads straight to what is needed
+        ("80", (7, 0), [(9, 5), (7, 0)]),  # the usual case: as compiled, and lowered
+        ("80", (7, 4), [(9, 5), (7, 0), (7, 4)]),  # the assembler's error names the version that is needed
         ("120", (8, 7), [(9, 5), (8, 7)]),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_version_that_gives_other_machine_code_is_not_taken() -> None:
     assert lower(text, "auto", "80", "k.cu", lambda text, _: str(ptx.version(text)).encode()) == text
 
 
-def test_the_compilers_own_version_stays_where_asked_for(workers: Workers, toolchain: Toolchain) -> None:
+def test_as_compiled_keeps_the_compilers_version(workers: Workers, toolchain: Toolchain) -> None:
     result = compiled(workers, toolchain, PLAIN, "80", "as-compiled")
     assert ptx.version(result.ptx.decode()) == result.ptx_version_compiled
 
@@ -233,7 +233,9 @@ def test_an_explicit_version_is_taken_where_it_is_proven(workers: Workers, toolc
     assert ptx.version(compiled(workers, toolchain, PLAIN, "80", "8.0").ptx.decode()) == (8, 0)
 
 
-def test_an_explicit_version_that_cannot_be_proven_quotes_the_assembler(workers: Workers, toolchain: Toolchain) -> None:
+def test_an_unprovable_explicit_version_is_reported_with_the_assemblers_log(
+    workers: Workers, toolchain: Toolchain
+) -> None:
     arch, text, _ = NEEDS["elect"]
     with pytest.raises(
         ConfigError, match=r"ptx-version 7\.8 does not suit k\.cu for compute_90.*requires PTX ISA \.version 8\.0"
@@ -261,7 +263,7 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
 # --- bundling -------------------------------------------------------------------------------------
 
 
-def test_every_image_lies_in_the_fatbin_as_it_is(workers: Workers, toolchain: Toolchain) -> None:
+def test_the_fatbin_contains_every_image_byte_for_byte(workers: Workers, toolchain: Toolchain) -> None:
     images = tuple((("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx), "k") for arch in ("80", "90a", "120"))
     bundled = workers.submit(bundle, Bundle("k", images, "none")).result()
     for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):

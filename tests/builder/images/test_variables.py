@@ -1,4 +1,4 @@
-"""Which variables of a module are told: those of the source, with their sizes."""
+"""The variables of a module that its manifest lists: those of the source, with their sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cuda_wheel.builder.images.variables import variables
+from cuda_wheel.builder.images.variables import source_variables
 from cuda_wheel.runtime.manifest import GlobalInfo
 
 PTX = """\
@@ -38,7 +38,7 @@ ret;
 
 
 def test_variables_are_read_with_their_sizes() -> None:
-    assert variables(PTX) == (
+    assert source_variables(PTX) == (
         GlobalInfo("counter", "counter", "global", 4),
         GlobalInfo("vector", "vector", "global", 16),
         GlobalInfo("ns::coeff", "_ZN2ns5coeffE", "constant", 64),
@@ -53,7 +53,7 @@ def test_variables_are_read_with_their_sizes() -> None:
 def test_long_initialisers_cost_little() -> None:
     text = "".join(f".global .b8 v{index}[900000] = {{{'1, ' * 900_000}1}};\n" for index in range(4))
     started = time.perf_counter()
-    assert [each.size for each in variables(text)] == [900_000] * 4
+    assert [each.size for each in source_variables(text)] == [900_000] * 4
     assert time.perf_counter() - started < 5
 
 
@@ -71,7 +71,7 @@ DECLARATIONS = {
 }
 
 
-def test_every_kind_of_declaration_is_told(compiled) -> None:
+def test_every_kind_of_declaration_is_listed(compiled) -> None:
     text = "".join(
         declaration.replace(" v", f" v{index}").replace("P { ", f"P{index} {{ ").replace("__ P ", f"__ P{index} ")
         for index, declaration in enumerate(DECLARATIONS)
@@ -87,7 +87,7 @@ def test_every_kind_of_declaration_is_told(compiled) -> None:
 @pytest.mark.parametrize(
     "header", ["cooperative_groups.h", "cub/block/block_reduce.cuh", "cmath", "cuda_fp16.h", "cuda/std/tuple"]
 )
-def test_variables_of_libraries_are_not(compiled, header: str) -> None:
+def test_variables_of_libraries_are_not_listed(compiled, header: str) -> None:
     text = f"#include <{header}>\n__device__ int own; __global__ void k() {{ own = 1; }}"
     assert compiled(text).variables == (GlobalInfo("own", "own", "global", 4),)
 

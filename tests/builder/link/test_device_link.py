@@ -1,4 +1,4 @@
-"""Modules of several sources: compiled each for itself, linked by nvJitLink, and read back by NVIDIA's own tools."""
+"""Modules with several sources: compiled separately, linked by nvJitLink, and inspected with NVIDIA's tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, TRIPLE
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats.elf import read_cubin
+from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.manifest import Image, Manifest
 from tests.support.linker_inputs import COMPLETE, archive, fatbin, object_file, relocatable, with_device_code
 from tests.support.projects import FIXTURES
@@ -41,7 +41,7 @@ __device__ unsigned table[2] = {0xc0ffee00u, 0xdecafbadu};
 extern "C" __device__ float part(float x) { return x * 3 + (float)table[threadIdx.x & 1]; }
 """
 TABLE = struct.pack("<II", 0xC0FFEE00, 0xDECAFBAD)
-"""What an image holds in which PART is."""
+"""Bytes that an image contains if PART is linked into it."""
 
 PART_IR = f"""\
 target datalayout = "{DATA_LAYOUT}"
@@ -62,7 +62,7 @@ declare float @__nv_sqrtf(float)
 
 
 class Built:
-    """What came of a build: its status and words, and the modules by name."""
+    """The result of a build: its exit status, its output, and the modules by name."""
 
     def __init__(self, result: subprocess.CompletedProcess[str], folder: Path) -> None:
         self.status, self.output, self.folder = result.returncode, result.stdout, folder
@@ -74,7 +74,7 @@ class Built:
             self.fatbins[manifest.name] = path.with_suffix("").read_bytes()
 
     def images(self, name: str = "demo.m") -> dict[tuple[str, str, str], bytes]:
-        """Return a module's images by source (empty for those that can be loaded), kind and target."""
+        """Return a module's images by source ("" for loadable images), kind and target."""
         return {
             (image.source or "", image.kind, str(image.target)): cut(image, self.fatbins[name])
             for image in self.modules[name].images
@@ -87,7 +87,7 @@ def cut(image: Image, fatbin: bytes) -> bytes:
 
 
 def table(name: str = "demo.m", **settings: object) -> str:
-    """Return a module's table; what is no string is written as JSON, which TOML reads."""
+    """Return a module's table in TOML."""
     lines = [f"{key.replace('_', '-')} = {_value(value)}" for key, value in {"name": name, **settings}.items()]
     return "\n".join(["[[tool.cuda-wheel.module]]", *lines, ""])
 
@@ -102,7 +102,7 @@ def _value(value: object) -> str:
 
 @pytest.fixture
 def build(make_project, cuda_wheel: Command, tmp_path: Path) -> Build:
-    """Return a function that builds the project `demo` of module tables and files for one architecture, or several."""
+    """Return a function that builds the project `demo`, which has these module tables and files."""
 
     def build(
         *tables: str, files: Mapping[str, str | bytes], shared: str = "", architectures: str = "80-real"
@@ -118,7 +118,7 @@ def build(make_project, cuda_wheel: Command, tmp_path: Path) -> Build:
 
 @pytest.fixture(scope="session")
 def nvvm(workers: Workers, toolchain: Toolchain, extra: str) -> None:
-    """Skip where there is no libNVVM."""
+    """Skip the test if libNVVM is not installed."""
     try:
         workers.submit(find_nvvm, toolchain).result()
     except ToolchainError as error:
@@ -128,7 +128,7 @@ def nvvm(workers: Workers, toolchain: Toolchain, extra: str) -> None:
 
 @pytest.fixture
 def part(workers: Workers, toolchain: Toolchain) -> Callable[..., bytes]:
-    """Return a function that gives PART, or another text, as a file of a certain ending for an architecture."""
+    """Return a function that compiles PART or another source to a file, such as "ptx" or "fatbin of cubin"."""
 
     def make(ending: str, arch: str = "80", text: str = PART) -> bytes:
         name, _, within = ending.partition(" of ")
@@ -155,7 +155,7 @@ IN_LTO = ["ltoir", "fatbin of ltoir", "o of ltoir", "a of ltoir"]
 
 
 @pytest.mark.parametrize(("link", "ending"), [*(("ptx", e) for e in IN_BOTH), *(("lto", e) for e in IN_BOTH + IN_LTO)])
-def test_every_kind_that_nvjitlink_takes_is_linked(link: str, ending: str, build: Build, part, cuobjdump) -> None:
+def test_every_input_kind_of_nvjitlink_is_linked(link: str, ending: str, build: Build, part, cuobjdump) -> None:
     name = "demo/part." + ending.partition(" ")[0]
     built = build(table(sources=["demo/k.cu", name], link=link), files={"demo/k.cu": MAIN, name: part(ending)})
     assert built.status == 0, built.output
@@ -187,8 +187,8 @@ def test_nvvm_ir_is_linked_with_libdevice(link: str, ending: str, build: Build, 
 
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_kinds_may_be_mixed(link: str, build: Build, part, nvvm) -> None:
-    """Five functions of as many kinds of file, called in a chain."""
+def test_input_kinds_can_be_mixed(link: str, build: Build, part, nvvm) -> None:
+    """A kernel calls a chain of functions, each in a file of a different kind."""
     names = ["cubin", "ptx", "fatbin", "o", "a", *(["ltoir"] if link == "lto" else [])]
     calls = "".join(f'extern "C" __device__ float f{index}(float x);\n' for index in range(len(names)))
     main = calls + "__global__ void k(float* x) { *x = " + "".join(f"f{i}(" for i in range(len(names))) + "part(*x)"
@@ -209,7 +209,7 @@ def test_kinds_may_be_mixed(link: str, build: Build, part, nvvm) -> None:
 
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"])
 @pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_another_architecture_is_told(link: str, ending: str, build: Build, part) -> None:
+def test_an_input_for_another_architecture_is_reported(link: str, ending: str, build: Build, part) -> None:
     name = "demo/part." + ending.partition(" ")[0]
     built = build(table(sources=["demo/k.cu", name], link=link), files={"demo/k.cu": MAIN, name: part(ending, "90")})
     assert built.status == 1
@@ -224,7 +224,7 @@ def test_another_architecture_is_told(link: str, ending: str, build: Build, part
     ("ending", "arch", "architectures"),
     [("ptx", "75", "80-real;90-real"), ("ltoir", "75", "80;90"), ("cubin", "80", "80-real;86-real")],
 )
-def test_what_is_for_earlier_architectures_links_for_later_ones(
+def test_an_input_for_an_earlier_architecture_links_for_later_ones(
     ending: str, arch: str, architectures: str, build: Build, part
 ) -> None:
     name = f"demo/part.{ending}"
@@ -238,12 +238,12 @@ def test_what_is_for_earlier_architectures_links_for_later_ones(
 
 
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"])
-def test_a_file_that_is_not_what_its_name_says_is_told(ending: str, build: Build, part) -> None:
+def test_a_file_whose_content_does_not_match_its_suffix_is_reported(ending: str, build: Build, part) -> None:
     whole = part(ending)
     ending = ending.partition(" ")[0]
     kind = {"o": "object", "a": "library"}.get(ending, ending)
     wrong = {"empty": b"", "text": b"hello\n" * 100}
-    if ending not in ("ptx", "ltoir"):  # the compiler tells what is wrong with these
+    if ending not in ("ptx", "ltoir"):  # the compiler reports errors in these
         wrong |= {f"short{percent}": whole[: len(whole) * percent // 100] for percent in (1, 30, 60, 99)}
     names = [f"demo/{name}.{ending}" for name in wrong]
     built = build(
@@ -261,7 +261,7 @@ def test_a_file_that_is_not_what_its_name_says_is_told(ending: str, build: Build
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("ending", ["ptx", "ltoir"])
 @pytest.mark.parametrize("percent", [40, 60, 80, 99])
-def test_a_text_that_is_cut_short_is_told_in_the_compilers_words(
+def test_a_truncated_input_is_reported_with_the_compilers_log(
     link: str, ending: str, percent: int, build: Build, part
 ) -> None:
     content = part(ending).rstrip()
@@ -275,7 +275,7 @@ def test_a_text_that_is_cut_short_is_told_in_the_compilers_words(
 
 
 @pytest.mark.parametrize(
-    ("ending", "sections", "told"),
+    ("ending", "sections", "message"),
     [
         ("o", {".text": b"\xc3"}, "demo/part.o holds no device code."),
         (
@@ -287,11 +287,11 @@ def test_a_text_that_is_cut_short_is_told_in_the_compilers_words(
         (
             "cubin",
             {".text": b"\xc3"},
-            "demo/part.cubin is no cubin that a linker can read: it is an ELF file for machine 62",
+            "demo/part.cubin is not a valid cubin: it is an ELF file for machine 62",
         ),
     ],
 )
-def test_an_object_without_device_code_to_link_is_told(ending: str, sections, told: str, build: Build) -> None:
+def test_an_object_without_device_code_to_link_is_reported(ending: str, sections, message: str, build: Build) -> None:
     content = object_file(sections)
     name = f"demo/part.{ending}"
     built = build(
@@ -299,14 +299,14 @@ def test_an_object_without_device_code_to_link_is_told(ending: str, sections, to
         files={"demo/k.cu": MAIN, name: archive(part=content) if ending == "a" else content},
     )
     assert built.status == 1
-    assert told in built.output
+    assert message in built.output
 
 
-# --- what does not fit together -------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_what_nobody_defines_is_told_as_it_was_written_and_where(link: str, build: Build) -> None:
+def test_an_undefined_symbol_is_reported_by_its_cpp_name_and_places(link: str, build: Build) -> None:
     main = (
         "namespace geo { struct Box { float w; }; __device__ float area(const Box& box, int* n); }\n"
         "extern __constant__ float scale;\n"
@@ -337,7 +337,7 @@ def test_what_nobody_defines_is_told_as_it_was_written_and_where(link: str, buil
     "declared", ["__device__ float scale", "__constant__ float scale[]", "__device__ int2 scale[4]"]
 )
 @pytest.mark.parametrize("other", ["cu", "ptx", "cubin", "fatbin of cubin", "o of cubin"])
-def test_a_variable_that_nobody_defines_is_told(link: str, declared: str, other: str, build: Build, part) -> None:
+def test_an_undefined_variable_is_reported(link: str, declared: str, other: str, build: Build, part) -> None:
     name = "demo/other." + other.partition(" ")[0]
     use = "scale" if declared.endswith(" scale") else "scale[*x > 1]"
     use += ".x" if "int2" in declared else ""
@@ -361,7 +361,7 @@ def test_a_variable_that_nobody_defines_is_told(link: str, declared: str, other:
         ("lto", "ltoir"),
     ],
 )
-def test_what_is_defined_twice_is_told(link: str, ending: str, build: Build, part) -> None:
+def test_a_duplicate_definition_is_reported(link: str, ending: str, build: Build, part) -> None:
     text = "__device__ int part(float x, int n) { return x * n; }\n"
     name = "demo/b." + ending.partition(" ")[0]
     files: dict[str, str | bytes] = {
@@ -395,7 +395,7 @@ WAYS = ["optimised", "separate", "whole"]
 
 @pytest.fixture(scope="session")
 def linked(fixture_wheel) -> dict[str, tuple[Manifest, bytes]]:
-    """Return the modules of the fixture and their fatbins, by the last part of their names."""
+    """Return the manifests and fatbins of the fixture's modules, by the last part of their names."""
     files = contents(fixture_wheel("linked"))
     return {
         name: (
@@ -411,7 +411,7 @@ def cubins(module: tuple[Manifest, bytes]) -> dict[str, bytes]:
     return {str(image.target): cut(image, fatbin) for image in manifest.images if image.kind == "cubin"}
 
 
-def test_linked_sources_need_no_more_than_one_source(linked) -> None:
+def test_linked_sources_use_the_same_resources_as_one_source(linked) -> None:
     resources = {
         name: {str(image.target): image.resources for image in linked[name][0].images if image.kind == "cubin"}
         for name in WAYS
@@ -422,11 +422,11 @@ def test_linked_sources_need_no_more_than_one_source(linked) -> None:
     assert linked["optimised"][0].globals == linked["separate"][0].globals == linked["whole"][0].globals
 
 
-def test_calls_across_sources_are_inlined_where_all_is_optimised_as_one(linked, nvdisasm, tmp_path: Path) -> None:
+def test_lto_inlines_calls_across_sources(linked, nvdisasm, tmp_path: Path) -> None:
     instructions: dict[str, dict[str, list[str]]] = {}
     for name in WAYS:
         for target, cubin in cubins(linked[name]).items():
-            if target in ("sm_50", "sm_60", "sm_70"):  # which nvdisasm does not know any more
+            if target in ("sm_50", "sm_60", "sm_70"):  # nvdisasm no longer knows these
                 continue
             path = tmp_path / f"{name}-{target}.cubin"
             path.write_bytes(cubin)
@@ -467,7 +467,7 @@ def test_linked_ptx_assembles_with_older_assemblers(
     assert built.status == 0, built.output
     texts = {target: content for (_, kind, target), content in built.images().items() if kind == "ptx"}
     for (_, kind, target), content in built.images("demo.p").items():
-        assert kind == "cubin" or content == texts[target]  # PTX is linked of LTO-IR alone
+        assert kind == "cubin" or content == texts[target]  # PTX is always linked from LTO-IR
     for target, content in texts.items():
         path = tmp_path / "image.ptx"
         path.write_bytes(content)
@@ -533,7 +533,7 @@ def test_cubins_are_read_as_cuobjdump_reads_them(
 
 
 def ptx_kernels(text: str, arch: str, workers: Workers, toolchain: Toolchain):
-    """Return what the PTX of a text says of its kernels."""
+    """Return the kernels and their parameters in the PTX of a source."""
     from cuda_wheel.runtime.formats import ptx as ptx_module
 
     answer = workers.submit(
@@ -550,10 +550,10 @@ def ptx_kernels(text: str, arch: str, workers: Workers, toolchain: Toolchain):
     return ptx_module.kernels(answer["ptx"].rstrip(b"\0").decode())
 
 
-# --- functions and variables of whoever loads a module -----------------------------------------------------
+# --- functions and variables that the user of a module defines -----------------------------------------------------
 
 DEFINED = ("own", "k")
-"""What PLUGIN defines itself."""
+"""The symbols that PLUGIN defines."""
 PLUGIN = """\
 struct Pair { float a, b; };
 namespace user { __device__ float combine(const Pair& pair, int n); }
@@ -586,16 +586,16 @@ EXTERN = ["user::combine", "transform", "gain", "limits"]
 
 
 def relocatable_link(job: tuple[list[tuple[str, str, bytes]], str, list[str]]) -> bytes:
-    """Return the cubin that nvJitLink makes of inputs."""
-    from cuda_wheel.runtime import nvjitlink
+    """Return the cubin that nvJitLink links from these inputs."""
+    from cuda_wheel.runtime.jit.nvjitlink import link_code
 
     inputs, arch, options = job
-    return nvjitlink.link_code(inputs, [f"-arch=sm_{arch}", *options])[0]
+    return link_code(inputs, [f"-arch=sm_{arch}", *options])[0]
 
 
 @pytest.mark.parametrize("compress", ["none", "size"])
 @pytest.mark.parametrize("default", [False, True])
-def test_a_module_that_leaves_something_to_others_is_carried_for_linking(
+def test_a_module_with_extern_symbols_has_relocatable_images(
     default: bool, compress: str, build: Build, workers: Workers, part, ptxas, tmp_path: Path
 ) -> None:
     settings = {"sources": ["demo/k.cu", "demo/more.cu"], "extern": EXTERN}
@@ -648,28 +648,28 @@ def test_a_module_that_leaves_something_to_others_is_carried_for_linking(
     assert ptxas("12.2", path, "80", "-c") == ""
 
 
-def test_what_is_left_to_others_unsaid_is_refused(build: Build) -> None:
+def test_an_undefined_symbol_that_extern_does_not_name_is_refused(build: Build) -> None:
     built = build(table(sources=["demo/k.cu"], extern=["transform"]), files={"demo/k.cu": PLUGIN})
     assert built.status == 1
-    assert "demo/k.cu uses what none of its sources defines:" in built.output
+    assert "demo/k.cu uses symbols that none of its sources defines:" in built.output
     assert "  user::combine(const Pair&, int), mentioned at demo/k.cu:2, demo/k.cu:18" in built.output
     assert 'extern = ["user::combine", "gain", "limits"]' in built.output
     assert "vprintf" not in built.output and "scratch" not in built.output
 
 
-def test_what_cannot_be_loaded_as_it_is_says_what_to_do(build: Build) -> None:
+def test_an_undefined_symbol_of_a_relocatable_module_is_reported_with_a_hint(build: Build) -> None:
     built = build(table(sources=["demo/k.cu"], relocatable=True), files={"demo/k.cu": PLUGIN})
     assert built.status == 1
-    assert "or leave it to whoever loads the module, by extern" in built.output
+    assert "or list it in extern, if the program that loads the module defines it" in built.output
 
 
 @pytest.mark.parametrize("name", ["transfrom", "own", "k", "printf", "scratch", "combine"])
-def test_what_is_left_to_nobody_is_refused(name: str, build: Build) -> None:
+def test_an_extern_that_no_source_declares_is_refused(name: str, build: Build) -> None:
     built = build(table(sources=["demo/k.cu"], extern=[*EXTERN, name]), files={"demo/k.cu": PLUGIN})
     assert built.status == 1
     assert (
-        f'demo.m has extern = ["{name}"], and does not leave that to others: '
-        + ("demo/k.cu defines it." if name in DEFINED else "it leaves user::combine, gain,")
+        f'demo.m has extern = ["{name}"], but does not leave that symbol undefined: '
+        + ("demo/k.cu defines it." if name in DEFINED else "the undefined symbols are user::combine, gain,")
     ) in built.output
 
 
@@ -679,11 +679,11 @@ def test_an_extern_that_a_source_defines_is_refused(build: Build) -> None:
         files={"demo/k.cu": PLUGIN, "demo/user.cu": USER},
     )
     assert built.status == 1
-    assert 'extern = ["transform"], and does not leave that to others: demo/user.cu defines it.' in built.output
+    assert 'extern = ["transform"], but does not leave that symbol undefined: demo/user.cu defines it.' in built.output
     assert "name that in extern-default, not in sources" in built.output
 
 
-def test_a_default_that_defines_something_else_is_told(build: Build) -> None:
+def test_an_extern_default_that_lacks_a_symbol_is_reported(build: Build) -> None:
     built = build(
         table(sources=["demo/k.cu"], extern=EXTERN, **{"extern-default": ["demo/user.cu"], "link": "ptx"}),
         files={
@@ -696,7 +696,7 @@ def test_a_default_that_defines_something_else_is_told(build: Build) -> None:
     assert "user::combine(const Pair&, int)" in built.output
 
 
-def test_a_module_of_functions_alone_is_for_others_to_link(build: Build) -> None:
+def test_a_module_without_kernels_can_be_linked_by_others(build: Build) -> None:
     built = build(table(sources=["demo/user.cu"], relocatable=True), files={"demo/user.cu": USER}, architectures="80")
     assert built.status == 0, built.output
     manifest = built.modules["demo.m"]
@@ -705,7 +705,7 @@ def test_a_module_of_functions_alone_is_for_others_to_link(build: Build) -> None
     assert {each.name for each in manifest.globals} == {"gain", "limits"}
 
 
-def test_a_module_that_is_relocatable_too_can_be_loaded_as_it_is(build: Build, workers: Workers) -> None:
+def test_a_relocatable_module_can_also_be_loaded(build: Build, workers: Workers) -> None:
     main = MAIN.replace('extern "C" __device__ float part(float x);', PART)
     built = build(
         table(sources=["demo/k.cu"], relocatable=True),
@@ -719,23 +719,23 @@ def test_a_module_that_is_relocatable_too_can_be_loaded_as_it_is(build: Build, w
     assert "2 modules, 3 compile jobs" in built.output
 
 
-# --- settings, and what else a source may hold ----------------------------------------------------------------
+# --- settings, and other content of sources ----------------------------------------------------------------
 
 LINKED = {"demo/k.cu": MAIN, "demo/part.cu": PART}
 
 
-def test_an_extern_c_function_of_other_parameters_is_told(build: Build) -> None:
+def test_extern_c_functions_with_different_parameters_are_reported(build: Build) -> None:
     files = {
         "demo/a.cu": 'extern "C" __device__ float part(float x);\n__global__ void k(float* x) { *x = part(*x); }\n',
         "demo/b.cu": 'extern "C" __device__ double part(double x) { return x; }\n',
     }
     built = build(table(sources=list(files), link="ptx"), files=files, architectures="80-real")
     assert built.status == 1
-    assert "part is another function in demo/b.cu than demo/a.cu calls: it is (8) -> (8) bytes there" in built.output
+    assert "part has another signature in demo/b.cu than in demo/a.cu, which calls it: (8) -> (8) bytes" in built.output
 
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_templates_are_instantiated_in_the_source_that_has_them(link: str, build: Build) -> None:
+def test_templates_are_instantiated_in_the_source_that_defines_them(link: str, build: Build) -> None:
     files = {
         "demo/scale.cuh": "#pragma once\n__device__ float part(float x);\n"
         "template <typename T> __global__ void in_header(T* x) { *x = part(*x); }\n",
@@ -755,7 +755,7 @@ def test_templates_are_instantiated_in_the_source_that_has_them(link: str, build
         assert image.resources["_Z5plainPf"]["max_threads"] == 128
     wrong = build(table(sources=["demo/a.cu", "demo/b.cu"], link=link, instantiate=["in_c<int>"]), files=files)
     assert wrong.status == 1
-    assert "in_c<int> (instantiate) is no kernel of this file" in wrong.output
+    assert "in_c<int> (instantiate) is not a kernel of this file" in wrong.output
 
 
 def test_a_source_of_two_modules_is_compiled_once(build: Build) -> None:
@@ -771,7 +771,7 @@ def test_a_source_of_two_modules_is_compiled_once(build: Build) -> None:
 
 
 @pytest.mark.parametrize("form", ["ptx", "lto", "relocatable"])
-def test_host_code_is_taken_out_and_what_only_other_sources_call_is_not(form: str, build: Build, part) -> None:
+def test_host_code_is_removed_but_not_functions_that_only_other_sources_call(form: str, build: Build, part) -> None:
     helper = """\
 #include <vector>
 #include <cstdio>
@@ -782,7 +782,7 @@ __device__ float part(float x) { return hidden(x) + shared_value; }
 __global__ void own(float* x) { *x = part(*x); }
 int main() { own<<<1, 1>>>(nullptr); std::vector<int> v(3); std::printf("%d", v[0]); return 0; }
 """
-    # The same private names with other meanings, which must not meet.
+    # Other definitions with the same private names, which must not collide.
     main = """\
 static __device__ float secret(float x) { return x + 77; }
 namespace { __device__ float hidden(float x) { return secret(x) * 3; } }
@@ -808,7 +808,7 @@ void host(float* x) { k<<<1, 1>>>(x); }
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("lineinfo", [False, True])
-def test_whole_builds_are_the_same_in_every_folder(
+def test_builds_in_different_folders_give_the_same_bytes(
     link: str, lineinfo: bool, build: Build, cuda_wheel: Command, tmp_path: Path
 ) -> None:
     files = {
@@ -846,7 +846,7 @@ def test_whole_builds_are_the_same_in_every_folder(
             assert b"demo/k.cu" in content or b"k.cu\0" in content, key
 
 
-def test_the_cache_has_what_was_compiled_and_linked_elsewhere(
+def test_a_project_in_another_folder_uses_the_same_cache_entries(
     build: Build, cuda_wheel: Command, tmp_path: Path
 ) -> None:
     tables = (
@@ -866,8 +866,8 @@ def test_the_cache_has_what_was_compiled_and_linked_elsewhere(
     path = elsewhere / "demo/part.cu"
     path.write_text(path.read_text().replace("x * 3", "x * 4"))
     third = Built(cuda_wheel("build", elsewhere, "-o", tmp_path / "out3", **cache), tmp_path / "out3")
-    told = r"10 jobs in [\d.]+ s: 3 from the cache, 3 compiled, 4 linked(;.*)?$"
-    assert re.search(told, third.output, re.MULTILINE), third.output
+    summary = r"10 jobs in [\d.]+ s: 3 from the cache, 3 compiled, 4 linked(;.*)?$"
+    assert re.search(summary, third.output, re.MULTILINE), third.output
     for (source, kind, target), content in third.images().items():
         assert (content == first.images()[source, kind, target]) == (source == "demo/k.cu")
 
@@ -888,7 +888,7 @@ __global__ void k(float* x)
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("option", ["--maxrregcount=32", "-maxrregcount=32", "--maxrregcount', '32"])
-def test_the_limit_of_registers_reaches_the_linker(link: str, option: str, build: Build) -> None:
+def test_the_register_limit_reaches_the_linker(link: str, option: str, build: Build) -> None:
     built = build(
         table(sources=["demo/k.cu", "demo/part.cu"], link=link, options=[option]),
         table("demo.free", sources=["demo/k.cu", "demo/part.cu"], link=link),
@@ -910,7 +910,7 @@ def test_the_limit_of_registers_reaches_the_linker(link: str, option: str, build
         ([], b"div.rn.f32"),
     ],
 )
-def test_how_to_calculate_reaches_the_linker(options: list[str], instruction: bytes, build: Build) -> None:
+def test_floating_point_options_reach_the_linker(options: list[str], instruction: bytes, build: Build) -> None:
     built = build(
         table(sources=["demo/k.cu", "demo/part.cu"], link="lto", options=options),
         files={
@@ -924,7 +924,7 @@ def test_how_to_calculate_reaches_the_linker(options: list[str], instruction: by
 
 
 def test_settings_of_one_source_work_for_several(build: Build) -> None:
-    """Warnings, the clock, kernels of some targets alone, bounds, variables, defines, and templates left alone."""
+    """Warnings, __DATE__, optional kernels, launch bounds, variables, defines, and templates without instances."""
     files = {
         "demo/k.cu": '#include "part.h"\n__constant__ float table[SIZE] = {1, 2};\n'
         "__global__ void __launch_bounds__(96, 2) k(float* x) { int unused = 1; *x = part(*x) + table[1]; }\n"
@@ -947,7 +947,7 @@ def test_settings_of_one_source_work_for_several(build: Build) -> None:
     assert built.status == 0, built.output
     assert built.output.count('variable "unused" was declared but never referenced') == 1
     assert built.output.count('variable "other" was declared but never referenced') == 1
-    assert "demo/part.cu asks for the time of the build" in built.output
+    assert "demo/part.cu uses the time of the build" in built.output
     assert "demo/k.cu:7: warning: no image has the kernel template forgotten" in built.output
     manifest = built.modules["demo.m"]
     absent = {kernel.name: kernel.absent for kernel in manifest.kernels}
@@ -962,7 +962,7 @@ def test_settings_of_one_source_work_for_several(build: Build) -> None:
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("ending", ["cubin", "ptx", "o of cubin"])
-def test_line_information_beside_what_was_compiled_elsewhere(
+def test_line_information_with_prebuilt_inputs(
     link: str, ending: str, build: Build, part, cuda_wheel: Command, tmp_path: Path
 ) -> None:
     name = "demo/part." + ending.partition(" ")[0]
@@ -981,8 +981,8 @@ def test_line_information_beside_what_was_compiled_elsewhere(
     assert first.images() == second.images()
 
 
-def test_what_was_compiled_elsewhere_may_call_back(build: Build, part) -> None:
-    """Line information takes another way, which knows nothing of such calls."""
+def test_a_prebuilt_input_can_call_functions_of_the_sources(build: Build, part) -> None:
+    """With line information, the link goes by way of PTX, which lacks functions that only the prebuilt input calls."""
     other = "__device__ float helper(float x); __device__ float part(float x) { return helper(x) * 3; }"
     main = "__device__ __noinline__ float helper(float x) { return x * 17; }\n__device__ float part(float x);\n"
     for lineinfo in ("false", "true"):
@@ -997,13 +997,13 @@ def test_what_was_compiled_elsewhere_may_call_back(build: Build, part) -> None:
         assert built.status == 0, built.output
 
 
-def test_ltoir_in_a_fatbin_is_for_lto(build: Build, part) -> None:
+def test_ltoir_in_a_fatbin_needs_lto(build: Build, part) -> None:
     files = {"demo/k.cu": MAIN, "demo/part.fatbin": part("fatbin of ltoir"), "demo/part.o": part("o of ltoir")}
     for name in ("demo/part.fatbin", "demo/part.o"):
         built = build(table(sources=["demo/k.cu", name], link="ptx"), files=files)
         assert built.status == 1
         assert "does not link for sm_80" in built.output
-        assert 'help: LTO-IR, also that in a fatbin, object or library, needs link = "lto"' in built.output
+        assert 'help: LTO-IR, also in a fatbin, object or library, needs link = "lto"' in built.output
 
 
 def test_kernels_of_a_library_are_in_the_module(build: Build, part) -> None:
@@ -1020,7 +1020,7 @@ def test_kernels_of_a_library_are_in_the_module(build: Build, part) -> None:
 
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_a_hundred_sources_of_one_name_in_as_many_folders(link: str, build: Build) -> None:
+def test_a_hundred_sources_with_the_same_file_name_link(link: str, build: Build) -> None:
     count = 100
     files = {
         f"demo/ünï {number}/part.cu": f"static __device__ float own(float x) {{ return x + {number}; }}\n"
@@ -1037,7 +1037,7 @@ def test_a_hundred_sources_of_one_name_in_as_many_folders(link: str, build: Buil
 
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_private_names_of_several_sources_do_not_meet(link: str, build: Build) -> None:
+def test_private_names_of_several_sources_do_not_collide(link: str, build: Build) -> None:
     text = """
     namespace {{ __device__ int state = {0}; __global__ void hidden(int* x) {{ *x = state; }} }}
     """
@@ -1050,7 +1050,7 @@ def test_private_names_of_several_sources_do_not_meet(link: str, build: Build) -
     assert struct.pack("<I", 0xABCD01) in content and struct.pack("<I", 0xABCD02) in content
 
 
-def test_static_kernels_of_one_name_are_refused_where_their_symbols_would_meet(build: Build) -> None:
+def test_static_kernels_whose_symbols_collide_are_refused(build: Build) -> None:
     files = {f"demo/{name}.cu": f"static __global__ void k(int* x) {{ *x = {ord(name)}; }}\n" for name in "ab"}
     built = build(table(sources=list(files), link="ptx"), files=files)
     assert built.status == 1
@@ -1063,21 +1063,24 @@ def test_static_kernels_of_one_name_are_refused_where_their_symbols_would_meet(b
     [
         ({"sources": ["demo/k.cu", "demo/k.cu"], "link": "ptx"}, "names demo/k.cu twice: leave one out."),
         ({"sources": ["demo/k.cu", "./demo/k.cu"], "link": "ptx"}, "names demo/k.cu twice: leave one out."),
-        ({"sources": ["demo/k.cu", "demo/part.cu"]}, 'demo.m has 2 sources: say how to link them, link = "lto"'),
+        ({"sources": ["demo/k.cu", "demo/part.cu"]}, 'demo.m has 2 sources: set how to link them, link = "lto"'),
         ({"sources": ["demo/k.cu", "demo/none.cubin"], "link": "ptx"}, "there is no file demo/none.cubin"),
-        ({"sources": ["demo/k.cu", "demo/k.txt"], "link": "ptx"}, "demo.m cannot be made of demo/k.txt"),
-        ({"sources": ["demo/k.cu", "demo/K.CUBIN"], "link": "ptx"}, "demo.m cannot be made of demo/K.CUBIN"),
+        ({"sources": ["demo/k.cu", "demo/k.txt"], "link": "ptx"}, "demo.m: demo/k.txt is not a source file"),
+        ({"sources": ["demo/k.cu", "demo/K.CUBIN"], "link": "ptx"}, "demo.m: demo/K.CUBIN is not a source file"),
         ({"sources": ["demo/k.cu", "demo/sub"], "link": "ptx"}, "there is no file demo/sub"),
         ({"sources": ["demo/k.cu", "demo/part.cu"], "link": "LTO"}, "LTO"),
-        ({"sources": ["demo/k.cu"], "extern-default": ["demo/part.cu"], "link": "ptx"}, "and leaves nothing to others"),
+        (
+            {"sources": ["demo/k.cu"], "extern-default": ["demo/part.cu"], "link": "ptx"},
+            "demo.m has extern-default but no extern",
+        ),
         (
             {"sources": ["demo/k.cu"], "extern": ["part"], "extern-default": ["demo/part.cu"]},
             "is linked with its extern",
         ),
-        ({"sources": ["demo/p.ptx"], "relocatable": True}, "LTO-IR and PTX are made of CUDA C++ and NVVM IR only"),
+        ({"sources": ["demo/p.ptx"], "relocatable": True}, "only CUDA C++ and NVVM IR can be compiled to LTO-IR"),
     ],
 )
-def test_a_table_that_cannot_be_is_told(settings: dict, message: str, build: Build) -> None:
+def test_an_invalid_table_is_reported(settings: dict, message: str, build: Build) -> None:
     files = {
         **LINKED,
         "demo/k.txt": "",
@@ -1092,7 +1095,7 @@ def test_a_table_that_cannot_be_is_told(settings: dict, message: str, build: Bui
 
 
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "ltoir", "o of cubin"])
-def test_one_file_alone_is_a_module(ending: str, build: Build, part) -> None:
+def test_a_single_file_can_be_a_module(ending: str, build: Build, part) -> None:
     name = "demo/part." + ending.partition(" ")[0]
     content = part(ending, text="__global__ void k(float* x, char c) { *x = c; }")
     bare = build(table(sources=[name]), files={name: content})
@@ -1101,7 +1104,7 @@ def test_one_file_alone_is_a_module(ending: str, build: Build, part) -> None:
         assert [kernel.name for kernel in bare.modules["demo.m"].kernels] == ["k"]
     else:
         assert bare.status == 1
-        assert f"demo.m is of {name}, which is for a linker: say link =" in bare.output
+        assert f"demo.m consists of {name}, which has to be linked: set link =" in bare.output
     built = build(table(sources=[name], link="ptx"), files={name: content})
     assert built.status == 0, built.output
     (kernel,) = built.modules["demo.m"].kernels
@@ -1109,7 +1112,9 @@ def test_one_file_alone_is_a_module(ending: str, build: Build, part) -> None:
     assert [each.cpp for each in kernel.parameters] == ["float*", "char"]
 
 
-def test_ptx_alone_has_its_version_lowered_and_its_target_checked(build: Build, part, ptxas, tmp_path: Path) -> None:
+def test_a_single_ptx_file_has_its_version_lowered_and_its_target_checked(
+    build: Build, part, ptxas, tmp_path: Path
+) -> None:
     content = part("ptx", "75", text="__global__ void k(float* x) { *x = 1; }")
     built = build(table(sources=["demo/k.ptx"]), files={"demo/k.ptx": content}, architectures="80")
     assert built.status == 0, built.output
@@ -1120,11 +1125,11 @@ def test_ptx_alone_has_its_version_lowered_and_its_target_checked(build: Build, 
     assert ptxas("12.0", path, "80") == ""
     newer = build(table(sources=["demo/k.ptx"]), files={"demo/k.ptx": part("ptx", "90", "__global__ void k() {}")})
     assert newer.status == 1
-    assert "demo/k.ptx: error: is PTX for sm_90, which cannot become an image for 80" in newer.output
+    assert "demo/k.ptx: error: this PTX is for sm_90 and cannot become an image for 80" in newer.output
 
 
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin"])
-def test_ptx_of_what_cannot_become_lto_ir_is_refused(ending: str, build: Build, part) -> None:
+def test_a_ptx_image_from_inputs_that_cannot_become_lto_ir_is_refused(ending: str, build: Build, part) -> None:
     name = "demo/part." + ending.partition(" ")[0]
     built = build(
         table(sources=["demo/k.cu", name], link="lto"),
@@ -1136,7 +1141,7 @@ def test_ptx_of_what_cannot_become_lto_ir_is_refused(ending: str, build: Build, 
     assert 'architectures = ["80-real", "90-real"]' in built.output
 
 
-def test_ptx_with_a_default_that_cannot_become_lto_ir_is_refused(build: Build, part) -> None:
+def test_a_ptx_image_with_an_extern_default_that_cannot_become_lto_ir_is_refused(build: Build, part) -> None:
     default = {"extern": ["transform"], "extern-default": ["demo/user.ptx"], "link": "ptx"}
     text = 'extern "C" __device__ float transform(float x)'
     files = {
@@ -1151,7 +1156,7 @@ def test_ptx_with_a_default_that_cannot_become_lto_ir_is_refused(build: Build, p
 
 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_machine_code_for_another_gpu_is_told(link: str, build: Build, part) -> None:
+def test_machine_code_for_another_gpu_is_reported(link: str, build: Build, part) -> None:
     built = build(
         table(sources=["demo/k.cu", "demo/part.cubin"], link=link),
         files={"demo/k.cu": MAIN, "demo/part.cubin": part("cubin", "90")},
@@ -1161,15 +1166,15 @@ def test_machine_code_for_another_gpu_is_told(link: str, build: Build, part) -> 
     assert "help: machine code, in whatever file, is for its own architecture" in built.output
 
 
-def test_ir_without_a_kernel_is_told_what_makes_one(build: Build) -> None:
+def test_ir_without_a_kernel_is_reported_with_a_hint(build: Build) -> None:
     text = (FIXTURES / "nvvm_ir/src/nvvm_demo/kernels/multiply.ll").read_text().replace("!nvvm.annotations", "; ")
     built = build(table(sources=["demo/k.ll"]), files={"demo/k.ll": text})
     assert built.status == 1
-    assert "holds no kernel: it compiles to an empty image. Of NVVM IR, !nvvm.annotations says which" in built.output
+    assert "has no kernel: it compiles to an empty image. In NVVM IR, !nvvm.annotations says which" in built.output
     assert "template" not in built.output
 
 
-def test_a_worker_that_a_link_kills_is_told_and_the_next_one_serves(workers: Workers) -> None:
+def test_a_worker_that_dies_is_reported_and_replaced(workers: Workers) -> None:
     text = b".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
     job = LinkJob(
         module="demo.m",

@@ -1,4 +1,4 @@
-"""The reader of compilers' logs: on texts that NVRTC, ptxas and nvJitLink of both toolchains gave."""
+"""Reading compiler logs, with texts from NVRTC, ptxas and nvJitLink of both toolchains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.messages.diagnostics import is_warning, merged, read_log
+from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target, read_nvrtc_log
 
 ERROR = 'pkg/k.cu(3): error: identifier "y" is undefined\n  {line}\n  {caret}^\n\n1 error detected in the compilation of "pkg/k.cu".\n'
 UNUSED = (
@@ -19,21 +19,21 @@ UNUSED = (
 
 
 def read(log: str, root: str = "/project", systems: tuple[str, ...] = ("/toolkit/include",), **more) -> str:
-    return str(read_log(log, "pkg/k.cu", root, systems, **more))
+    return str(read_nvrtc_log(log, "pkg/k.cu", root, systems, **more))
 
 
 @given(st.text("ab \t/*é漢😀", max_size=20))
-def test_the_column_counts_characters_whatever_is_before(before: str) -> None:
-    # As NVRTC: two spaces, tabs as they are, and the caret by bytes.
+def test_the_column_counts_characters_whatever_precedes_it(before: str) -> None:
+    # Like NVRTC: two spaces, tabs unchanged, and the caret placed by bytes.
     caret = "".join("\t" if sign == "\t" else " " * len(sign.encode()) for sign in before)
-    said = read(ERROR.format(line=f"{before}y;", caret=caret)).split("\n")
-    assert said[0] == f'pkg/k.cu:3:{len(before) + 1}: error: identifier "y" is undefined'
-    assert said[1] == f"  {before}y;"
-    assert len(said[2]) == len(before) + 3
-    assert len(said) == 3
+    text = read(ERROR.format(line=f"{before}y;", caret=caret)).split("\n")
+    assert text[0] == f'pkg/k.cu:3:{len(before) + 1}: error: identifier "y" is undefined'
+    assert text[1] == f"  {before}y;"
+    assert len(text[2]) == len(before) + 3
+    assert len(text) == 3
 
 
-def test_a_catastrophic_error_among_others_is_not_counted() -> None:
+def test_the_count_of_errors_is_left_out_after_a_catastrophic_error() -> None:
     log = ERROR.format(line="y;", caret="").replace(
         " in the compilation of", "\n and 1 catastrophic error detected in the"
     )
@@ -41,13 +41,13 @@ def test_a_catastrophic_error_among_others_is_not_counted() -> None:
     assert "detected" not in read(log)
 
 
-def test_errors_come_first_and_each_once() -> None:
+def test_errors_come_first_and_without_duplicates() -> None:
     twice = ERROR.format(line="y;", caret="") * 2
-    said = read(f'{UNUSED}{twice}2 errors detected in the compilation of "pkg/k.cu".\n')
-    assert said.count("error: identifier") == 1
-    assert said.index("error: ") < said.index("pkg/k.cu:1:5: warning: variable")
-    assert "detected" not in said
-    assert "Remark" not in said
+    text = read(f'{UNUSED}{twice}2 errors detected in the compilation of "pkg/k.cu".\n')
+    assert text.count("error: identifier") == 1
+    assert text.index("error: ") < text.index("pkg/k.cu:1:5: warning: variable")
+    assert "detected" not in text
+    assert "Remark" not in text
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_errors_come_first_and_each_once() -> None:
         ("ptxas info    : Used 10 registers\nptxas         .     0 bytes stack frame", ""),
     ],
 )
-def test_one_form_for_all(line: str, expected: str) -> None:
+def test_all_diagnostics_have_one_form(line: str, expected: str) -> None:
     assert read(line) == expected
 
 
-def test_what_belongs_to_an_error_stays_with_it() -> None:
+def test_details_and_notes_stay_with_their_error() -> None:
     log = (
         UNUSED + "pkg/k.cu(2): error: no instance matches\n            argument types are: (int)\n  f(1)\n  ^\n"
         "pkg/h.h(7): note #3322-D: number of parameters\n  int f();\n      ^\n"
@@ -86,10 +86,10 @@ def test_what_belongs_to_an_error_stays_with_it() -> None:
     )
 
 
-def test_the_lines_as_written_are_shown_where_the_compiler_was_given_others() -> None:
+def test_original_lines_are_shown_if_the_compiler_was_given_changed_lines() -> None:
     log = ERROR.format(line="constexpr int a = 1;       y;", caret=" " * 27)
     lines = ["", "", "const int a = 1; b();  y;\r", ""]
-    assert read(log, written=lambda file: lines).split("\n")[:3] == [
+    assert read(log, original_lines=lambda file: lines).split("\n")[:3] == [
         'pkg/k.cu:3:24: error: identifier "y" is undefined',
         "  const int a = 1; b();  y;",
         "                         ^",
@@ -97,12 +97,14 @@ def test_the_lines_as_written_are_shown_where_the_compiler_was_given_others() ->
 
 
 @given(st.text("k.cu(1): error#warning\n\0 ^ptxas;", max_size=80))
-def test_no_text_is_too_strange(log: str) -> None:
+def test_any_text_can_be_read(log: str) -> None:
     assert read(read(log)).count("\0") == 0
 
 
-def test_warnings_of_several_targets_become_one() -> None:
-    assert merged({"sm_80": "a: warning: x\n\nb", "sm_90": "a: warning: x", "sm_75": "a: warning: x\n\nb"}) == [
+def test_a_warning_of_several_targets_is_merged() -> None:
+    assert merge_by_target(
+        {"sm_80": "a: warning: x\n\nb", "sm_90": "a: warning: x", "sm_75": "a: warning: x\n\nb"}
+    ) == [
         "a: warning: x",
         "b\n  only for sm_80, sm_75",
     ]
@@ -110,9 +112,10 @@ def test_warnings_of_several_targets_become_one() -> None:
     assert not is_warning("a:1:2: remark: x\n  b: warning: y")
 
 
-def test_reading_a_log_imports_next_to_nothing() -> None:
+def test_reading_a_log_imports_no_other_module_of_the_builder() -> None:
     program = "import sys; before = set(sys.modules); import cuda_wheel.builder.messages.diagnostics; print(*set(sys.modules) - before)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not {name for name in result.stdout.split() if name.startswith("cuda_wheel.builder.")} - {
-        "cuda_wheel.builder.messages.diagnostics"
+        "cuda_wheel.builder.messages",
+        "cuda_wheel.builder.messages.diagnostics",
     }

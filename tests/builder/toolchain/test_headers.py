@@ -1,4 +1,4 @@
-"""The C and C++ headers that NVRTC lacks and this project brings: what real files ask of them compiles, without a warning."""
+"""The freestanding C and C++ headers, which NVRTC lacks: real uses of them compile without a warning."""
 
 from __future__ import annotations
 
@@ -33,22 +33,20 @@ def compiled(text: bytes, workers: Workers, toolchain: Toolchain, include_dirs: 
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_a_file_in_the_manner_of_real_ones_compiles_in_silence(
-    case: Path, workers: Workers, toolchain: Toolchain
-) -> None:
+def test_a_realistic_file_compiles_without_warnings(case: Path, workers: Workers, toolchain: Toolchain) -> None:
     result = compiled(case.read_bytes(), workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))
     assert result.cubin
     assert result.log == ""
 
 
 @pytest.mark.parametrize("header", ["cstdint", "cmath", "cstdio", "cassert", "limits", "type_traits", "algorithm"])
-def test_the_headers_suit_the_next_standard_too(header: str, workers: Workers, toolchain: Toolchain) -> None:
+def test_the_headers_also_compile_as_cpp20(header: str, workers: Workers, toolchain: Toolchain) -> None:
     text = f"#include <{header}>\n__global__ void k() {{}}\n".encode()
     assert compiled(text, workers, toolchain, (str(INCLUDE), *toolchain.include_dirs), "c++20").log == ""
 
 
 @pytest.mark.parametrize("include", ["cub/block/block_reduce.cuh", "cuda_fp16.h", "cooperative_groups.h", "mma.h"])
-def test_nothing_changes_for_a_file_that_needs_none_of_them(
+def test_the_headers_do_not_change_a_file_that_includes_none_of_them(
     include: str, workers: Workers, toolchain: Toolchain
 ) -> None:
     text = f"#include <{include}>\n__global__ void k(float* x) {{ *x = 1; }}\n".encode()
@@ -57,7 +55,7 @@ def test_nothing_changes_for_a_file_that_needs_none_of_them(
     assert (bare.cubin, bare.ptx) == (with_ours.cubin, with_ours.ptx)
 
 
-def test_every_header_says_what_it_is() -> None:
+def test_every_header_starts_with_a_comment() -> None:
     for path in INCLUDE.rglob("*"):
         if path.is_file():
             assert path.read_text().startswith("//"), path

@@ -1,4 +1,4 @@
-"""NVVM IR becomes PTX and LTO-IR, and what is wrong with it is told where it is."""
+"""libNVVM compiles NVVM IR to PTX and LTO-IR; an error names the place in the source."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.assembly import assemble
-from cuda_wheel.builder.messages.nvvm_log import read_answer, read_log
+from cuda_wheel.builder.messages.nvvm_log import read_nvvm_log, read_nvvm_result
 from cuda_wheel.builder.plan import Plan, make_plan
-from cuda_wheel.builder.report.reporter import Silent
-from cuda_wheel.builder.sources.modules import Source, SourceModule
-from cuda_wheel.builder.toolchain.find import find_nvvm, parts
+from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.sources.modules import SourceModule
+from cuda_wheel.builder.sources.source_files import Source
+from cuda_wheel.builder.toolchain.find import find_nvvm, toolchain_parts
 from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, TRIPLE, compile_ir
-from cuda_wheel.builder.toolchain.options import floating_point
+from cuda_wheel.builder.toolchain.options import floating_point_options
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.cache import Cache
 from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.projects import FIXTURES
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvvm import Answer, Request
+    from cuda_wheel.builder.toolchain.nvvm import NvvmRequest, NvvmResult
 
 KERNELS = FIXTURES / "nvvm_ir/src/nvvm_demo/kernels"
 MULTIPLY = (KERNELS / "multiply.ll").read_bytes()
@@ -56,10 +57,10 @@ def nvvm(workers: Workers, toolchain: Toolchain, extra: str) -> Nvvm:
 
 
 @pytest.fixture
-def request_of(nvvm: Nvvm) -> Callable[..., Request]:
-    """Return a function that makes the request to compile a text."""
+def request_of(nvvm: Nvvm) -> Callable[..., NvvmRequest]:
+    """Return a function that returns the request to compile a text."""
 
-    def make(text: bytes, arch: str = "80", *options: str, name: str = "src/k.ll", lto: bool = False) -> Request:
+    def make(text: bytes, arch: str = "80", *options: str, name: str = "src/k.ll", lto: bool = False) -> NvvmRequest:
         return {
             "library": nvvm.library,
             "libdevice": nvvm.libdevice,
@@ -74,20 +75,20 @@ def request_of(nvvm: Nvvm) -> Callable[..., Request]:
 
 
 @pytest.fixture
-def compiled(workers: Workers, request_of: Callable[..., Request]) -> Callable[..., Answer]:
-    """Return a function that compiles a text in a worker; it raises what is raised for users."""
+def compiled(workers: Workers, request_of: Callable[..., NvvmRequest]) -> Callable[..., NvvmResult]:
+    """Return a function that compiles a text in a worker process; it raises the errors that users see."""
 
-    def compile(*arguments, **more) -> Answer:
+    def compile(*arguments, **more) -> NvvmResult:
         request = request_of(*arguments, **more)
-        answer = workers.submit(compile_ir, request).result()
-        assert read_answer(request, answer) == ""
-        return answer
+        result = workers.submit(compile_ir, request).result()
+        assert read_nvvm_result(request, result) == ""
+        return result
 
     return compile
 
 
 def link(job: tuple[list[bytes], str, bool]) -> bytes:
-    """Return the cubin that nvJitLink makes of PTX, or of LTO-IR, for an architecture. Runs in workers."""
+    """Return the cubin that nvJitLink links from PTX or LTO-IR for an architecture. Runs in worker processes."""
     from cuda.bindings import nvjitlink
 
     inputs, arch, lto = job
@@ -103,10 +104,10 @@ def link(job: tuple[list[bytes], str, bool]) -> bytes:
     return bytes(cubin)
 
 
-# --- what it compiles ---------------------------------------------------------------------------------
+# --- compiling ----------------------------------------------------------------------------------------
 
 
-def test_libnvvm_is_of_the_toolchain(nvvm: Nvvm, toolchain: Toolchain) -> None:
+def test_libnvvm_belongs_to_the_toolchain(nvvm: Nvvm, toolchain: Toolchain) -> None:
     assert nvvm.release.split(".")[0] == toolchain.nvrtc.split(".")[0]
     assert nvvm.ir == (2, 0)
     assert Path(nvvm.library).is_file() and Path(nvvm.libdevice).name == "libdevice.10.bc"
@@ -114,7 +115,7 @@ def test_libnvvm_is_of_the_toolchain(nvvm: Nvvm, toolchain: Toolchain) -> None:
 
 @pytest.mark.parametrize("arch", TARGETS)
 @pytest.mark.parametrize(("text", "kernel"), [(MULTIPLY, "multiply"), (RSQRT_SCALE, "rsqrt_scale")])
-def test_one_text_serves_every_target(text: bytes, kernel: str, arch: str, compiled) -> None:
+def test_one_text_compiles_for_every_target(text: bytes, kernel: str, arch: str, compiled) -> None:
     written = compiled(text, arch)["ptx"].decode()
     assert re.search(rf"^\.target sm_{arch}$", written, re.MULTILINE)
     kernels = ptx.kernels(ptx_text.normalise(written))
@@ -126,29 +127,29 @@ def test_one_text_serves_every_target(text: bytes, kernel: str, arch: str, compi
 
 @pytest.mark.parametrize("arch", TARGETS)
 @pytest.mark.parametrize(("text", "kernel"), [(MULTIPLY, "multiply"), (RSQRT_SCALE, "rsqrt_scale")])
-def test_ptx_and_ltoir_become_cubins_with_the_kernel(
+def test_ptx_and_ltoir_link_to_cubins_with_the_kernel(
     text: bytes, kernel: str, arch: str, compiled, workers: Workers, cuobjdump, tmp_path: Path
 ) -> None:
-    answer = compiled(text, arch, lto=True)
-    assert answer["ptx"] == compiled(text, arch)["ptx"]
-    for lto, code in ((False, answer["ptx"]), (True, answer["ltoir"])):
+    result = compiled(text, arch, lto=True)
+    assert result["ptx"] == compiled(text, arch)["ptx"]
+    for lto, code in ((False, result["ptx"]), (True, result["ltoir"])):
         cubin = tmp_path / "k.cubin"
         cubin.write_bytes(workers.submit(link, ([code], arch, lto)).result())
         assert f".text.{kernel}" in cuobjdump("-elf", cubin)
 
 
-def test_opaque_pointers_give_the_same_where_they_are_read(compiled) -> None:
+def test_opaque_pointers_compile_to_the_same_code_for_newer_targets(compiled) -> None:
     assert compiled(OPAQUE, "100") == compiled(MULTIPLY, "100")
 
 
 @pytest.mark.parametrize("arch", ["80", "100"])
-def test_bitcode_gives_what_its_text_gives(arch: str, compiled) -> None:
-    answer = compiled(BITCODE.read_bytes(), arch, name="root.bc")
-    assert answer == compiled(BITCODE.with_suffix(".ll").read_bytes(), arch)
-    assert b".entry root" in answer["ptx"] and b"rsqrt.approx" in answer["ptx"]
+def test_bitcode_compiles_to_the_same_code_as_its_text(arch: str, compiled) -> None:
+    result = compiled(BITCODE.read_bytes(), arch, name="root.bc")
+    assert result == compiled(BITCODE.with_suffix(".ll").read_bytes(), arch)
+    assert b".entry root" in result["ptx"] and b"rsqrt.approx" in result["ptx"]
 
 
-def test_libdevice_is_linked_where_it_is_called(compiled, request_of, workers: Workers) -> None:
+def test_libdevice_is_linked_only_if_it_is_called(compiled, request_of, workers: Workers) -> None:
     written = compiled(RSQRT_SCALE)["ptx"]
     assert b"rsqrt.approx.f32" in written
     assert b"__nv_" not in written and b".func" not in written
@@ -163,7 +164,7 @@ def test_options_reach_libdevice(option: str, instruction: bytes, compiled) -> N
     assert instruction in compiled(RSQRT_SCALE, "80", option)["ptx"]
 
 
-def test_a_function_of_the_name_of_libdevices_goes_before_it(compiled) -> None:
+def test_a_definition_in_the_source_takes_precedence_over_libdevice(compiled) -> None:
     own = b"define float @__nv_rsqrtf(float %x) {\n  %r = fadd float %x, 1.0\n  ret float %r\n}\n"
     written = compiled(RSQRT_SCALE.replace(b"declare float @__nv_rsqrtf(float)\n", own))["ptx"]
     assert b"rsqrt.approx" not in written and b"add" in written
@@ -175,8 +176,8 @@ def test_modules_link_into_one_image(lto: bool, arch: str, compiled, workers: Wo
     caller = MULTIPLY.replace(b"fmul float %left, %right", b"call float @combined(float %left, float %right)")
     caller += b"declare float @combined(float, float)\n"
     callee = b"define float @combined(float %a, float %b) {\n  %r = fmul float %a, %b\n  ret float %r\n}\n"
-    answers = [compiled(caller, arch, lto=lto), compiled(HEAD + callee + VERSION, arch, lto=lto)]
-    codes = [answer["ltoir" if lto else "ptx"] for answer in answers]
+    results = [compiled(caller, arch, lto=lto), compiled(HEAD + callee + VERSION, arch, lto=lto)]
+    codes = [result["ltoir" if lto else "ptx"] for result in results]
     assert b"multiply" in workers.submit(link, (codes, arch, lto)).result()
     with pytest.raises(Exception, match=r"ERROR_"):
         workers.submit(link, (codes[:1], arch, lto)).result()
@@ -187,35 +188,35 @@ VARIABLES = {
     "<3 x float>": "zeroinitializer", "[5 x i16]": "zeroinitializer", "{ i8, i32, [3 x i8] }": "zeroinitializer",
     "i8*": "null", "{ i8*, i32 }": "zeroinitializer", "i8 addrspace(1)*": "@other",
 }  # fmt: skip
-"""Values by their types."""
+"""Values by type."""
 
 
 @pytest.mark.parametrize("arch", ["80", "100"])
 @pytest.mark.parametrize("space", ["addrspace(1)", "addrspace(4)", ""])
-def test_a_link_of_ltoir_keeps_the_variables(
+def test_linking_ltoir_keeps_the_variables(
     space: str, arch: str, compiled, workers: Workers, cuobjdump, tmp_path: Path
 ) -> None:
     lines = ["@other = addrspace(1) global i8 0"]
     lines += [f"@v{n} = {space} global {type} {value}" for n, (type, value) in enumerate(VARIABLES.items())]
     text = MULTIPLY.replace(b"define void", "\n".join([*lines, "define void"]).encode(), 1)
-    answer = compiled(text, arch, lto=True)
+    result = compiled(text, arch, lto=True)
     symbols = []
     for lto in (False, True):
         cubin = tmp_path / "k.cubin"
-        cubin.write_bytes(workers.submit(link, ([answer["ltoir" if lto else "ptx"]], arch, lto)).result())
+        cubin.write_bytes(workers.submit(link, ([result["ltoir" if lto else "ptx"]], arch, lto)).result())
         found = re.findall(r"(0x\w+)\s+OBJECT\s+GLOBAL\s.*\s(\w+)$", cuobjdump("-elf", cubin), re.MULTILINE)
         symbols.append({name: int(size, 16) for size, name in found})
     assert symbols[0] == symbols[1]
     assert len(symbols[0]) == len(lines)
 
 
-def compile_elsewhere(job: tuple[Request, str]) -> Answer:
+def compile_elsewhere(job: tuple[NvvmRequest, str]) -> NvvmResult:
     os.chdir(job[1])
     return compile_ir(job[0])
 
 
 @pytest.mark.parametrize("arch", ["80", "100"])
-def test_bytes_depend_on_no_folder_and_ptx_on_no_name(
+def test_code_does_not_depend_on_folders_and_ptx_not_on_the_name(
     arch: str, compiled, request_of, nvvm: Nvvm, tmp_path: Path
 ) -> None:
     here = compiled(RSQRT_SCALE, arch, lto=True)
@@ -229,12 +230,12 @@ def test_bytes_depend_on_no_folder_and_ptx_on_no_name(
     assert compiled(static, arch)["ptx"] == compiled(static, arch, name="other/name.ll")["ptx"]
 
 
-def test_what_is_assembled_is_small(compiled) -> None:
+def test_the_assembler_reports_no_spills(compiled) -> None:
     cubin, log = assemble([compiled(MULTIPLY)["ptx"].decode()], "80", ("-Xptxas=-v",))
     assert b"multiply" in cubin and "0 bytes spill stores" in log
 
 
-# --- what is wrong ------------------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------------
 
 MISTAKES = {
     "undefined value": (b"fmul float %left", b"fmul float %gone", "src/k.ll:24:25: error: use of undefined value '%gone'\n"),
@@ -253,44 +254,44 @@ MISTAKES = {
         "src/k.ll:12: error: Instruction does not dominate all uses!\n  %thread = call i32",
     ),
     "no layout": (b"target datalayout", b"; target", f'target datalayout = "{DATA_LAYOUT}"'),
-    "layout": (b"e-p:64:64:64-i1:8:8", b"e-p:64:64:64-i1:16:16", f'help: what works for every target is: target datalayout = "{DATA_LAYOUT}"'),
-    "no triple": (b"target triple", b"; target", f'help: what works for every target is: target triple = "{TRIPLE}"'),
+    "layout": (b"e-p:64:64:64-i1:8:8", b"e-p:64:64:64-i1:16:16", f'help: this data layout works for every target: target datalayout = "{DATA_LAYOUT}"'),
+    "no triple": (b"target triple", b"; target", f'help: this triple works for every target: target triple = "{TRIPLE}"'),
     "triple": (
         b"nvptx64-nvidia-cuda",
         b"x86_64-unknown-linux-gnu",
-        "src/k.ll: error: Invalid target triple (x86_64-unknown-linux-gnu)\nhelp: what works for every target is: target",
+        "src/k.ll: error: Invalid target triple (x86_64-unknown-linux-gnu)\nhelp: this triple works for every target: target",
     ),
     "no version": (b"!nvvmir.version", b"; ", "src/k.ll: error: IR version 1.0 incompatible with current version 2.0\nhelp: the metadata must"),
     "version": (b"!{i32 2, i32 0}", b"!{i32 9, i32 0}", "src/k.ll: error: IR version 9.0 incompatible with current version 2.0\nhelp: the"),
-    "result": (b"define void @multiply", b"define i32 @multiply", "help: a kernel returns void"),
+    "result": (b"define void @multiply", b"define i32 @multiply", "help: a kernel must return void"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("arch", ["80", "100"])
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_where_it_is(mistake: str, arch: str, compiled) -> None:
-    old, new, told = MISTAKES[mistake]
+def test_an_error_names_its_place(mistake: str, arch: str, compiled) -> None:
+    old, new, expected = MISTAKES[mistake]
     assert old in MULTIPLY
     text = MULTIPLY.replace(old, new)
     if mistake == "result":
         text = text.replace(b"ret void", b"ret i32 0").replace(b"!{void (", b"!{i32 (")
     with pytest.raises(CompileError) as caught:
         compiled(text, arch)
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
-LATER = {
-    "ptr": (OPAQUE, "which has no `ptr`: typed pointers, like `float*`, work for every target"),
-    "fneg": (MULTIPLY.replace(b"fmul float %left, %right", b"fneg float %left"), "which has no `fneg` yet; for compute_100"),
-    "freeze": (MULTIPLY.replace(b"add i32 %first, %thread", b"freeze i32 %thread"), "which has no `freeze` yet"),
+NEWER = {
+    "ptr": (OPAQUE, "which has no `ptr`: use typed pointers such as `float*`, which work for every target"),
+    "fneg": (MULTIPLY.replace(b"fmul float %left, %right", b"fneg float %left"), "which has no `fneg`; for compute_100"),
+    "freeze": (MULTIPLY.replace(b"add i32 %first, %thread", b"freeze i32 %thread"), "which has no `freeze`;"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("word", LATER)
-def test_what_only_newer_targets_read_is_told_for_older_ones(word: str, compiled) -> None:
-    text, told = LATER[word]
+@pytest.mark.parametrize("word", NEWER)
+def test_a_word_that_only_newer_targets_support_has_a_hint_for_older_ones(word: str, compiled) -> None:
+    text, expected = NEWER[word]
     assert b".entry multiply" in compiled(text, "100")["ptx"]
-    with pytest.raises(CompileError, match=re.escape(told)):
+    with pytest.raises(CompileError, match=re.escape(expected)):
         compiled(text, "90a")
 
 
@@ -308,12 +309,12 @@ GARBAGE = {
 
 @pytest.mark.parametrize("arch", ["80", "100"])
 @pytest.mark.parametrize("kind", GARBAGE)
-def test_garbage_is_an_error_in_words(kind: str, arch: str, compiled) -> None:
+def test_garbage_is_a_compile_error(kind: str, arch: str, compiled) -> None:
     with pytest.raises(CompileError, match=r"^src/k\.ll(:\d+:\d+)?: error: |the compiler process died"):
         compiled(GARBAGE[kind], arch)
 
 
-def test_a_crash_ends_one_compilation_only(compiled, request_of) -> None:
+def test_a_crash_does_not_affect_later_compilations(compiled, request_of) -> None:
     deep = HEAD + b"@x = global " + b"{" * 200_000
     with Workers(timeout=60, memory=None, count=1) as workers:
         with pytest.raises(CompileError, match="the compiler process died"):
@@ -322,7 +323,7 @@ def test_a_crash_ends_one_compilation_only(compiled, request_of) -> None:
 
 
 @pytest.mark.parametrize("arch", ["80", "100"])
-def test_mutations_are_compiled_or_told(arch: str, compiled) -> None:
+def test_a_mutation_compiles_or_is_a_compile_error(arch: str, compiled) -> None:
     draw = random.Random(arch)
     for _ in range(40):
         text = bytearray(draw.choice([MULTIPLY, RSQRT_SCALE, BITCODE.read_bytes()]))
@@ -338,14 +339,14 @@ def test_mutations_are_compiled_or_told(arch: str, compiled) -> None:
 @pytest.mark.parametrize(
     ("arch", "option", "reason"), [("80", "-nonsense", "-nonsense"), ("999", "-opt=3", "-arch=compute_999")]
 )
-def test_an_option_that_is_refused_is_the_configurations_fault(arch: str, option: str, reason: str, compiled) -> None:
+def test_a_rejected_option_is_a_config_error(arch: str, option: str, reason: str, compiled) -> None:
     with pytest.raises(
-        ConfigError, match=rf"^src/k\.ll: libNVVM refuses an option \(.*\): {reason} is an unsupported option\.$"
+        ConfigError, match=rf"^src/k\.ll: libNVVM rejects an option \(.*\): {reason} is an unsupported option\.$"
     ):
         compiled(MULTIPLY, arch, option)
 
 
-def test_another_release_of_libnvvm_compiles_again(
+def test_another_release_of_libnvvm_does_not_use_the_cache(
     toolchain: Toolchain, nvvm: Nvvm, tmp_path: Path, workers: Workers
 ) -> None:
     source = Source("demo/k.ll", "nvvm", MULTIPLY)
@@ -356,21 +357,21 @@ def test_another_release_of_libnvvm_compiles_again(
         return make_plan(Config(), [module], tmp_path, toolchain, list, nvvm._replace(release=release))
 
     cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
-    (built,) = execute(plan(nvvm.release), workers, Silent(), cache, lambda module: module)
+    (built,) = execute(plan(nvvm.release), workers, SilentReporter(), cache, lambda module: module)
     assert built.manifest.toolchain["nvvm"] == nvvm.release
     ((job,), (other,)) = (plan(release).modules[0].jobs for release in (nvvm.release, "12.0.1"))
-    assert cache.recall(job) is not None
-    assert cache.recall(other) is None
+    assert cache.load_job(job) is not None
+    assert cache.load_job(other) is None
 
 
-def test_a_warning_is_told_and_no_error() -> None:
-    assert str(read_log("warning: Linking two modules\n", "k.ll", b"")) == "k.ll: warning: Linking two modules"
+def test_a_warning_is_not_an_error() -> None:
+    assert str(read_nvvm_log("warning: Linking two modules\n", "k.ll", b"")) == "k.ll: warning: Linking two modules"
 
 
-# --- where it is not installed --------------------------------------------------------------------------
+# --- installation -------------------------------------------------------------------------------------
 
 
-def test_a_missing_libnvvm_is_told_with_its_package(toolchain: Toolchain, extra: str, monkeypatch) -> None:
+def test_a_missing_libnvvm_is_an_error_with_its_package(toolchain: Toolchain, extra: str, monkeypatch) -> None:
     import cuda.pathfinder
 
     def missing(name: str) -> None:
@@ -380,10 +381,10 @@ def test_a_missing_libnvvm_is_told_with_its_package(toolchain: Toolchain, extra:
     package = {"cu12": "nvidia-cuda-nvcc-cu12>=12.9,<13", "cu13": "nvidia-nvvm>=13,<14"}[extra]
     with pytest.raises(ToolchainError, match=f'not installed. Add "{package}"'):
         find_nvvm(toolchain)
-    assert [(part.name, part.path) for part in parts()[-2:]] == [("nvvm", None), ("libdevice", None)]
+    assert [(part.name, part.path) for part in toolchain_parts()[-2:]] == [("nvvm", None), ("libdevice", None)]
 
 
-def test_a_libnvvm_from_elsewhere_is_not_taken(toolchain: Toolchain, monkeypatch) -> None:
+def test_a_libnvvm_outside_the_environment_is_rejected(toolchain: Toolchain, monkeypatch) -> None:
     import cuda.pathfinder
 
     found = SimpleNamespace(abs_path="/usr/lib/libnvvm.so")
@@ -391,15 +392,15 @@ def test_a_libnvvm_from_elsewhere_is_not_taken(toolchain: Toolchain, monkeypatch
     with pytest.raises(ToolchainError, match=r"libNVVM is not: it was found in /usr/lib/libnvvm\.so"):
         find_nvvm(toolchain)
     found.abs_path = "/v/lib/python3.11/site-packages/nvidia/cu13/lib/libnvvm.so.4"
-    with pytest.raises(ToolchainError, match=r"libdevice\.10\.bc, which belongs to it, is not there"):
+    with pytest.raises(ToolchainError, match=r"its libdevice\.10\.bc is missing"):
         find_nvvm(toolchain)
 
 
 @pytest.mark.parametrize("nvjitlink", ["11.8", "14.0"])
-def test_a_libnvvm_that_does_not_fit_the_linker_is_told(
+def test_a_libnvvm_that_does_not_work_with_the_linker_is_an_error(
     nvjitlink: str, toolchain: Toolchain, nvvm: Nvvm, workers: Workers
 ) -> None:
-    with pytest.raises(ToolchainError, match=f"libNVVM {nvvm.release} and nvJitLink {nvjitlink} do not fit together"):
+    with pytest.raises(ToolchainError, match=f"libNVVM {nvvm.release} and nvJitLink {nvjitlink} do not work together"):
         workers.submit(find_nvvm, replace(toolchain, nvjitlink=nvjitlink)).result()
 
 
@@ -414,13 +415,13 @@ def test_a_libnvvm_that_does_not_fit_the_linker_is_told(
         ("cuda/nvvm/bin/x64/nvvm70.dll", "cuda/nvvm/libdevice"),
     ],
 )
-def test_libdevice_is_looked_for_beside_its_libnvvm(library: str, libdevice: str, tmp_path: Path) -> None:
-    from cuda_wheel.builder.toolchain.find import _libdevice
+def test_libdevice_is_found_beside_its_libnvvm(library: str, libdevice: str, tmp_path: Path) -> None:
+    from cuda_wheel.builder.toolchain.find import libdevice_beside
 
-    assert _libdevice(str(tmp_path / library)) is None
+    assert libdevice_beside(str(tmp_path / library)) is None
     (tmp_path / libdevice).mkdir(parents=True)
     (tmp_path / libdevice / "libdevice.10.bc").touch()
-    assert _libdevice(str(tmp_path / library)) == str(tmp_path / libdevice / "libdevice.10.bc")
+    assert libdevice_beside(str(tmp_path / library)) == str(tmp_path / libdevice / "libdevice.10.bc")
 
 
 @pytest.mark.parametrize(
@@ -432,5 +433,5 @@ def test_libdevice_is_looked_for_beside_its_libnvvm(library: str, libdevice: str
         ((), []),
     ],
 )
-def test_how_to_compute_is_told_in_the_words_of_libnvvm(options: tuple[str, ...], expected: list[str]) -> None:
-    assert floating_point(options) == expected
+def test_floating_point_options_are_translated_for_libnvvm(options: tuple[str, ...], expected: list[str]) -> None:
+    assert floating_point_options(options) == expected

@@ -1,4 +1,4 @@
-"""Kernels in the many styles that people write them in compile as they are: none of these files knows of NVRTC."""
+"""Kernels in many styles compile unchanged: none of these files was written for NVRTC."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tests.support.projects import pyproject_head
 STYLES = sorted((Path(__file__).parents[2] / "data" / "styles").glob("*.cu"))
 
 
-def _said(path: Path, what: str) -> list[str]:
-    """Return what a file says of itself in a comment: `// kernels: one; two`."""
-    match = re.search(rf"^// {what}: (.*)$", path.read_text(), re.MULTILINE)
+def _listed(path: Path, key: str) -> list[str]:
+    """Return the values of a key in a file's comments: `// kernels: one; two`."""
+    match = re.search(rf"^// {key}: (.*)$", path.read_text(), re.MULTILINE)
     return match[1].split("; ") if match else []
 
 
 def _settings(path: Path) -> str:
-    """Return the table of a module, for what the file says that it needs."""
+    """Return the configuration table of a module, from the comments in its file."""
     lines = [f'[[tool.cuda-wheel.module]]\nname = "demo.{path.stem}"\nsources = ["demo/{path.name}"]']
-    lines += [f"{key} = {_said(path, key)}" for key in ("architectures", "instantiate") if _said(path, key)]
-    lines += [f'std = "{std}"' for std in _said(path, "std")]
+    lines += [f"{key} = {_listed(path, key)}" for key in ("architectures", "instantiate") if _listed(path, key)]
+    lines += [f'std = "{std}"' for std in _listed(path, "std")]
     return "\n".join(lines)
 
 
 @pytest.fixture(scope="module")
 def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str, Manifest]:
-    """Return the manifests of all styles, built as one project."""
+    """Build all files as one project; return their manifests by the files' stems."""
     root = tmp_path_factory.mktemp("styles")
     (root / "demo").mkdir()
     (root / "demo/__init__.py").touch()
@@ -44,7 +44,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
     result = run(sys.executable, "-m", "cuda_wheel", "build", root, "-o", root / "out", CUDA_WHEEL_CACHE_DIR=cache)
     assert result.returncode == 0, result.stdout
     warnings = [line for line in result.stdout.splitlines() if ": warning: " in line]
-    # What recursion and virtual functions need of stack, the assembler of CUDA 13.5 says that it cannot know.
+    # The assembler of CUDA 13.5 warns that it cannot compute the stack size for recursion and virtual functions.
     assert not [line for line in warnings if "ptxas: Stack size for entry function" not in line], result.stdout
     return {
         path.stem: Manifest.from_json((root / f"out/demo/{path.stem}.fatbin.json").read_bytes(), path.stem)
@@ -53,7 +53,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
 
 
 @pytest.mark.parametrize("path", STYLES, ids=lambda path: path.stem)
-def test_it_compiles_as_it_is(path: Path, manifests: dict[str, Manifest]) -> None:
+def test_it_compiles_unchanged(path: Path, manifests: dict[str, Manifest]) -> None:
     manifest = manifests[path.stem]
-    assert sorted(kernel.name for kernel in manifest.kernels) == sorted(_said(path, "kernels"))
+    assert sorted(kernel.name for kernel in manifest.kernels) == sorted(_listed(path, "kernels"))
     assert bool(manifest.host_code) == path.stem.startswith("mixed")

@@ -1,5 +1,5 @@
 // kernels: weigh
-// C's headers and the toolkit's, as files written for nvcc begin.
+// The C headers and toolkit headers with which files written for nvcc start.
 #include <assert.h>
 #include <cuda.h>
 #include <cuda_runtime.h>

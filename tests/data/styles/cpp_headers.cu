@@ -1,5 +1,5 @@
 // kernels: gather; wave
-// The standard C++ headers, and of each something that device code uses.
+// The standard C++ headers, each with something that device code uses.
 #include <algorithm>
 #include <array>
 #include <cassert>

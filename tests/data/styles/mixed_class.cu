@@ -1,5 +1,5 @@
 // kernels: field::fill_values<float>; field::fill_values<int>; scale_field
-// A class of host and device members, RAII, exceptions and streams.
+// A class with host and device members, RAII, exceptions and streams.
 #include <iostream>
 #include <memory>
 #include <stdexcept>

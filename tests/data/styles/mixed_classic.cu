@@ -1,5 +1,5 @@
 // kernels: add
-// The first program of every course.
+// The first program of every CUDA course.
 #include <stdio.h>
 #include <stdlib.h>
 #include <cuda_runtime.h>

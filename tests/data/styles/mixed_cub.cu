@@ -1,5 +1,5 @@
 // kernels: block_totals<128>; block_totals<256>
-// CUB's umbrella header, its device-wide functions on the host and its block-wide ones in a kernel; Thrust beside it.
+// CUB's umbrella header, with device-wide functions on the host and block-wide functions in a kernel; also Thrust.
 #include <cub/cub.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <thrust/device_vector.h>

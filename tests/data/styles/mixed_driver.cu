@@ -1,5 +1,5 @@
 // kernels: produce
-// The driver's interface and the runtime's side by side, with texture and graph objects made on the host.
+// The driver API and the runtime API in one file, with texture and graph objects that the host creates.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <cudaTypedefs.h>

@@ -1,5 +1,5 @@
 // kernels: map_values<Saxpy, float>; map_values<Clamp<int>, int>; fold<float, Plus>; fold<float, Max>
-// Functors that host code builds and kernels call, and templates over them.
+// Functors that host code constructs and kernels call, and templates over them.
 #include <cstdio>
 #include <type_traits>
 #include <utility>

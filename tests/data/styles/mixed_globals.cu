@@ -1,5 +1,5 @@
 // kernels: step
-// Host globals with constructors, lambdas for callbacks, inheritance, signal handling, and device code in between.
+// Host globals with constructors, lambdas for callbacks, inheritance, signal handling, and device code between them.
 #include <array>
 #include <atomic>
 #include <csignal>

@@ -1,5 +1,5 @@
 // kernels: row_sums<128, float>; row_sums<256, float>; row_sums<512, float>; row_sums<256, double>; clear
-// Launchers that are templates, a switch over block sizes, kernels without linkage, an interface in C.
+// Launchers that are templates, a switch over block sizes, kernels without linkage, a C interface.
 #include <algorithm>
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // kernels: cast<float, int>; cast<double, int>; cast<float, long long>; cast<double, long long>; negate_float; negate_double
-// Dispatch by nested macros over types that are known at run time only, and kernels that macros make.
+// Nested macros that dispatch on types known at run time only, and kernels that macros define.
 #include <cstdio>
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // kernels: gelu_forward<float>; gelu_forward<double>; gelu_backward<float>
-// A PyTorch extension, as its tutorials write them. PyTorch's headers are not here: what they declare is the host's.
+// A PyTorch extension as in its tutorials. PyTorch's headers are not installed here; they declare host code only.
 // instantiate: gelu_forward<float>; gelu_forward<double>; gelu_backward<float>
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>

@@ -1,5 +1,5 @@
-// <assert.h> for NVRTC: assert as NVRTC predefines it, but set anew from NDEBUG at every inclusion, as C wants it.
-// No include guard, therefore.
+// <assert.h> for NVRTC: assert as NVRTC predefines it, but defined again from NDEBUG at each inclusion, as C requires.
+// For this reason there is no include guard.
 #undef assert
 #ifdef NDEBUG
 #define assert(...) (static_cast<void>(0))

@@ -1,4 +1,4 @@
-// <cuda.h> for NVRTC: the driver's types that kernels take or hold. The functions are the host's, and NVRTC refuses those.
+// <cuda.h> for NVRTC: the driver's types that kernels use. It has no functions: they are host functions, which NVRTC rejects.
 #ifndef CUDA_WHEEL_CUDA_H
 #define CUDA_WHEEL_CUDA_H
 

@@ -83,7 +83,7 @@
 #define PRIXFAST64 "llX"
 #define PRIXMAX "llX"
 #define PRIXPTR "llX"
-// int_fast16_t has 16 or 32 bits; printf gets an int of either.
+// int_fast16_t has 16 or 32 bits; printf receives an int for either.
 #define PRIdFAST16 "d"
 #define PRIiFAST16 "i"
 #define PRIoFAST16 "o"

@@ -1,4 +1,4 @@
-// <math.h> for NVRTC: constants, and overloads beside the functions that NVRTC predeclares.
+// <math.h> for NVRTC: constants, and overloads of the functions that NVRTC predeclares.
 #ifndef CUDA_WHEEL_MATH_H
 #define CUDA_WHEEL_MATH_H
 
@@ -46,9 +46,9 @@
 typedef float float_t;
 typedef double double_t;
 
-// NVRTC predeclares the functions for float and double alone, so that sqrt(2) or fmax(1.0f, 2.0) is ambiguous.
-// What nvcc takes from the host's library is added here: integers and mixed arguments count as double.
-// In a namespace of its own, so that `using ::sqrt` (as libcu++ writes it) still finds NVRTC's functions alone.
+// NVRTC predeclares the functions for float and double only, so that sqrt(2) or fmax(1.0f, 2.0) is ambiguous. The
+// overloads that nvcc takes from the host library are added here: integers and mixed arguments are converted to double.
+// They are in a separate namespace, so that `using ::sqrt` (in libcu++) still finds only NVRTC's functions.
 namespace cuda_wheel_detail {
 template <bool condition, class Type = double>
 struct when {};

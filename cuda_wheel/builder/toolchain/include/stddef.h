@@ -9,7 +9,7 @@ typedef struct {
 } max_align_t;
 
 #ifndef offsetof
-#define offsetof(type, member) ((size_t)__INTADDR__(&((type*)0)->member))  // as NVRTC's front end spells it in every release
+#define offsetof(type, member) ((size_t)__INTADDR__(&((type*)0)->member))  // the spelling in every release of NVRTC's front end
 #endif
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CUDA_WHEEL_STDINT_H
 #define CUDA_WHEEL_STDINT_H
 
-// The same types as libcu++ chooses under NVRTC: int64_t is long long, never long, on every platform.
+// The same types as in libcu++ under NVRTC: int64_t is long long, and never long, on every platform.
 #if defined(_WIN32) || defined(_WIN64)
 #include <cuda/std/cstdint>  // there its int_fast16_t is not the same in every release, so ask it
 #else

@@ -1,4 +1,4 @@
-// <stdio.h> for NVRTC: NVRTC predeclares printf, size_t and NULL, all that device code has of it.
+// <stdio.h> for NVRTC: NVRTC predeclares printf, size_t and NULL, which is all that device code can use.
 #ifndef CUDA_WHEEL_STDIO_H
 #define CUDA_WHEEL_STDIO_H
 

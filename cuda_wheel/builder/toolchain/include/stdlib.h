@@ -1,4 +1,4 @@
-// <stdlib.h> for NVRTC: NVRTC predeclares malloc, free, abs and their kin, all that device code has of it.
+// <stdlib.h> for NVRTC: NVRTC predeclares malloc, free, abs and similar functions, which is all that device code can use.
 #ifndef CUDA_WHEEL_STDLIB_H
 #define CUDA_WHEEL_STDLIB_H
 

@@ -1,4 +1,4 @@
-// <string.h> for NVRTC: NVRTC predeclares memcpy, memset, size_t and NULL, all that device code has of it.
+// <string.h> for NVRTC: NVRTC predeclares memcpy, memset, size_t and NULL, which is all that device code can use.
 #ifndef CUDA_WHEEL_STRING_H
 #define CUDA_WHEEL_STRING_H
 

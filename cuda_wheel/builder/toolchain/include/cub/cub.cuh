@@ -1,4 +1,4 @@
-// <cub/cub.cuh> for NVRTC: its parts for blocks, warps and threads. The rest declares host functions, which NVRTC refuses.
+// <cub/cub.cuh> for NVRTC: the parts of CUB for blocks, warps and threads. The rest declares host functions, which NVRTC rejects.
 #ifndef CUDA_WHEEL_CUB
 #define CUDA_WHEEL_CUB
 

@@ -1,4 +1,4 @@
-// What nvcc includes before every file, as far as device code sees it: read first where host code was taken out.
+// The declarations for device code that nvcc includes before every file. Included first if host code was left out.
 #ifndef CUDA_WHEEL_DETAIL_HOST_CODE_H
 #define CUDA_WHEEL_DETAIL_HOST_CODE_H
 
@@ -17,9 +17,9 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 
-// C++17 gave the keyword up; nvcc merely warns of it.
+// C++17 removed the keyword; nvcc only warns about it.
 #define register
-// GCC's way to allow an extension, such as a nameless struct, without a warning.
+// GCC's keyword that allows an extension, such as a nameless struct, without a warning.
 #define __extension__
 
 namespace std {}

@@ -1,5 +1,5 @@
 // INFINITY and NAN of <math.h>: constant expressions, for host and device functions.
-// No include guard: libcu++'s <cmath> defines them too, so ours are set again after it (see cuda/std/cmath).
+// No include guard: libcu++'s <cmath> also defines them, so this file is included again after it (see cuda/std/cmath).
 #undef INFINITY
 #undef NAN
 

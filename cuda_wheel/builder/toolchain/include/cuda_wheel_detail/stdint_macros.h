@@ -1,6 +1,6 @@
 // The macros of <stdint.h>.
-// No include guard: libcu++ defines some of these too, differently in each release, so ours are set again
-// after it (see cuda/std/). With CUDA_WHEEL_FORGET defined, the names are only forgotten.
+// No include guard: libcu++ also defines some of these, differently in each release, so this file is included
+// again after it (see cuda/std/). With CUDA_WHEEL_FORGET defined, it only undefines the names.
 
 #undef INT8_MIN
 #undef INT8_MAX

@@ -1,4 +1,4 @@
-// <cuda/std/__cuda/cstdint_prelude.h> is libcu++'s. CUDA 12 keeps <cuda/std/cstdint>'s macros here; see there.
+// <cuda/std/__cuda/cstdint_prelude.h> is libcu++'s. CUDA 12 defines the macros of <cuda/std/cstdint> here; see that file.
 #ifndef CUDA_WHEEL_CUDA_STD___CUDA_CSTDINT_PRELUDE_H
 #define CUDA_WHEEL_CUDA_STD___CUDA_CSTDINT_PRELUDE_H
 

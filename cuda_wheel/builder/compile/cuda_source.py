@@ -1,0 +1,115 @@
+"""Compile a source that is CUDA C++, with NVRTC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.compile.error_text import lines_of, read_job_log
+from cuda_wheel.builder.compile.library_variables import includes_large_library, without_unused_library_variables
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_headers, with_ptx
+from cuda_wheel.builder.compile.precompiled import compile_text
+from cuda_wheel.builder.hostcode.detection import has_kernel_launches, may_contain_host_code
+from cuda_wheel.builder.images import dead_code, ptx_text
+from cuda_wheel.builder.images.assembly import described, kernel_resources, nowhere
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.timing import phase
+from cuda_wheel.builder.toolchain.options import floating_point_options, ptxas_options
+from cuda_wheel.runtime.errors import ImageError
+from cuda_wheel.runtime.formats.cubin import read_cubin
+from cuda_wheel.runtime.jit.nvjitlink import link_code
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.hostcode.device_code import Extraction
+    from cuda_wheel.builder.hostcode.mixed_source import Result as MixedResult
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+
+__all__ = ["compile_cuda"]
+
+
+def compile_cuda(job: Job) -> Compiled:
+    """Return a job's result from NVRTC, without the variables of libraries that nothing uses."""
+    if nvrtc_generates_cubin(job) and includes_large_library(
+        job.root, job.source, job.text, job.include_dirs, job.options
+    ):
+        optimised = _compile_through_lto(job)
+        if optimised is not None:
+            return optimised
+    return without_unused_library_variables(_compile_with_nvrtc(job), job)
+
+
+@phase("compiling")
+def _compile_with_nvrtc(job: Job) -> Compiled:
+    """Return NVRTC's result for a job. If its source contains host code, that is left out."""
+    whole = cache(lambda: _call_nvrtc(nvrtc_request(job)))
+    mixed = None
+    if has_kernel_launches(job) or may_contain_host_code(job, whole()):
+        mixed = _compile_without_host_code(job, whole)
+    if mixed is None:
+        return read_nvrtc_result(job, whole())
+    compiled = read_nvrtc_result(job, mixed.answer, mixed.expressions, lambda file: lines_of(file, job), mixed.lost)
+    headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *mixed.headers}))
+    return replace(compiled, headers=headers, absent=mixed.absent, blanked=mixed.blanked)
+
+
+def _call_nvrtc(request: NvrtcRequest) -> NvrtcResult:
+    return with_headers(request, compile_text(request))
+
+
+def _compile_without_host_code(job: Job, whole: Callable[[], NvrtcResult]) -> MixedResult | None:
+    """Return the result of compiling a job's device code alone; None if the source contains no host code.
+
+    `whole` returns the result of compiling the source as it is.
+    """
+    from cuda_wheel.builder.hostcode.mixed_source import compile_mixed  # start-up time: the room is large
+
+    def compile(extraction: Extraction) -> NvrtcResult:
+        if extraction.text is job.text:
+            return with_ptx(job, whole())
+        request = nvrtc_request(job)
+        request = {
+            **request,
+            "text": extraction.text,
+            "options": [*request["options"], *extraction.options],
+            "expressions": list(extraction.expressions),
+            "headers": dict(extraction.headers),
+        }
+        return with_ptx(job, _call_nvrtc(request))
+
+    return compile_mixed(job, compile)
+
+
+def _compile_through_lto(job: Job) -> Compiled | None:
+    """Return a job's images by way of LTO-IR, so that nvJitLink removes unused variables; None if that loses something.
+
+    nvJitLink's errors are not reported: NVRTC has its own message for an undefined symbol.
+    """
+    compiled = _compile_with_nvrtc(replace(job, form="lto"))
+    inputs = [("LTOIR", job.source, compiled.ltoir or b"")]
+    options = [f"-arch=sm_{job.arch}", "-lto", *floating_point_options(job.options)]
+    with phase("linking"), suppress(ImageError), nowhere():
+        ptx, _ = link_code(inputs, [*options, "-ptx"], ptx=True)
+        known = replace(described(ptx.rstrip(b"\0")), headers=compiled.headers)
+        known = without_unused_library_variables(known, job)
+        symbols = [variable.symbol for variable in known.variables]
+        options += [*dead_code.keeping(symbols), "-Xptxas=-v", *ptxas_options(job.options)]
+        cubin, log = link_code(inputs, options)
+        parsed = read_cubin(cubin)
+        if not ptx_text.undefined(ptx.decode()) and dead_code.is_whole(parsed, known.kernels, symbols):
+            return replace(
+                compiled,
+                ltoir=None,
+                cubin=cubin,
+                ptx=known.ptx,
+                ptx_version_compiled=known.ptx_version_compiled,
+                kernels=known.kernels,
+                bounds=known.bounds,
+                variables=known.variables,
+                resources=kernel_resources(log, parsed),
+                log="\n\n".join(filter(None, [compiled.log, str(read_job_log(job, log))])),
+            )
+    return None

@@ -1,0 +1,65 @@
+"""Turn the log of a job's compiler into the text of an error or warning, with hints."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.messages.diagnostics import Log, OriginalLines, no_original_lines, read_nvrtc_log
+
+__all__ = ["error_text", "lines_of", "read_job_log"]
+
+_NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__")
+"""Folders of a project that contain no headers of its own."""
+
+
+def read_job_log(job: Job, log: str, original_lines: OriginalLines = no_original_lines) -> Log:
+    """Return the diagnostics in the log of NVRTC, ptxas or nvJitLink for a job."""
+    system_folders = [folder for folder in job.include_dirs if os.path.isabs(folder)]
+    return read_nvrtc_log(log, job.source, job.root, system_folders, job.instantiate, original_lines)
+
+
+def error_text(
+    job: Job, log: str, original_lines: OriginalLines = no_original_lines, missing_headers: Sequence[str] = ()
+) -> str:
+    """Return the diagnostics in a log of NVRTC, ptxas or nvJitLink, followed by hints."""
+    # Start-up time: most jobs have no errors.
+    from cuda_wheel.builder.messages.hint_rules import Case
+    from cuda_wheel.builder.messages.hints import hints
+
+    read = read_job_log(job, log, original_lines)
+    standard = next((option[6:] for option in job.options if option.startswith("--std=")), "c++17")
+    release = re.search(r"\.so\.(\d+)|nvrtc64_(\d\d)", job.library)
+    case = Case(
+        text=job.text.decode(errors="replace"),
+        arch=job.arch,
+        std=standard,
+        searched=tuple(folder for folder in job.include_dirs if not os.path.isabs(folder)),
+        find=lambda name: _files_named(name, job.root),
+        cuda=int(release[1] or release[2]) if release else 12,
+        missing_headers=tuple(missing_headers),
+    )
+    return "\n".join(filter(None, [str(read), *hints(read.diagnostics, case)]))
+
+
+def lines_of(file: str, job: Job) -> list[str] | None:
+    """Return the lines of the job's source or of another file of the project; None if it cannot be read."""
+    if file == job.source:
+        return job.text.decode(errors="replace").split("\n")
+    try:
+        with open(os.path.join(job.root, file), encoding="utf-8", errors="replace", newline="\n") as stream:
+            return stream.read().split("\n")
+    except OSError:
+        return None
+
+
+def _files_named(name: str, root: str) -> list[str]:
+    """Return the project-relative paths of all files of a name, except in hidden and generated folders."""
+    found = []
+    for folder, subfolders, files in os.walk(root):
+        subfolders[:] = sorted(each for each in subfolders if not each.startswith(".") and each not in _NOT_SEARCHED)
+        if name in files:
+            found.append(os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/"))
+    return found

@@ -1,0 +1,49 @@
+"""Translate a job into a call of NVRTC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
+
+__all__ = ["nvrtc_generates_cubin", "nvrtc_request"]
+
+_UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
+"""The macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers that CCCL does
+not know, such as NVRTC. The time to compile <cuda/std/utility>, which most of CCCL includes, grows with 2 to this
+power: half of the time to compile a source that uses CUB. The images do not change. Source:
+cuda/std/__type_traits/type_list.h."""
+
+
+def nvrtc_generates_cubin(job: Job) -> bool:
+    """Return whether NVRTC itself generates a job's machine code; otherwise nvJitLink assembles it from PTX."""
+    # NVRTC also returns PTX for a real target, and it equals that of the virtual target byte for byte. With line
+    # information, NVRTC would write absolute paths into the cubin; nvJitLink assembles it from edited PTX instead.
+    return job.cubin and not job.lineinfo and job.kind == "cuda" and job.form == "whole"
+
+
+def nvrtc_request(job: Job) -> NvrtcRequest:
+    """Return the NVRTC call that compiles a job's source as it is."""
+    cubin = nvrtc_generates_cubin(job)
+    options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", *job.options]
+    options += [f"--include-path={folder}" for folder in job.include_dirs]
+    # NVRTC gives functions and variables without linkage a unique symbol. Without a seed it contains the process
+    # number.
+    options += [f"--frandom-seed={job.source}"]
+    options += ["--ptxas-options=-v"] if cubin else []
+    options += ["-lineinfo"] if job.lineinfo else []
+    options += FORM_OPTIONS[job.form]
+    if not any(_UNROLL_LIMIT in option for option in options) and _UNROLL_LIMIT.encode() not in job.text:
+        options.append(f"--define-macro={_UNROLL_LIMIT}=10")
+    return {
+        "library": job.library,
+        "folder": job.root,
+        "text": job.text,
+        "name": job.source,
+        "options": options,
+        "expressions": list(job.instantiate),
+    }

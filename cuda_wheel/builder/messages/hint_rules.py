@@ -1,0 +1,253 @@
+"""The hints that depend on the source and on how it was compiled. Pure functions."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.kernel_scan import kernels_in
+from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.messages.hint_names import (
+    BUILT_IN,
+    DEVICE_LIBRARIES,
+    FOREIGN_HEADERS,
+    HEADER_OF,
+    HOST_NAMES,
+    NEWER_NAMES,
+    ONE_ARCHITECTURE,
+    REMOVED_NAMES,
+    STANDARD_OF,
+)
+
+__all__ = [
+    "KERNEL_LAUNCH",
+    "Case",
+    "Rule",
+    "assumed_host_header",
+    "instruction_not_supported",
+    "matrix_fragment",
+    "missing_header",
+    "needs_architecture",
+    "needs_standard",
+    "newer_syntax",
+    "no_member_of_std",
+    "not_a_kernel",
+    "requires_target",
+    "shared_memory",
+    "undefined_name",
+    "undefined_symbol",
+]
+
+
+class Case(NamedTuple):
+    """What hints may depend on: the text of the source, and how it was compiled.
+
+    `searched` are the project's folders of headers; `find` returns the paths of the project's files of a name; `cuda`
+    is the major version of the compiler; `missing_headers` are headers that were not found and were taken for host
+    headers.
+    """
+
+    text: str
+    arch: str
+    std: str
+    searched: tuple[str, ...]
+    find: Callable[[str], list[str]]
+    cuda: int
+    missing_headers: tuple[str, ...] = ()
+
+
+Rule = Callable[[re.Match[str], Diagnostic, Case], "str | None"]
+"""A function that returns the hint for a message, given its match; None if there is none."""
+
+# --- headers ------------------------------------------------------------------------------------------
+
+
+def missing_header(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
+    """Return the hint for a header that the compiler does not find."""
+    return (
+        _in_another_folder(match[1], case)
+        or _listed_header(match[1], case, FOREIGN_HEADERS)
+        or f"no file of the project has this name; the folders searched (include-dirs) are: {_searched(case)}"
+    )
+
+
+def assumed_host_header(name: str, case: Case) -> str | None:
+    """Return the hint for a header that was not found and was taken for a host header."""
+    return _in_another_folder(name, case) or _listed_header(name, case, DEVICE_LIBRARIES)
+
+
+def _in_another_folder(name: str, case: Case) -> str | None:
+    """Return the hint for a header that is in the project, but in no folder that is searched."""
+    relative = name.lstrip("./")
+    paths = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{relative}")]
+    if not paths:
+        return None
+    folder = posixpath.normpath(paths[0][: -len(relative)] or ".")
+    return f'{paths[0]} is in none of the folders that are searched ({_searched(case)}): add "{folder}" to include-dirs'
+
+
+def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
+    """Return the hint for a header whose name a table contains."""
+    hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
+    return hint and hint.format(name, curand="nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand")
+
+
+def _searched(case: Case) -> str:
+    return ", ".join(folder if folder != "." else "the project's folder" for folder in case.searched)
+
+
+# --- functions and variables --------------------------------------------------------------------------
+
+
+def no_member_of_std(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
+    """Return the hint for a name that namespace std does not have in device code."""
+    name = match[1]
+    if name in HOST_NAMES:
+        return f"std::{name} is for host code: use pointers, arrays, or what libcu++ has in cuda::std"
+    return f"use cuda::std::{name} if libcu++ has it: include its header as <cuda/std/...>"
+
+
+def undefined_name(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
+    """Return the hint for an undefined identifier."""
+    name = match[1]
+    if name in STANDARD_OF:
+        return needs_standard(STANDARD_OF[name], case)
+    if name in REMOVED_NAMES:
+        return f"CUDA no longer has {name}: use {REMOVED_NAMES[name]}"
+    for pattern, first in NEWER_NAMES:
+        if re.fullmatch(pattern, name):
+            return needs_architecture(name, first, case)
+    if name in HEADER_OF:
+        return f"#include <{HEADER_OF[name]}> declares {name}"
+    if re.fullmatch(r"cuda[A-Z]\w*|cu[A-Z]\w*", name):
+        return f"{name} is a host function: call it on the host, with cuda.bindings or cuda.core"
+    folded = {known.casefold().strip("_"): known for known in BUILT_IN}
+    near = difflib.get_close_matches(name.casefold().strip("_"), folded, n=1, cutoff=0.85)
+    return f"did you mean {folded[near[0]]}?" if near else None
+
+
+def needs_architecture(what: str, first: int, case: Case) -> str | None:
+    """Return the hint for what needs an architecture from `first` on; None if it is compiled for one."""
+    if int(re.sub(r"\D", "", case.arch)) >= first:
+        return None
+    return (
+        f"{what} needs compute capability {first // 10}.{first % 10}: give the module its own "
+        f"[[tool.cuda-wheel.module]] table with architectures from {first} on, or guard the code with "
+        f"#if __CUDA_ARCH__ >= {first}0"
+    )
+
+
+def needs_standard(standard: int, case: Case) -> str | None:
+    """Return the hint for what needs a C++ standard; None if the source is compiled with it."""
+    return f'this is C++{standard}: set std = "c++{standard}"' if int(case.std[3:]) < standard else None
+
+
+def newer_syntax(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
+    """Return the hint for a syntax error whose cause may be the syntax of a newer standard."""
+    shown = "\n".join(diagnostic.details[:1])
+    word = re.match(r"\w*", _text_at_caret(diagnostic))
+    if word is not None and word[0] in STANDARD_OF:
+        return needs_standard(STANDARD_OF[word[0]], case)
+    for syntax, standard in (("<=>", 20), ("if constexpr", 17), ("auto [", 17), ("auto& [", 17), ("auto&& [", 17)):
+        if syntax in shown:
+            return needs_standard(standard, case)
+    return needs_standard(17, case) if re.search(r"namespace \w+::", shown) else None
+
+
+def _text_at_caret(diagnostic: Diagnostic) -> str:
+    """Return the source line that a diagnostic shows, from the caret on."""
+    for shown, caret in zip(diagnostic.details, diagnostic.details[1:], strict=False):
+        if caret.strip() == "^":
+            return shown[len(caret) - 1 :]
+    return ""
+
+
+# --- ptxas --------------------------------------------------------------------------------------------
+
+
+def requires_target(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
+    """Return the hint for an instruction that ptxas accepts for other targets."""
+    instruction, first, suffix = match.groups()
+    return (
+        _one_architecture(instruction)
+        or needs_architecture(instruction, int(first), case)
+        or _only_for(instruction, first + suffix)
+    )
+
+
+def instruction_not_supported(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
+    """Return the hint for an instruction that the target lacks."""
+    return _one_architecture(match[1]) or (
+        f'sm_{case.arch} does not have {match[1]}: it needs a newer architecture, or the variant with "a" or "f" '
+        f'(architectures = ["{re.sub("[af]", "", case.arch)}a-real"])'
+    )
+
+
+def _one_architecture(instruction: str) -> str | None:
+    return next(
+        (_only_for(instruction, arch) for start, arch in ONE_ARCHITECTURE if instruction.startswith(start)), None
+    )
+
+
+def _only_for(what: str, arch: str) -> str:
+    return (
+        f'{what} is for sm_{arch} only: set architectures = ["{arch}-real"] in the module\'s own '
+        f"[[tool.cuda-wheel.module]] table, or guard the code with #if __CUDA_ARCH_FEAT_SM{arch.rstrip('af')}_ALL and "
+        "add other code for other architectures"
+    )
+
+
+def matrix_fragment(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
+    """Return the hint for a fragment of nvcuda::wmma that is not declared."""
+    first = 80 if re.search(r"double|bfloat16|tf32", match[1]) else 75 if re.search(r"experimental", match[1]) else 70
+    return (
+        needs_architecture("this matrix fragment", first, case) or "no matrix fragment has this shape and these types"
+    )
+
+
+def shared_memory(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
+    """Return the hint for too many bytes of static shared memory."""
+    return (
+        f"the kernel has {int(match[1], 16)} bytes of __shared__ variables, more than the limit of {int(match[2], 16)}"
+        ": use extern __shared__ memory for larger arrays; the launch sets its size"
+    )
+
+
+# --- symbols and kernels ------------------------------------------------------------------------------
+
+KERNEL_LAUNCH = (
+    "a kernel that launches kernels needs the device runtime library, which cuda-wheel does not link: launch from the "
+    "host"
+)
+
+
+def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
+    """Return the hint for a symbol that ptxas or nvJitLink does not find."""
+    name = signature(match[1]).name
+    if name.startswith("cuda"):
+        return KERNEL_LAUNCH
+    return (
+        f"this file declares {name} and does not define it: include the definition; or add the file that defines it to "
+        "the module's sources, to link them; or list it in extern, if the program that loads the module defines it"
+    )
+
+
+def not_a_kernel(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
+    """Return the hint for a name expression in `instantiate` that is not a kernel."""
+    expression, reason = match[1], match[2]
+    base = expression.partition("<")[0].strip()
+    kernels = list(dict.fromkeys(kernel.name for kernel in kernels_in(case.text)))
+    unqualified = base.rpartition("::")[2]
+    if "non-__global__" in reason:
+        return f"{base} is not a __global__ function: instantiate lists kernels"
+    if unqualified in kernels:
+        wrong_arguments = "<" in expression or "intended" in reason
+        return f"{base} exists, but its template arguments are wrong or missing" if wrong_arguments else None
+    near = difflib.get_close_matches(unqualified, kernels, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"the kernels of this file are {', '.join(kernels)}" if kernels else None
