@@ -1,6 +1,6 @@
-"""Measure where the time of a build goes, in the workers themselves: their answers carry it.
+"""Measure where the time of a build goes. Worker processes measure their calls and send the times with the results.
 
-Nothing that is kept or packed holds any of it: what is built is the same every time, and times are not.
+Nothing that is cached or packed into a wheel contains a time: the output of a build is reproducible, and times are not.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
-
-from cuda_wheel.builder.workers import worker_process
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 __all__ = [
     "PRECOMPILING",
@@ -22,35 +20,34 @@ __all__ = [
     "Span",
     "Step",
     "Timed",
+    "TimedError",
+    "Times",
+    "cause_of",
+    "measure",
     "now",
     "phase",
-    "timed",
-    "times_of",
     "worker_name",
 ]
 
-
+A = TypeVar("A")
 T = TypeVar("T")
 
-
 How = Literal["from the cache", "compiled", "linked", "bundled", "failed"]
-"""How a job, a link or a bundle came to be done, or not."""
-
+"""How a job, link or bundle was done, or that it failed."""
 
 PRECOMPILING = "precompiling"
-"""The phase of a job that is for others as well."""
-
+"""The name of the phase of a job that serves later jobs too."""
 
 _EPOCH = time.time() - time.monotonic()
 
 
 def now() -> float:
-    """Return the seconds since 1970: comparable between processes and machines, and never going back in one."""
+    """Return the seconds since 1970. The clock is comparable between processes and machines and monotonic in each."""
     return _EPOCH + time.monotonic()
 
 
 class Span(NamedTuple):
-    """What took from when to when, as `now` tells."""
+    """A named interval, in seconds since 1970 as `now` returns them."""
 
     name: str
     began: float
@@ -58,103 +55,121 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Timed(Generic[T]):
-    """What a call in a worker returned, and its times there."""
+class Times:
+    """When and where a call ran, in seconds since 1970."""
 
-    value: T
     worker: str
-    """The machine and process: its calls follow one another."""
+    """The machine and process. Calls with the same worker ran one after the other."""
     began: float
     ended: float
     phases: tuple[Span, ...]
     start: Span | None
-    """The worker's own start, with the first call of its process."""
+    """The start-up of the worker process, for its first timed call; else None."""
 
     @property
     def seconds(self) -> float:
-        """What the call took for itself."""
-        return self.ended - self.began - sum(its.ended - its.began for its in self.phases if its.name == PRECOMPILING)
+        """The duration of the call, without the time that it spent on precompiling headers for later calls."""
+        return (
+            self.ended - self.began - sum(span.ended - span.began for span in self.phases if span.name == PRECOMPILING)
+        )
+
+
+@dataclass(frozen=True)
+class Timed(Times, Generic[T]):
+    """The result of a call, and its times."""
+
+    value: T
+
+
+class TimedError(Exception):
+    """The error that ended a timed call, and the times of that call."""
+
+    def __init__(self, error: Exception, times: Times) -> None:
+        super().__init__(error, times)
+        self.error = error
+        self.times = times
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """Return the error inside a TimedError; any other error itself."""
+    return error.error if isinstance(error, TimedError) else error
 
 
 @dataclass(frozen=True)
 class Step:
-    """One job, link or bundle that was done, for one module: what was done, how, where and when."""
+    """One finished job, link or bundle of a module: what was done, how, where and when."""
 
     module: str
     sources: tuple[str, ...]
     target: str
-    """Such as "sm_80"; empty for a bundle, which is of them all."""
+    """Such as "sm_80"; empty for a bundle, which contains all targets."""
     how: How
     worker: str
-    """Empty for the build's own process, which looks into the cache."""
+    """The worker as in `Times`; empty for the process of the build itself, which reads the cache."""
     began: float
     ended: float
     phases: tuple[Span, ...] = ()
     start: Span | None = None
 
 
-class _Clock:
-    """The phases of a call so far, and what there is of those that are under way since one was entered or left."""
+class _PhaseClock:
+    """The phases of the current call. A nested phase interrupts the phase around it, so spans never overlap."""
 
     def __init__(self) -> None:
-        self.phases: list[Span] = []
-        self.under_way: list[str] = []
+        self.spans: list[Span] = []
+        self.open: list[str] = []
+        """The names of the phases that have begun and not ended, the innermost last."""
         self.since = 0.0
 
-    def turn(self) -> None:
+    def switch(self) -> None:
+        """End the span of the innermost open phase. The next span begins here."""
         at = now()
-        if self.under_way:
-            self.phases.append(Span(self.under_way[-1], self.since, at))
+        if self.open:
+            self.spans.append(Span(self.open[-1], self.since, at))
         self.since = at
 
 
-_clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
+_clock: ContextVar[_PhaseClock | None] = ContextVar("phase_clock", default=None)
 
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Measure a part of a call. What is inside another one is no part of that. Without `timed`, nothing is measured."""
+    """Measure one phase of the current call. The time of a nested phase counts for the nested phase only.
+
+    Outside of `measure` it does nothing.
+    """
     clock = _clock.get()
     if clock is None:
         yield
         return
-    clock.turn()
-    clock.under_way.append(name)
+    clock.switch()
+    clock.open.append(name)
     try:
         yield
     finally:
-        clock.turn()
-        clock.under_way.pop()
+        clock.switch()
+        clock.open.pop()
 
 
-def timed(call: tuple[Callable[[Any], T], Any]) -> Timed[T]:
-    """Return what a function returns for an argument, and how long it took: for workers. What it raises carries that
-    too, for `times_of`."""
-    function, argument = call
-    clock = _Clock()
+def measure(function: Callable[[A], T], argument: A, started: tuple[float, float] | None) -> tuple[T, Times]:
+    """Return `function(argument)`, called in a worker process, and the times of the call. The function must not raise.
+
+    `started` is when the start of this process began and ended, in seconds since 1970, or None to leave that out.
+    """
+    clock = _PhaseClock()
     token = _clock.set(clock)
     began = now()
-
-    def done(value: Any) -> Timed[Any]:
-        start, worker_process.started = worker_process.started, None
-        span = start and Span("starting", *start)
-        return Timed(value, worker_name(os.getpid()), began, now(), tuple(clock.phases), span)
-
     try:
-        return done(function(argument))
-    except Exception as error:
-        error.__dict__["times"] = done(None)
-        raise
+        result = function(argument)
     finally:
         _clock.reset(token)
+    start = None if started is None else Span("starting", *started)
+    return result, Times(worker_name(os.getpid()), began, now(), tuple(clock.spans), start)
 
 
 def worker_name(process: int) -> str:
-    """Return what a worker process of this machine is called."""
+    """Return the name of a worker process of this machine, for `Times.worker`."""
     return f"{platform.node()} {process}"
-
-
-def times_of(error: BaseException) -> Timed[None] | None:
-    """Return the times of the call that raised an error; None of one that never began."""
-    times: Timed[None] | None = error.__dict__.get("times")
-    return times

@@ -1,1 +1,1 @@
-"""Decide the order of jobs."""
+"""Decide the order of jobs, and remember how long they take."""

@@ -1,4 +1,4 @@
-"""Tell how many jobs to run at once: as many as the process may use cores, by affinity and by its container's limit."""
+"""Decide how many jobs run at once: one for each core that the CPU affinity and the container's limit allow."""
 
 from __future__ import annotations
 
@@ -10,32 +10,29 @@ from pathlib import Path, PurePosixPath
 
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = [
-    "available_cores",
-    "container_limit",
-]
+__all__ = ["available_cores", "container_limit"]
 
 
 def available_cores() -> int:
-    """Return how many jobs to run at once: CUDA_WHEEL_JOBS, else the cores that this process may use.
+    """Return how many jobs run at once: CUDA_WHEEL_JOBS, else the number of cores that this process may use.
 
-    Raises ConfigError where CUDA_WHEEL_JOBS is no number above 0.
+    Raises ConfigError if CUDA_WHEEL_JOBS is not a positive number.
     """
-    wanted = os.environ.get("CUDA_WHEEL_JOBS")
-    if wanted:
-        if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
-            raise ConfigError(f"the environment variable CUDA_WHEEL_JOBS must be a number above 0, not {wanted!r}.")
-        return int(wanted)
+    setting = os.environ.get("CUDA_WHEEL_JOBS")
+    if setting:
+        if not (setting.isascii() and setting.isdigit() and int(setting) > 0):
+            raise ConfigError(f"the environment variable CUDA_WHEEL_JOBS must be a number above 0, not {setting!r}.")
+        return int(setting)
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limit = container_limit()
-    # Of a core that is allowed in part that part is used as well, which one job fewer would leave.
+    # Round up: one job fewer would leave a part of the allowed time unused.
     return allowed if limit is None else max(1, min(allowed, math.ceil(limit)))
 
 
 def container_limit(process: Path = Path("/proc/self")) -> float | None:
-    """Return how many cores' time the control groups of a process leave it, such as 1.5; None without a limit.
+    """Return the CPU limit of a process's control groups in cores, such as 1.5; None without a limit.
 
-    `process` is its folder in /proc. A group is bounded by those around it, too, as far as they can be seen.
+    `process` is its folder in /proc. The limits of the enclosing groups apply too, as far as they are visible.
     """
     try:
         memberships = (process / "cgroup").read_text(errors="replace").splitlines()
@@ -59,17 +56,17 @@ def container_limit(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _folders(group: str, root: str, point: str) -> Iterator[Path]:
-    """Yield the folders of a group and of those around it, in a file system of which `root` is mounted at `point`."""
+    """Yield the folders of a group and of its enclosing groups. `root` of their file system is mounted at `point`."""
     try:
         below = PurePosixPath(group).relative_to(root)
-    except ValueError:  # the group has another name outside of the container, whose own is what is mounted
+    except ValueError:  # the name is that outside of the container, and the container's own group is mounted
         below = PurePosixPath()
     for path in (below, *below.parents):
         yield Path(point, path)
 
 
 def _limit(folder: Path) -> float | None:
-    """Return the cores' time that one group may take; None without a limit."""
+    """Return the CPU limit of one group in cores; None without a limit."""
     try:
         if (folder / "cpu.max").is_file():  # version 2: "150000 100000", or "max 100000"
             quota, period = (folder / "cpu.max").read_text().split()

@@ -1,35 +1,60 @@
-"""The interface of what runs a build's jobs: worker processes, or a cluster."""
+"""The interface for running a build's calls, and the record of a call. `Workers` and `DaskCluster` implement it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.schedule.groups import Group
+    from cuda_wheel.builder.compile.precompiled import HeaderGroup
 
-__all__ = [
-    "Executor",
-]
-
+__all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor"]
 
 T = TypeVar("T")
 
+EXECUTOR = "CUDA_WHEEL_EXECUTOR"
+"""The environment variable that names the executor of a build."""
 
-class Executor(Protocol):
-    """Who does calls, several at once: `Workers`, or a cluster."""
+FALLBACK = "CUDA_WHEEL_EXECUTOR_FALLBACK"
+"""The environment variable that names the executor to use if the first is not available."""
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A call `function(argument)` for a worker, and what decides where and when it runs."""
+
+    function: Callable[[Any], T]
+    argument: Any
+    options: tuple[str, ...] | None = None
+    """The compiler options that the call uses: a worker serves only calls with equal options. None: any worker may
+    serve the call."""
+    seconds: float = 0.0
+    """The expected duration of the call and of the calls that depend on it. The longest waiting call runs first."""
+    headers: HeaderGroup | None = None
+    """The group of jobs that can share precompiled headers with this one. Few workers serve each group."""
+    timed: bool = False
+    """Whether the future holds a `Timed` result or raises a TimedError, in place of the plain result or error. An error
+    that prevents the call from starting is never a TimedError."""
+
+
+class Executor(ABC):
+    """Runs calls, several at once."""
 
     @property
+    @abstractmethod
     def count(self) -> int:
-        """How many calls are done at once."""
+        """How many calls run at once."""
 
-    def submit(
-        self,
-        function: Callable[[Any], T],
-        argument: Any,
-        flavour: tuple[str, ...] | None = None,
-        seconds: float = 0.0,
-        group: Group | None = None,
-    ) -> Future[T]:
-        """Return the future of `function(argument)`, as `Workers.submit` does; `seconds` is what it may take."""
+    @abstractmethod
+    def enqueue(self, call: Call[Any]) -> Future[Any]:
+        """Return the future of a call.
+
+        The future raises what the function raises, and CompileError if the call takes too long or kills its worker.
+        """
+
+    def submit(self, function: Callable[[Any], T], argument: Any) -> Future[T]:
+        """Return the future of `function(argument)`, for any worker."""
+        return self.enqueue(Call(function, argument))

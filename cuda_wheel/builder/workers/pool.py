@@ -1,68 +1,61 @@
-"""Run compiler calls in worker processes that may crash, hang or eat memory without harm to the build.
+"""Run compiler calls in worker processes, which may crash, hang or run out of memory without harm to the build.
 
-Each worker is a fresh interpreter that compiles in its main thread: there NVRTC manages its own stack, which it does
-not elsewhere, and front ends of several processes run side by side, which those of several threads do not. A worker
-serves one set of compiler options only: NVRTC 13.1 to 13.4 let one program's options spoil a later one of its process
-(https://github.com/NVIDIA/warp/issues/1944).
+Each worker is a new interpreter that compiles in its main thread. There, unlike in other threads, NVRTC manages its own
+stack; and the front ends of several processes run in parallel, which those of several threads do not. A worker serves
+one set of compiler options only: in NVRTC 13.1 to 13.4 the options of one program corrupt a later program of the same
+process (https://github.com/NVIDIA/warp/issues/1944).
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from cuda_wheel.builder.compile.precompiled import Wish, with_headers
-from cuda_wheel.builder.schedule.order import LEAST, Queue
+from cuda_wheel.builder.compile.precompiled import MIN_JOBS, Precompilation, call_with_precompilation
+from cuda_wheel.builder.schedule.order import Queue
+from cuda_wheel.builder.timing import cause_of
 from cuda_wheel.builder.workers.cores import available_cores
-from cuda_wheel.builder.workers.worker import Died, Late, Worker
+from cuda_wheel.builder.workers.executor import Call, Executor
+from cuda_wheel.builder.workers.worker import Worker, WorkerDiedError, WorkerTimeoutError
 
-if TYPE_CHECKING:
-    from cuda_wheel.builder.schedule.groups import Group
-
-__all__ = [
-    "Workers",
-]
+__all__ = ["Workers"]
 
 
-T = TypeVar("T")
+class _Waiting(NamedTuple):
+    """A call that waits for a worker, and its future."""
 
-
-class _Call(NamedTuple):
+    call: Call[Any]
     future: Future[Any]
-    function: Callable[[Any], Any]
-    argument: Any
-    flavour: tuple[str, ...] | None
-    group: Group | None
 
 
-class Workers:
-    """A pool of worker processes; a context manager. Workers start when first needed.
+class Workers(Executor):
+    """A pool of worker processes; a context manager. Workers start when they are first needed.
 
-    `timeout` is in seconds for one call, `memory` in bytes of address space for one worker (not on Windows). `count` is
-    how many there are at most.
+    `timeout` is the limit in seconds for one call, `memory` the limit in bytes on the address space of one worker (not
+    on Windows). `count` is the largest number of workers.
     """
 
     def __init__(self, timeout: float, memory: int | None, count: int | None = None) -> None:
-        self.count = count or available_cores()
+        self._count = count or available_cores()
         self._timeout = timeout
         self._memory = memory
-        self._calls: Queue[_Call] = Queue()
+        self._queue: Queue[_Waiting] = Queue()
         self._lock = threading.RLock()
-        """Held by whoever looks at, or changes, what follows, or the calls that wait. Not by way of the condition: its
-        own `__enter__` is written in Python, and Ctrl-C in the midst of it would leave the lock held for ever."""
+        """Guards the queue and all attributes below. Take this lock, not the condition: the `__enter__` of a condition
+        is written in Python, and Ctrl-C inside it would leave the lock held for ever."""
         self._changed = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         self._idle = 0
-        self._all: set[Worker] = set()
+        self._workers: set[Worker] = set()
         self._closed = False
-        self._groups: dict[int, str] = {}
-        """What each thread's worker does, or did last, of which it may have headers precompiled."""
+        self._thread_groups: dict[int, str] = {}
+        """By thread: the key of the header group whose headers its worker may have precompiled."""
         self._begun: Counter[str] = Counter()
-        """How many jobs of each group do not wait any more."""
+        """How many jobs of each header group have left the queue."""
 
     def __enter__(self) -> Workers:
         return self
@@ -72,37 +65,28 @@ class Workers:
     ) -> None:
         with self._lock:
             self._closed = True
-            while self._calls:
-                self._calls.take(None).future.cancel()
-            if kind is not None:  # nobody waits for the calls under way
-                for worker in self._all:
+            while self._queue:
+                self._queue.take(None).future.cancel()
+            if kind is not None:  # after an error nobody waits for the running calls
+                for worker in self._workers:
                     worker.kill()
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
-        for worker in self._all:
+        for worker in self._workers:
             worker.end()
 
-    def submit(
-        self,
-        function: Callable[[Any], T],
-        argument: Any,
-        flavour: tuple[str, ...] | None = None,
-        seconds: float = 0.0,
-        group: Group | None = None,
-    ) -> Future[T]:
-        """Return the future of `function(argument)`, called in a worker that has seen no other `flavour`.
+    @property
+    def count(self) -> int:
+        """How many calls run at once."""
+        return self._count
 
-        None is for calls that any worker may serve. Of those that wait, the call goes first that will take the most
-        `seconds`, with all that waits for it. Calls of one `group` go to few workers, which may precompile what
-        they have in common. The future raises what the function raised, and CompileError where the call took too long
-        or killed its worker.
-        """
-        future: Future[T] = Future()
-        call = _Call(future, function, argument, flavour, group)
+    def enqueue(self, call: Call[Any]) -> Future[Any]:
+        """Return the future of a call, which runs in a worker that has served no other compiler options."""
+        future: Future[Any] = Future()
         with self._lock:
-            self._calls.put(call, seconds, flavour, group and group.key)
-            if len(self._calls) > self._idle and len(self._threads) < self.count:
+            self._queue.put(_Waiting(call, future), call.seconds, call.options, call.headers and call.headers.key)
+            if len(self._queue) > self._idle and len(self._threads) < self._count:
                 thread = threading.Thread(target=self._serve, name=f"cuda-wheel {len(self._threads)}", daemon=True)
                 self._threads.append(thread)
                 thread.start()
@@ -110,67 +94,78 @@ class Workers:
         return future
 
     def _serve(self) -> None:
-        """Do what waits, with one worker after the other, until there will be no more."""
+        """Run waiting calls, with one worker at a time, until the pool is closed."""
         worker: Worker | None = None
         while True:
             with self._lock:
                 self._idle += 1
-                while not self._calls and not self._closed:
+                while not self._queue and not self._closed:
                     self._changed.wait()
                 self._idle -= 1
                 if self._closed:
                     return
-                call, jobs = self._taken(worker)
-            if call.future.set_running_or_notify_cancel():
-                worker = self._done(call, worker, jobs)
+                (call, future), jobs = self._take(worker)
+            if future.set_running_or_notify_cancel():
+                worker = self._run(call, future, worker, jobs)
 
-    def _taken(self, worker: Worker | None) -> tuple[_Call, int]:
-        """Return the next call for this thread, and how many of its group this thread is likely to do, it included."""
+    def _take(self, worker: Worker | None) -> tuple[_Waiting, int]:
+        """Return the next call for this thread, and how many jobs of its header group this thread will probably run,
+        this one included."""
         thread = threading.get_ident()
-        others = Counter(group for its, group in self._groups.items() if its != thread)
-        call = self._calls.take(None if worker is None else worker.flavour, self._groups.get(thread), others)
-        if not _suits(worker, call):  # and with it goes what it has precompiled
-            self._groups.pop(thread, None)
-        if call.group is None:
-            return call, 0
-        key = call.group.key
+        others = Counter(group for other, group in self._thread_groups.items() if other != thread)
+        waiting = self._queue.take(None if worker is None else worker.options, self._thread_groups.get(thread), others)
+        call = waiting.call
+        if not _suits(worker, call):  # the worker will be replaced, and its precompiled headers go with it
+            self._thread_groups.pop(thread, None)
+        if call.headers is None:
+            return waiting, 0
+        key = call.headers.key
         self._begun[key] += 1
-        jobs = 1 + (call.group.jobs - self._begun[key]) // (1 + others[key])
-        if jobs >= LEAST:  # it leaves what it may have precompiled for that
-            self._groups[thread] = key
-        return call, jobs
+        jobs = 1 + (call.headers.jobs - self._begun[key]) // (1 + others[key])
+        if jobs >= MIN_JOBS:  # the worker may replace its precompiled headers by those of this group
+            self._thread_groups[thread] = key
+        return waiting, jobs
 
-    def _done(self, call: _Call, worker: Worker | None, jobs: int) -> Worker | None:
-        """Do a call with that worker or, where it does not suit, another one; return the one to go on with."""
+    def _run(self, call: Call[Any], future: Future[Any], worker: Worker | None, jobs: int) -> Worker | None:
+        """Run a call with the worker or, if it does not suit, a new one; return the worker for the next call."""
         if worker is not None and (worker.has_ended or not _suits(worker, call)):
             self._drop(worker)
             worker = None
         try:
             if worker is None:
-                worker = self._started()
-            worker.flavour = worker.flavour if call.flavour is None else call.flavour
-            if call.group is None:
-                result = worker.call(call.function, call.argument, self._timeout)
-            else:
-                wish = Wish(call.group, jobs, worker.folder if jobs >= LEAST else None)
-                result = worker.call(with_headers, (wish, call.function, call.argument), self._timeout)
+                worker = self._start_worker()
+            result = self._answer(call, worker, jobs)
         except BaseException as error:
-            if worker is not None and isinstance(error, Died):
+            cause = cause_of(error)
+            if worker is not None and isinstance(cause, WorkerDiedError):
                 self._drop(worker)
                 worker = None
                 with self._lock:
-                    self._groups.pop(threading.get_ident(), None)
-                if call.group is not None and not isinstance(error, Late):  # what is precompiled may have killed it
-                    return self._done(call._replace(group=None), None, 0)
-            call.future.set_exception(error)
+                    self._thread_groups.pop(threading.get_ident(), None)
+                if call.headers is not None and not isinstance(cause, WorkerTimeoutError):
+                    # Precompiled headers may have killed the worker: try once more without them.
+                    return self._run(replace(call, headers=None), future, None, 0)
+            future.set_exception(error)
         else:
-            call.future.set_result(result)
+            future.set_result(result)
         return worker
 
-    def _started(self) -> Worker:
+    def _answer(self, call: Call[Any], worker: Worker, jobs: int) -> Any:
+        """Return the worker's result for a call; raises its error."""
+        if call.options is not None:
+            worker.options = call.options
+        function, argument = call.function, call.argument
+        if call.headers is not None:
+            folder = worker.folder if jobs >= MIN_JOBS else None
+            argument = (Precompilation(call.headers, jobs, folder), function, argument)
+            function = call_with_precompilation
+        send = worker.call_timed if call.timed else worker.call
+        return send(function, argument, self._timeout)
+
+    def _start_worker(self) -> Worker:
         worker = Worker(self._memory)
         with self._lock:
-            self._all.add(worker)
+            self._workers.add(worker)
             if self._closed:
                 worker.kill()
         return worker
@@ -179,9 +174,9 @@ class Workers:
         worker.kill()
         worker.end()
         with self._lock:
-            self._all.discard(worker)
+            self._workers.discard(worker)
 
 
-def _suits(worker: Worker | None, call: _Call) -> bool:
-    """Return whether a worker has seen no other flavour than a call's."""
-    return worker is None or None in (call.flavour, worker.flavour) or worker.flavour == call.flavour
+def _suits(worker: Worker | None, call: Call[Any]) -> bool:
+    """Return whether a worker has served no other compiler options than a call's."""
+    return worker is None or None in (call.options, worker.options) or worker.options == call.options

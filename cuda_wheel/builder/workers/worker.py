@@ -1,4 +1,4 @@
-"""Start a worker process, and have it call functions: the parent's end of `worker_process`."""
+"""Start a worker process and call functions in it: the parent's side of `worker_process`."""
 
 from __future__ import annotations
 
@@ -12,35 +12,28 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.scratch import new_folder
-from cuda_wheel.builder.timing import Timed, now, worker_name
+from cuda_wheel.builder.timing import Timed, TimedError, Times, now, worker_name
 from cuda_wheel.builder.toolchain.nvrtc import scratch_file
 from cuda_wheel.builder.workers.worker_process import GREETING
 
-__all__ = [
-    "Died",
-    "Late",
-    "Worker",
-]
-
+__all__ = ["Worker", "WorkerDiedError", "WorkerTimeoutError"]
 
 T = TypeVar("T")
 
-
 _CHILD = "import sys; sys.path[:] = {path!r}; from cuda_wheel.builder.workers.worker_process import serve; "
-
-
 _CHILD += "serve({memory!r}, {began!r}, {folder!r})"
 
 
 def _without_driver() -> dict[str, str]:
-    """Return environment variables that keep a process from the CUDA driver.
+    """Return environment variables that keep a process from loading the CUDA driver.
 
-    NVRTC loads and starts it where it finds it: that takes longer than compiling a small kernel, at times much longer,
-    and what is compiled must not depend on it. The first library of that name that the loader meets decides.
+    NVRTC loads and initialises the driver if it finds it. That takes longer than compiling a small kernel, sometimes
+    much longer, and the result of a compilation must not depend on it. The dynamic loader uses the first library of
+    that name on its search path: the one in `no_driver`.
     """
     variables = {"CUDA_VISIBLE_DEVICES": "-1"}
     if sys.platform == "linux":
@@ -49,34 +42,36 @@ def _without_driver() -> dict[str, str]:
     return variables
 
 
-class Died(CompileError):
-    """The worker ended before it answered."""
+class WorkerDiedError(CompileError):
+    """The worker process ended, or sent something unreadable, before it answered."""
 
 
-class Late(Died):
-    """The worker was ended, because it took too long."""
+class WorkerTimeoutError(WorkerDiedError):
+    """The worker process was killed because a call took too long."""
 
 
 class Worker:
-    """One worker process, which starts at once. `memory` is in bytes of address space (not on Windows).
+    """One worker process, which starts at once. `memory` is the limit on its address space in bytes (not on Windows).
 
-    `end` or `leave` has to be called last.
+    Call `end` or `leave` last.
     """
 
     def __init__(self, memory: int | None) -> None:
-        self.flavour: tuple[str, ...] | None = None
+        self.options: tuple[str, ...] | None = None
+        """The compiler options of the calls that the worker has served; None if no call named any."""
         self._greeted = False
         self._unread = 0
+        """How many answers to `prepare` are still in the pipe."""
         self._memory = memory
         self._folder = None
-        with suppress(ConfigError):  # most of what a worker does needs none
+        with suppress(ConfigError):  # most calls need no temporary files
             self._folder = new_folder()
         self._stderr = os.fdopen(scratch_file(), "w+b")
-        # The child gets this process's sys.path, which a build front end may have changed since start, but for entries
-        # that depend on the current folder: it works in the project's, whose files are not for import.
+        # The child gets the present sys.path of this process, which a build front end may have changed, without the
+        # entries relative to the current folder: a worker runs in the project, whose files are not for import.
         path = [*(entry for entry in sys.path if os.path.isabs(entry)), str(Path(__file__).parents[3])]
         self._process = subprocess.Popen(
-            # No site: sys.path is known already, and what start-up files there are need not run again.
+            # Without site: sys.path is already known, and start-up files need not run again.
             [
                 sys.executable,
                 "-S",
@@ -90,24 +85,46 @@ class Worker:
         )
 
     def prepare(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Have a function called whose answer nobody waits for."""
-        with suppress(OSError):  # a worker that died is noticed by whoever waits for it
-            self._send(function, argument)
+        """Start a call and ignore its result."""
+        with suppress(OSError):  # the next `call` reports a worker that died
+            self._send(function, argument, is_timed=False)
             self._unread += 1
 
-    def _send(self, function: Callable[[Any], Any], argument: Any) -> None:
+    def call(self, function: Callable[[Any], T], argument: Any, timeout: float) -> T:
+        """Return what `function(argument)` returns in the worker, or raise what it raises there.
+
+        Raises WorkerTimeoutError if it takes more than `timeout` seconds, and WorkerDiedError if the worker dies.
+        """
+        succeeded, value, _ = self._exchange(function, argument, timeout, is_timed=False)
+        if not succeeded:
+            raise value
+        result: T = value
+        return result
+
+    def call_timed(self, function: Callable[[Any], T], argument: Any, timeout: float) -> Timed[T]:
+        """Return the result and the times of a call. Raises TimedError, which holds the exception of `call`."""
+        began = now()
+        try:
+            succeeded, value, times = self._exchange(function, argument, timeout, is_timed=True)
+        except WorkerDiedError as error:
+            succeeded, value, times = False, error, None
+        if times is None:  # the worker could not measure the call
+            times = Times(worker_name(self._process.pid), began, now(), (), None)
+        if not succeeded:
+            raise TimedError(value, times)
+        return Timed(value=value, **vars(times))
+
+    def _send(self, function: Callable[[Any], Any], argument: Any, is_timed: bool) -> None:
         assert self._process.stdin is not None
-        pickle.dump((function, argument), self._process.stdin)
+        pickle.dump((function, argument, is_timed), self._process.stdin)
         self._process.stdin.flush()
 
-    def call(self, function: Callable[[Any], T], argument: Any, timeout: float) -> T:
-        """Return what `function(argument)` returns there, or raise what it raises.
-
-        Raises Late where it takes more than `timeout` seconds, and Died where it kills the worker.
-        """
+    def _exchange(
+        self, function: Callable[[Any], Any], argument: Any, timeout: float, is_timed: bool
+    ) -> tuple[bool, Any, Times | None]:
+        """Return the worker's answer to a call, as `worker_process.serve` describes it."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None
-        began = now()
         printed = os.fstat(self._stderr.fileno()).st_size
         expired = threading.Event()
 
@@ -119,76 +136,80 @@ class Worker:
         timer.daemon = True
         timer.start()
         try:
-            if not self._greeted:
-                while not (line := process.stdout.readline()).endswith(GREETING):
-                    if not line:
-                        raise EOFError
-                self._greeted = True
-            self._send(function, argument)
+            self._await_greeting(process.stdout)
+            self._send(function, argument, is_timed)
             while self._unread:
                 pickle.load(process.stdout)
                 self._unread -= 1
-            good, answer = pickle.load(process.stdout)
-        except Exception as error:  # whatever pickle makes of what is no answer
-            died = Late(_late(timeout)) if expired.is_set() else Died(self._obituary(printed))
-            died.__dict__["times"] = Timed(None, worker_name(process.pid), began, now(), (), None)
-            raise died from error
+            succeeded, value, times = pickle.load(process.stdout)
+        except Exception as error:  # unpickling arbitrary bytes raises many kinds of exceptions
+            if expired.is_set():
+                raise WorkerTimeoutError(_timeout_message(timeout)) from error
+            raise WorkerDiedError(self._death_message(printed)) from error
         finally:
             timer.cancel()
-            timer.join()  # or it could kill the worker while that does the next call
-        if expired.is_set():  # just as it answered
-            raise Late(_late(timeout))
-        if good:
-            result: T = answer
-            return result
-        raise answer
+            timer.join()  # else it could kill the worker during the next call
+        if expired.is_set():  # the answer arrived at the same moment
+            raise WorkerTimeoutError(_timeout_message(timeout))
+        return succeeded, value, times
 
-    def _obituary(self, printed: int) -> str:
-        """Return how the process ended, and what it printed after so many bytes, which earlier calls did."""
+    def _await_greeting(self, stream: IO[bytes]) -> None:
+        """Skip the output of the process until the worker is ready. Raises EOFError if it ends before."""
+        while not self._greeted:
+            line = stream.readline()
+            if not line:
+                raise EOFError
+            self._greeted = line.endswith(GREETING)
+
+    def _death_message(self, printed: int) -> str:
+        """Return how the process ended, and its output on standard error after the first `printed` bytes, which belong
+        to earlier calls."""
         try:
-            status = self._process.wait(timeout=1)  # it closes its pipe a moment earlier
+            status = self._process.wait(timeout=1)  # a process closes its pipe shortly before it ends
         except subprocess.TimeoutExpired:
             self._process.kill()
-            return "the compiler process gave no answer that can be read: it may have written over its own memory"
+            return "the compiler process sent an unreadable answer; it may have overwritten its own memory"
         try:
             how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         except ValueError:
             how = f"exit status {status}"
         self._stderr.seek(printed)
-        last_words = self._stderr.read().decode(errors="replace").strip()[-2000:]
-        lines = [f"the compiler process died ({how})" + ":" * bool(last_words), last_words, self._help(how)]
+        output = self._stderr.read().decode(errors="replace").strip()[-2000:]
+        lines = [f"the compiler process died ({how})" + ":" * bool(output), output, self._death_help(how)]
         return "\n".join(filter(None, lines))
 
-    def _help(self, how: str) -> str:
-        if how == "killed by SIGKILL":  # not by this build
+    def _death_help(self, how: str) -> str:
+        if how == "killed by SIGKILL":  # this build sends it only after a timeout, which has its own message
             return (
-                "help: the system does so where memory runs out: CUDA_WHEEL_JOBS=1 has one compiler run at a time, and "
-                "a lower memory-limit ends one that takes too much"
+                "help: the system kills processes when memory runs out; CUDA_WHEEL_JOBS=1 runs one compiler at a time, "
+                "and a lower memory-limit stops a compiler that needs too much"
             )
         limit = f" (memory-limit is {self._memory / (1 << 30):g}GiB)" if self._memory is not None else ""
         return (
-            f"help: a compiler ends so of what is too much for it, be it of memory{limit} or of nesting, or of a "
-            "damaged file: make the source smaller or simpler"
+            f"help: the compiler ran out of memory{limit} or stack, or crashed on a damaged file: make the source "
+            "smaller or simpler"
         )
 
     @property
     def folder(self) -> str | None:
-        """The worker's own folder for temporary files, which goes with it; None where there can be none."""
+        """The worker's own folder for temporary files, removed with the worker; None if it could not be created."""
         return None if self._folder is None else self._folder.name
 
     @property
     def has_ended(self) -> bool:
+        """Whether the process has ended."""
         return self._process.poll() is not None
 
     def kill(self) -> None:
+        """Kill the process."""
         self._process.kill()
 
     def leave(self) -> None:
-        """Let the process end, and wait for that in the background."""
+        """Do as `end`, in the background."""
         threading.Thread(target=self.end, daemon=True).start()
 
     def end(self) -> None:
-        """Let the process end and free what belongs to it."""
+        """Close the pipe, wait until the process ends, and release its files."""
         assert self._process.stdin is not None and self._process.stdout is not None
         with suppress(OSError):
             self._process.stdin.close()
@@ -203,9 +224,9 @@ class Worker:
             self._folder.cleanup()
 
 
-def _late(timeout: float) -> str:
+def _timeout_message(timeout: float) -> str:
     return (
-        f"the compiler was stopped after {timeout:g} s, the timeout of one compile job (key: timeout)\n"
-        "help: if it only takes its time, a longer timeout lets it end; if not, look for templates, macros and "
-        "constant expressions without end, and for large loops that are unrolled"
+        f"the compiler was stopped after {timeout:g} s, the time limit of one compile job (key: timeout)\n"
+        "help: if the source is only large, increase timeout; otherwise look for endless templates, macros and "
+        "constant expressions, and for large unrolled loops"
     )

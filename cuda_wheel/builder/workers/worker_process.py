@@ -1,4 +1,8 @@
-"""The worker process: answers calls, one after the other in its main thread, until nobody asks any more."""
+"""Run in the worker process: answer calls, one after the other in the main thread, until the parent closes the pipe.
+
+The start of this process is part of every build and of every compilation on load. So this module imports little: not
+`typing`, and what few calls need is imported inside functions.
+"""
 
 from __future__ import annotations
 
@@ -16,84 +20,105 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Any
 
-__all__ = [
-    "GREETING",
-    "serve",
-    "started",
-]
+    Request = tuple[Callable[[Any], Any], Any, bool]
+    """A function, its argument, and whether to measure the call."""
 
+__all__ = ["GREETING", "serve"]
 
 GREETING = b"cuda-wheel worker\n"
-"""What a worker says first. Whatever stands before it, somebody's start-up files have printed."""
-
-
-started: tuple[float, float] | None = None
-"""From when to when this process started, in seconds since 1970; None where it is no worker, or was asked already."""
+"""The first line that a worker writes. Start-up files of the Python environment may have printed text before it."""
 
 
 def serve(memory: int | None, began: float, folder: str | None) -> None:
     """Answer calls from standard input on standard output until the input ends.
 
-    `memory` is in bytes of address space; this process was called for at `began`, in seconds since 1970; `folder` is
-    its own, for temporary files.
+    Each answer is pickled: whether the call succeeded, its result or exception, and its `Times` or None.
+
+    `memory` is the limit on the address space in bytes; `began` is when the parent started this process, in seconds
+    since 1970; `folder` is this process's own folder for temporary files.
     """
-    global started
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     _search_sys_path()
     _hide_folder()
     if folder is not None:
         os.environ["TMPDIR"] = folder
-    _go_first()
+    _prefer_as_out_of_memory_victim()
     if memory is not None:
-        _limit(memory)
-    calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]] = queue.SimpleQueue()
+        _limit_memory(memory)
+    requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a compiler prints must not get among the answers
+    os.dup2(2, 1)  # keep what a compiler prints out of the answers
     answers.write(GREETING)
     answers.flush()
-    started = began, time.time()
-    threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), calls, folder), daemon=True).start()
+    started: tuple[float, float] | None = (began, time.time())
+    threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), requests, folder), daemon=True).start()
     while True:
-        function, argument = calls.get()
+        function, argument, is_timed = requests.get()
+        if is_timed:
+            from cuda_wheel.builder.timing import measure  # inside: calls that compile on load are not timed
+
+            (succeeded, value), times = measure(_outcome, (function, argument), started)
+            started = None
+        else:
+            (succeeded, value), times = _outcome((function, argument)), None
+        if not succeeded:
+            value = _sendable(value, memory)
         try:
-            answer = pickle.dumps((True, function(argument)))
-        except MemoryError as error:
-            answer = pickle.dumps((False, _too_much(memory, error)))
+            answer = pickle.dumps((succeeded, value, times))
         except Exception as error:
-            answer = pickle.dumps((False, _picklable(error)))
+            answer = pickle.dumps((False, _sendable(error, memory), times))
         answers.write(answer)
         answers.flush()
 
 
-def _too_much(memory: int | None, error: MemoryError) -> Exception:
-    from cuda_wheel.builder.errors import CompileError
-
-    limit = "the system has" if memory is None else f"memory-limit ({memory / (1 << 30):g}GiB)"
-    too_much = CompileError(
-        f"the compiler needed more than {limit}\nhelp: make the source smaller, or memory-limit larger"
-    )
-    too_much.__dict__.update(error.__dict__)  # its times
-    return too_much
+def _outcome(call: tuple[Callable[[Any], Any], Any]) -> tuple[bool, Any]:
+    """Return (True, result), or (False, exception)."""
+    function, argument = call
+    try:
+        return True, function(argument)
+    except Exception as error:
+        return False, error
 
 
-def _listen(stream: IO[bytes], calls: queue.SimpleQueue[tuple[Callable[[Any], Any], Any]], folder: str | None) -> None:
-    """Pass on what the parent asks. When it ends, however it does, this process ends too, in the midst of a compile."""
+def _sendable(error: Exception, memory: int | None) -> Exception:
+    """Return an exception that the parent can unpickle and show."""
+    if isinstance(error, MemoryError):
+        from cuda_wheel.builder.errors import CompileError  # inside: only failed calls need it
+
+        limit = "the system has" if memory is None else f"memory-limit ({memory / (1 << 30):g}GiB) allows"
+        return CompileError(
+            f"the compiler needed more memory than {limit}\nhelp: make the source smaller, or increase memory-limit"
+        )
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        from cuda_wheel.builder.errors import ToolchainError  # inside: only failed calls need it
+
+        return ToolchainError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str | None) -> None:
+    """Pass the parent's requests to the main thread.
+
+    When the pipe closes, for whatever reason, end this process at once, even during a compilation.
+    """
     while True:
         try:
-            calls.put(pickle.load(stream))
+            requests.put(pickle.load(stream))
         except EOFError:
             if folder is not None:
-                _remove(folder)  # the parent may have been killed
+                _remove(folder)  # the parent may have been killed and cannot remove it
             os._exit(0)
         except Exception as error:
-            calls.put((_raise, _picklable(error)))
+            requests.put((_raise, error, False))
 
 
 def _remove(folder: str) -> None:
     try:
         os.rmdir(folder)
-    except OSError:  # it is not empty
-        import shutil
+    except OSError:  # the folder is not empty
+        import shutil  # inside: the folder is usually empty
 
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -102,8 +127,8 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-def _go_first() -> None:
-    """Have the system end this process before the build's own, and others, where memory runs out."""
+def _prefer_as_out_of_memory_victim() -> None:
+    """Make Linux kill this process before others, such as the build itself, when memory runs out."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
@@ -111,10 +136,10 @@ def _go_first() -> None:
         pass
 
 
-def _limit(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     if sys.platform == "win32":
-        return  # it has no such limit
-    import resource
+        return  # Windows has no limit on the address space
+    import resource  # inside: Windows does not have it
 
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
@@ -122,9 +147,9 @@ def _limit(memory: int) -> None:
 
 
 def _hide_folder() -> None:
-    """Have NVRTC name the folder that it works in by a name that is the same in every build.
+    """Give the working folder a name that is the same in every build.
 
-    It writes that name into debug information, and believes PWD as long as it leads to the folder.
+    NVRTC writes that name into debug information, and takes it from PWD if PWD leads to the working folder.
     """
     os.environ.pop("PWD", None)
     if os.path.isdir("/proc/self/cwd"):
@@ -132,20 +157,10 @@ def _hide_folder() -> None:
 
 
 def _search_sys_path() -> None:
-    """Let cuda.pathfinder find what is on `sys.path`, and no other environment's.
+    """Make cuda.pathfinder search `sys.path`, and no other environment.
 
-    It looks in `site.getsitepackages()`, where pip's isolated builds (an overlay put on `sys.path`) and PYTHONPATH
-    do not show, and which without `site` names the base environment's. This process is ours, so we may say so.
+    cuda.pathfinder searches `site.getsitepackages()`. That lacks the overlay that pip's isolated builds put on
+    `sys.path`, and PYTHONPATH; and as `site` did not run in this process, it names the base environment's folders.
     """
-    holders = [entry for entry in sys.path if os.path.isdir(os.path.join(entry, "nvidia"))]
-    site.getsitepackages = lambda prefixes=None: list(dict.fromkeys(holders))
-
-
-def _picklable(error: Exception) -> Exception:
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        from cuda_wheel.builder.errors import ToolchainError
-
-        return ToolchainError(f"{type(error).__name__}: {error}")
-    return error
+    folders = [entry for entry in sys.path if os.path.isdir(os.path.join(entry, "nvidia"))]
+    site.getsitepackages = lambda prefixes=None: list(dict.fromkeys(folders))

@@ -1,4 +1,4 @@
-"""A build's jobs on a Dask cluster: a real scheduler and real workers, in processes of their own."""
+"""Run a build's jobs on a Dask cluster, with a real scheduler and real workers in their own processes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,31 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.cluster import dask_cluster, executor, portable
+from cuda_wheel.builder.cluster import dask_cluster, executor_choice, remote_worker
 from cuda_wheel.builder.cluster.dask_cluster import DaskCluster
-from cuda_wheel.builder.cluster.portable import Call, NotPortable, Unfit, answer, files_of, linker_release, versions_of
+from cuda_wheel.builder.cluster.environment_versions import Versions, linker_release, versions_of
+from cuda_wheel.builder.cluster.parcel import NotPortableError, RemoteCall, UnfitMachineError
+from cuda_wheel.builder.cluster.project_files import files_to_send
+from cuda_wheel.builder.cluster.remote_worker import answer
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.project import build_module
-from cuda_wheel.builder.report.reporter import Silent
-from cuda_wheel.builder.timing import Step, timed
+from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.timing import Step, TimedError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.builder.workers.worker import WorkerDiedError
+from tests.support.failing_calls import abort, hang
 from tests.support.processes import run
 from tests.support.projects import FIXTURES, ROOT
 
+pytestmark = pytest.mark.one_toolchain
+
 WITHOUT = "import sys; sys.modules['cuda_wheel'] = None; from distributed.cli.{} import main; main()"
-"""A program of Dask's that cannot import cuda_wheel."""
+"""A command of Dask that cannot import cuda_wheel."""
 
 
 class Cluster:
@@ -60,7 +68,7 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """Where the scheduler listens, as HOST:PORT."""
+        """The address of the scheduler, as HOST:PORT."""
         until(self.file.exists)
         return str(json.loads(self.file.read_text())["address"]).removeprefix("tcp://")
 
@@ -77,10 +85,10 @@ class Cluster:
             process.wait()
 
 
-def until(true: Callable[[], bool]) -> None:
-    """Wait for what becomes true within a minute."""
+def until(condition: Callable[[], bool]) -> None:
+    """Wait at most a minute for a condition."""
     end = time.monotonic() + 60
-    while not true():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -98,27 +106,27 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def on_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Have builds use the cluster; return the names of the functions that this machine's workers are asked for."""
-    asked: list[str] = []
-    submit = Workers.submit
+    """Make builds use the cluster; return the names of the functions that run in this machine's workers."""
+    names: list[str] = []
+    enqueue = Workers.enqueue
 
-    def note(self: Workers, function: Callable[[Any], Any], *arguments: Any) -> Any:
-        asked.append((arguments[0][0] if function is timed else function).__name__)
-        return submit(self, function, *arguments)
+    def record(self: Workers, call: Call[Any]) -> Any:
+        names.append(call.function.__name__)
+        return enqueue(self, call)
 
-    monkeypatch.setattr(Workers, "submit", note)
+    monkeypatch.setattr(Workers, "enqueue", record)
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", f"dask://{cluster.address}")
-    return asked
+    return names
 
 
-class Listener(Silent):
-    """Notes how jobs were done, and what is told."""
+class Listener(SilentReporter):
+    """Records how jobs were done, and the warnings."""
 
     def __init__(self) -> None:
         self.hows: list[str] = []
         self.warnings: list[str] = []
 
-    def done(self, step: Step) -> None:
+    def step_finished(self, step: Step) -> None:
         self.hows.append(step.how)
 
     def warning(self, text: str) -> None:
@@ -149,7 +157,7 @@ NVVM = {
 
 
 @pytest.mark.parametrize(("fixture", "table"), [("linked", LINKED), ("stencil", STENCIL), ("nvvm_ir", NVVM)])
-def test_a_build_gives_the_same_bytes(
+def test_a_build_has_the_same_bytes_as_a_local_build(
     fixture: str, table: dict[str, Any], on_cluster: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, cached = Listener(), Listener()
@@ -168,10 +176,10 @@ def test_a_build_gives_the_same_bytes(
     assert here.warnings == there.warnings
 
 
-def test_what_is_cached_needs_no_cluster(on_cluster: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    built = build_module(FIXTURES / "stencil", STENCIL, {}, Silent())
+def test_a_cached_build_needs_no_cluster(on_cluster: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    built = build_module(FIXTURES / "stencil", STENCIL, {}, SilentReporter())
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", "dask://127.0.0.1:1")
-    assert build_module(FIXTURES / "stencil", STENCIL, {}, Silent()) == built
+    assert build_module(FIXTURES / "stencil", STENCIL, {}, SilentReporter()) == built
 
 
 ERRORS = {
@@ -195,34 +203,34 @@ def test_errors_are_those_of_a_local_build(
     assert there.warnings == []
     monkeypatch.delenv("CUDA_WHEEL_EXECUTOR")
     with pytest.raises(CompileError) as expected:
-        build_module(tmp_path, table, {}, Silent())
+        build_module(tmp_path, table, {}, SilentReporter())
     assert str(caught.value) == str(expected.value)
 
 
-def test_a_refused_option_is_told_once(on_cluster: list[str], tmp_path: Path) -> None:
+def test_a_rejected_option_is_not_compiled_again_on_this_machine(on_cluster: list[str], tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text("__global__ void k() {}")
     table = {"name": "demo.k", "sources": ["k.cu"], "architectures": ["80-real"], "options": ["--no-such-option"]}
-    with pytest.raises(ConfigError, match="NVRTC refuses an option"):
-        build_module(tmp_path, table, {}, Silent())
+    with pytest.raises(ConfigError, match="NVRTC rejects an option"):
+        build_module(tmp_path, table, {}, SilentReporter())
     assert "compile_job" not in on_cluster
 
 
-def test_what_another_machine_cannot_do_alike_is_done_here(on_cluster: list[str], tmp_path: Path) -> None:
+def test_a_job_that_could_differ_on_another_machine_runs_here(on_cluster: list[str], tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text("__global__ void k() {}")
     (tmp_path / "include").mkdir()
     table = {"name": "demo.k", "sources": ["k.cu"], "architectures": ["80-real"], "options": ["-Iinclude"]}
-    build_module(tmp_path, table, {}, Silent())
+    build_module(tmp_path, table, {}, SilentReporter())
     assert "compile_job" in on_cluster
 
 
-# --- jobs by themselves -----------------------------------------------------------------------------
+# --- single jobs ------------------------------------------------------------------------------------
 
 Make = Callable[..., Job]
 
 
 @pytest.fixture
 def make(toolchain: Toolchain, tmp_path: Path) -> Make:
-    """Return a function that gives a job of the project in `tmp_path / "project"`."""
+    """Return a function that makes a job of the project in `tmp_path / "project"`."""
     root = tmp_path / "project"
     root.mkdir()
 
@@ -253,14 +261,14 @@ def make(toolchain: Toolchain, tmp_path: Path) -> Make:
 def opened(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, fallback: bool = False, timeout: float = 300
 ) -> Iterator[tuple[DaskCluster, list[str]]]:
-    """Open a cluster for jobs; gives what it tells, too."""
-    told: list[str] = []
-    with DaskCluster(cluster.address, workers, toolchain, None, timeout, 8 << 30, told.append, fallback) as dask:
-        yield dask, told
+    """Yield a connection to a cluster, and the list of its warnings."""
+    warnings: list[str] = []
+    with DaskCluster(cluster.address, workers, toolchain, None, timeout, 8 << 30, warnings.append, fallback) as dask:
+        yield dask, warnings
 
 
-def _noted(call: tuple[str, Job]) -> Compiled:
-    """Compile a job, but the first time for too long, and note the processes that do."""
+def _compile_and_record(call: tuple[str, Job]) -> Compiled:
+    """Compile a job and record the processes; hang the first time."""
     folder, job = call
     first = not os.listdir(folder)
     Path(folder, f"{os.getppid()} {os.getpid()}").touch()
@@ -270,68 +278,62 @@ def _noted(call: tuple[str, Job]) -> Compiled:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="asks the system for processes as POSIX does")
-def test_the_job_of_a_worker_that_is_killed_is_done_again(
+def test_the_job_of_a_killed_worker_runs_again(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make, tmp_path: Path
 ) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    cluster.add_worker()  # for the other tests, in place of the one that goes
+    records = tmp_path / "records"
+    records.mkdir()
+    cluster.add_worker()  # for the other tests, in place of the one that is killed
     job = make('#include "a.h"\n__global__ void k() { a(); }', {"include/a.h": "__device__ void a() {}"})
     with opened(cluster, workers, toolchain) as (dask, _):
-        future = dask.submit(_noted, (str(notes), job))
-        until(lambda: bool(os.listdir(notes)))
-        (first,) = os.listdir(notes)
+        future = dask.submit(_compile_and_record, (str(records), job))
+        until(lambda: bool(os.listdir(records)))
+        (first,) = os.listdir(records)
         dask_worker, compiler = map(int, first.split())
         victim = next(worker for worker in cluster.workers if worker.pid == dask_worker)
         victim.kill()
         victim.wait()
         result = future.result(timeout=120)
-    assert len(os.listdir(notes)) == 2
+    assert len(os.listdir(records)) == 2
     assert result == workers.submit(compile_job, job).result()
     until(lambda: not _runs(compiler))
 
 
 def _runs(process: int) -> bool:
-    """Return whether a process is there and no zombie."""
+    """Return whether a process exists and is not a zombie."""
     result = run("ps", "-o", "stat=", "-p", process)
     return result.returncode == 0 and not result.stdout.strip().startswith("Z")
 
 
-def _hang(call: tuple[str, Job]) -> None:
-    time.sleep(300)
-
-
-def _abort(call: tuple[str, Job]) -> None:
-    os.abort()
-
-
-def test_a_compiler_that_hangs_or_crashes_there_is_told_as_here(
+def test_a_compiler_that_hangs_or_crashes_on_the_cluster_has_the_message_of_a_local_one(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
-    with opened(cluster, workers, toolchain, timeout=15) as (dask, told):
-        hung, crashed = dask.submit(_hang, ("", make())), dask.submit(_abort, ("", make()))
-        with pytest.raises(CompileError, match="stopped after 15 s, the timeout of one compile job"):
+    with opened(cluster, workers, toolchain, timeout=15) as (dask, messages):
+        hung, crashed = dask.submit(hang, ("", make())), dask.submit(abort, ("", make()))
+        with pytest.raises(CompileError, match="stopped after 15 s, the time limit of one compile job"):
             hung.result()
         with pytest.raises(CompileError, match="the compiler process died"):
             crashed.result()
         assert dask.submit(compile_job, make()).result().cubin
-    assert told == []
+    assert messages == []
 
 
-def test_options_keep_apart(cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make) -> None:
+def test_a_worker_serves_one_set_of_options_only(
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
+) -> None:
     with opened(cluster, workers, toolchain) as (dask, _):
-        seen = [dask.submit(_process, (None, make()), (flavour,)).result() for flavour in "aabba"]
-    flavours: dict[int, set[str]] = {}
-    for process, flavour in zip(seen, "aabba", strict=True):
-        flavours.setdefault(process, set()).add(flavour)
-    assert all(len(its) == 1 for its in flavours.values())
+        seen = [dask.enqueue(Call(_process, (None, make()), (option,))).result() for option in "aabba"]
+    served: dict[int, set[str]] = {}
+    for process, option in zip(seen, "aabba", strict=True):
+        served.setdefault(process, set()).add(option)
+    assert all(len(options) == 1 for options in served.values())
 
 
 def _process(call: tuple[None, Job]) -> int:
     return os.getpid()
 
 
-def test_another_toolchain_is_an_error_that_names_both(
+def test_a_different_toolchain_is_an_error_that_names_both(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
     other = replace(toolchain, nvrtc="11.8.89")
@@ -341,7 +343,7 @@ def test_another_toolchain_is_an_error_that_names_both(
     assert "the Dask worker tcp://127.0.0.1:" in str(caught.value)
 
 
-def test_other_versions_of_dask_are_told(
+def test_different_versions_of_dask_are_a_warning(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import distributed.versions
@@ -349,29 +351,29 @@ def test_other_versions_of_dask_are_told(
     own = distributed.versions.get_versions()
     own["packages"]["python"] = "3.9.1.final.0"
     monkeypatch.setattr(distributed.versions, "get_versions", lambda *_: own)
-    with opened(cluster, workers, toolchain) as (dask, told):
+    with opened(cluster, workers, toolchain) as (dask, messages):
         assert dask.submit(compile_job, make()).result().cubin
-    assert len(told) == 1
-    assert f"The Dask cluster at {cluster.address} and this machine differ" in told[0]
-    assert "3.9.1.final.0" in told[0]
+    assert len(messages) == 1
+    assert f"The Dask cluster at {cluster.address} and this machine differ" in messages[0]
+    assert "3.9.1.final.0" in messages[0]
 
 
-def test_a_cluster_that_goes_away_is_told(
+def test_a_cluster_that_disappears_is_an_error(
     tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = Cluster(tmp_path)
     try:
-        with opened(cluster, workers, toolchain) as (dask, told):
+        with opened(cluster, workers, toolchain) as (dask, messages):
             future = dask.submit(compile_job, make())
-            assert told == [f"The Dask cluster at {cluster.address} has no workers: the build waits for some."]
+            assert messages == [f"The Dask cluster at {cluster.address} has no workers: the build waits for one."]
             cluster.close()
-            with pytest.raises(ToolchainError, match=r"the Dask cluster at .* did not do demo/k.cu for 80"):
+            with pytest.raises(ToolchainError, match=r"the Dask cluster at .* did not run demo/k.cu for 80"):
                 future.result(timeout=60)
     finally:
         cluster.close()
 
 
-def test_a_worker_without_cuda_wheel_is_told(
+def test_a_worker_without_cuda_wheel_is_an_error(
     tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
     cluster = Cluster(tmp_path)
@@ -379,34 +381,34 @@ def test_a_worker_without_cuda_wheel_is_told(
         cluster.add_worker(has_cuda_wheel=False)
         with (
             opened(cluster, workers, toolchain) as (dask, _),
-            pytest.raises(ToolchainError, match=r"did not do demo/k.cu for 80 \(ModuleNotFoundError: .*cuda_wheel"),
+            pytest.raises(ToolchainError, match=r"did not run demo/k.cu for 80 \(ModuleNotFoundError: .*cuda_wheel"),
         ):
             dask.submit(compile_job, make()).result()
     finally:
         cluster.close()
 
 
-def test_nobody_waits_for_the_cluster_after_an_error(
+def test_a_build_does_not_wait_for_the_cluster_after_an_error(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
     with pytest.raises(KeyboardInterrupt), opened(cluster, workers, toolchain, timeout=10) as (dask, _):
-        future = dask.submit(_hang, ("", make()))
+        future = dask.submit(hang, ("", make()))
         raise KeyboardInterrupt
     assert isinstance(future.exception(timeout=5), ToolchainError)
 
 
-def test_without_a_cluster_this_machine_does_the_jobs_where_that_is_wanted(
+def test_this_machine_runs_the_jobs_without_a_cluster_if_the_fallback_is_local(
     tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = Cluster(tmp_path)
     try:
-        with opened(cluster, workers, toolchain, fallback=True) as (dask, told):
+        with opened(cluster, workers, toolchain, fallback=True) as (dask, messages):
             assert dask.submit(compile_job, make()).result().cubin
             assert dask.submit(compile_job, make()).result().cubin
     finally:
         cluster.close()
-    (text,) = told
-    assert "has no workers: this machine does its jobs (CUDA_WHEEL_EXECUTOR_FALLBACK=local)" in text
+    (text,) = messages
+    assert "has no workers: this machine runs its jobs (CUDA_WHEEL_EXECUTOR_FALLBACK=local)" in text
 
 
 @pytest.fixture
@@ -426,68 +428,72 @@ def test_a_cluster_that_cannot_be_reached_is_an_error(
     assert "CUDA_WHEEL_EXECUTOR_FALLBACK=local" in result.stdout
 
 
-def test_a_cluster_that_cannot_be_reached_is_done_without_where_that_is_wanted(
+def test_a_build_does_without_an_unreachable_cluster_if_the_fallback_is_local(
     unused_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", f"dask://{unused_address}")
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR_FALLBACK", "local")
     listener = Listener()
     build_module(FIXTURES / "stencil", STENCIL, {}, listener)
-    (told,) = (text for text in listener.warnings if "Dask" in text)
-    assert told.startswith(f"The Dask cluster at {unused_address} (CUDA_WHEEL_EXECUTOR) cannot be reached")
+    (message,) = (text for text in listener.warnings if "Dask" in text)
+    assert message.startswith(f"The Dask cluster at {unused_address} (CUDA_WHEEL_EXECUTOR) cannot be reached")
     assert set(listener.hows) == {"compiled", "bundled"}
 
 
 @pytest.mark.parametrize(
-    "wanted", ["dask", "dask://", "dask://host", "ray://host:1", "dask://host:x", "local", "dask://a b:1"]
+    "setting", ["dask", "dask://", "dask://host", "ray://host:1", "dask://host:x", "local", "dask://a b:1"]
 )
-def test_an_executor_that_is_none_is_an_error(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", wanted)
-    with pytest.raises(ConfigError, match=f"CUDA_WHEEL_EXECUTOR must be dask://HOST:PORT, not '{wanted}'"):
-        build_module(FIXTURES / "stencil", STENCIL, {}, Silent())
+def test_an_invalid_executor_is_an_error(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", setting)
+    with pytest.raises(ConfigError, match=f"CUDA_WHEEL_EXECUTOR must be dask://HOST:PORT, not '{setting}'"):
+        build_module(FIXTURES / "stencil", STENCIL, {}, SilentReporter())
 
 
-def test_a_fallback_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_fallback_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", "dask://127.0.0.1:1")
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR_FALLBACK", "yes")
-    with pytest.raises(ConfigError, match="CUDA_WHEEL_EXECUTOR_FALLBACK must be"):
-        build_module(FIXTURES / "stencil", STENCIL, {}, Silent())
+    with pytest.raises(ConfigError, match='CUDA_WHEEL_EXECUTOR_FALLBACK must be "local" or unset'):
+        build_module(FIXTURES / "stencil", STENCIL, {}, SilentReporter())
 
 
 def test_without_distributed_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", "dask://127.0.0.1:1")
-    monkeypatch.setattr(executor, "find_spec", lambda name: None)
+    monkeypatch.setattr(executor_choice, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"the package distributed.* is not installed.*cuda-wheel\[cu12,dask\]"):
-        build_module(FIXTURES / "stencil", STENCIL, {}, Silent())
+        build_module(FIXTURES / "stencil", STENCIL, {}, SilentReporter())
 
 
-def test_nobody_imports_distributed_unasked(tmp_path: Path) -> None:
+def test_a_local_build_does_not_import_distributed(tmp_path: Path) -> None:
     program = (
-        "import sys; from cuda_wheel.builder.execute import Silent; from cuda_wheel.builder.project import build_module\n"
-        f"from pathlib import Path; build_module(Path({str(FIXTURES / 'stencil')!r}), {STENCIL!r}, {{}}, Silent())\n"
-        "print([name for name in ('distributed', 'dask', 'cuda_wheel.builder.cluster.portable') if name in sys.modules])"
+        "import sys; from cuda_wheel.builder.report.reporter import SilentReporter; from cuda_wheel.builder.project import build_module\n"
+        f"from pathlib import Path; build_module(Path({str(FIXTURES / 'stencil')!r}), {STENCIL!r}, {{}}, SilentReporter())\n"
+        "print([name for name in ('distributed', 'dask', 'cuda_wheel.builder.cluster.parcel') if name in sys.modules])"
     )
     result = run(sys.executable, "-c", program)
     assert result.stdout.splitlines()[-1] == "[]", result.stdout
 
 
-# --- what travels, without a cluster -----------------------------------------------------------------
+# --- what is sent, without a cluster -----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def versions(workers: Workers, toolchain: Toolchain) -> portable.Versions:
+def versions(workers: Workers, toolchain: Toolchain) -> Versions:
     return versions_of(toolchain, workers.submit(linker_release, toolchain).result(), None)
 
 
+def sent_and_answered(call: RemoteCall, versions: Versions, folder: Path) -> tuple[bytes, str]:
+    """Return the reply to a call of a machine called "elsewhere", which is this one."""
+    return answer(call.pack(versions, 300, 8 << 30, files_to_send), "elsewhere", str(folder), 1)
+
+
 @pytest.fixture
-def elsewhere(versions: portable.Versions, tmp_path: Path) -> Callable[[Job], Compiled]:
-    """Return a function that does a job as another machine does."""
+def compile_remotely(versions: Versions, tmp_path: Path) -> Callable[[Job], Compiled]:
+    """Return a function that compiles a job as another machine does."""
 
     def compile(job: Job) -> Compiled:
-        call = Call(compile_job, job)
-        content, digest = answer(call.parcel(versions, None, 300, 8 << 30, files_of), "elsewhere", str(tmp_path), 1)
-        result: Compiled = call.result(content, digest, dask_cluster._hash)
+        call = RemoteCall(Call(compile_job, job))
+        result: Compiled = call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)
         return result
 
     return compile
@@ -495,30 +501,30 @@ def elsewhere(versions: portable.Versions, tmp_path: Path) -> Callable[[Job], Co
 
 @pytest.fixture(scope="module", autouse=True)
 def no_pool_left() -> Iterator[None]:
-    """Close what `answer` keeps as long as its process lives."""
+    """Close the pools that `answer` keeps until its process ends."""
     pools: list[Workers] = []
-    kept = portable._pool
+    original = remote_worker._pool
 
     def pool(*arguments: Any) -> Workers:
-        if (found := kept(*arguments)) not in pools:
+        if (found := original(*arguments)) not in pools:
             pools.append(found)
         return found
 
-    portable._pool = pool  # type: ignore[assignment]
+    remote_worker._pool = pool  # type: ignore[assignment]
     yield
-    portable._pool = kept
+    remote_worker._pool = original
     for each in pools:
         each.__exit__(None, None, None)
 
 
-def test_versions_are_exact(versions: portable.Versions, toolchain: Toolchain) -> None:
+def test_versions_are_exact(versions: Versions, toolchain: Toolchain) -> None:
     assert versions.nvjitlink.count(".") == 2 and versions.nvjitlink.startswith(toolchain.nvjitlink + ".")
 
 
-def travelling(job: Job) -> Mapping[str, bytes]:
-    """Return the files that go with a job."""
+def sent_files(job: Job) -> Mapping[str, bytes]:
+    """Return the files that are sent with a job."""
     folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
-    return files_of(job.root, job.source, job.text, job.options, folders)
+    return files_to_send(job.root, job.source, job.text, job.options, folders)
 
 
 PROJECT = {
@@ -544,23 +550,23 @@ PROJECT = {
         ("#if __has_include(<lib/a.h>)\n#endif", {"include/lib/a.h", "include/lib/b.h", "demo/own.h"}),
     ],
 )
-def test_every_file_that_may_be_read_travels(
-    text: str, expected: set[str], make: Make, elsewhere: Callable[[Job], Compiled], workers: Workers
+def test_every_file_that_a_source_may_include_is_sent(
+    text: str, expected: set[str], make: Make, compile_remotely: Callable[[Job], Compiled], workers: Workers
 ) -> None:
     job = make(f"{text}\n__global__ void k() {{}}", PROJECT)
-    files = set(travelling(job))
+    files = set(sent_files(job))
     assert expected <= files and "unrelated/d.h" not in files
-    assert elsewhere(job) == workers.submit(compile_job, job).result()
+    assert compile_remotely(job) == workers.submit(compile_job, job).result()
 
 
-def test_warnings_name_headers_where_they_lie_here(
-    make: Make, elsewhere: Callable[[Job], Compiled], workers: Workers
+def test_warnings_have_the_paths_of_this_machine(
+    make: Make, compile_remotely: Callable[[Job], Compiled], workers: Workers
 ) -> None:
     job = make(
         '#include "own.h"\n#include <cuda/std/span>\n__global__ void k() { int unused; }',
         {"demo/own.h": "__device__ inline int f() { int never; return 1; }\n"},
     )
-    result = elsewhere(job)
+    result = compile_remotely(job)
     assert "demo/own.h:1" in result.log and "demo/k.cu:3" in result.log
     assert result == workers.submit(compile_job, job).result()
     assert result.headers is not None and str(Path(job.root, "demo/own.h")) in result.headers
@@ -574,73 +580,101 @@ def test_warnings_name_headers_where_they_lie_here(
         ("", {"options": ("--pre-include=demo/own.h",)}),
     ],
 )
-def test_what_reads_other_files_stays_here(text: str, changes: dict[str, Any], make: Make, tmp_path: Path) -> None:
+def test_a_job_that_may_read_other_files_is_not_portable(
+    text: str, changes: dict[str, Any], make: Make, tmp_path: Path
+) -> None:
     (tmp_path / "outside.h").write_text("")
-    with pytest.raises(NotPortable):
-        travelling(make(text, **changes))
+    with pytest.raises(NotPortableError):
+        sent_files(make(text, **changes))
 
 
 def _with_folder(job: Job) -> Compiled:
     return replace(compile_job(job), ptx=job.root.encode())
 
 
-def test_an_image_that_would_hold_a_folder_stays_here(make: Make, versions: portable.Versions, tmp_path: Path) -> None:
-    call = Call(_with_folder, make())
-    content, digest = answer(call.parcel(versions, None, 300, 8 << 30, files_of), "elsewhere", str(tmp_path), 1)
-    with pytest.raises(NotPortable):
-        call.result(content, digest, dask_cluster._hash)
+def test_a_job_whose_image_contains_a_folder_is_not_portable(make: Make, versions: Versions, tmp_path: Path) -> None:
+    call = RemoteCall(Call(_with_folder, make()))
+    content, digest = sent_and_answered(call, versions, tmp_path)
+    with pytest.raises(NotPortableError):
+        call.result(content, digest, dask_cluster._hash_file)
 
 
-def test_a_result_that_was_changed_on_its_way_is_none(make: Make, versions: portable.Versions, tmp_path: Path) -> None:
-    call = Call(compile_job, make())
-    content, digest = answer(call.parcel(versions, None, 300, None, files_of), "elsewhere", str(tmp_path), 1)
+def test_a_result_that_changed_on_its_way_is_an_error(make: Make, versions: Versions, tmp_path: Path) -> None:
+    call = RemoteCall(Call(compile_job, make()))
+    content, digest = sent_and_answered(call, versions, tmp_path)
     with pytest.raises(ValueError, match="SHA-256"):
-        call.result(content[:-1] + b"?", digest, dask_cluster._hash)
+        call.result(content[:-1] + b"?", digest, dask_cluster._hash_file)
 
 
-def test_another_header_of_the_toolchain_is_an_error(make: Make, versions: portable.Versions, tmp_path: Path) -> None:
-    call = Call(compile_job, make("#include <cuda_fp16.h>\n__global__ void k(__half* x) { *x = 1; }"))
-    content, digest = answer(call.parcel(versions, None, 300, None, files_of), "elsewhere", str(tmp_path), 1)
-    with pytest.raises(Unfit, match=r"elsewhere cannot .*: its cuda_fp16.h is another than this machine's \("):
+def test_a_different_header_of_the_toolchain_is_an_error(make: Make, versions: Versions, tmp_path: Path) -> None:
+    call = RemoteCall(Call(compile_job, make("#include <cuda_fp16.h>\n__global__ void k(__half* x) { *x = 1; }")))
+    content, digest = sent_and_answered(call, versions, tmp_path)
+    with pytest.raises(UnfitMachineError, match=r"elsewhere cannot .*: its cuda_fp16.h differs from this machine's \("):
         call.result(
-            content, digest, lambda path: "another" if path.endswith("cuda_fp16.h") else dask_cluster._hash(path)
+            content, digest, lambda path: "another" if path.endswith("cuda_fp16.h") else dask_cluster._hash_file(path)
         )
 
 
-def test_another_cuda_wheel_is_an_error(
-    make: Make, versions: portable.Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_different_cuda_wheel_is_an_error(
+    make: Make, versions: Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = Call(compile_job, make())
-    parcel = call.parcel(versions, None, 300, None, files_of)
-    monkeypatch.setattr(portable, "__version__", "0.0.9")
+    call = RemoteCall(Call(compile_job, make()))
+    parcel = call.pack(versions, 300, None, files_to_send)
+    monkeypatch.setattr(remote_worker, "__version__", "0.0.9")
     content, digest = answer(parcel, "elsewhere", str(tmp_path), 1)
-    with pytest.raises(Unfit, match=r"elsewhere cannot .*: it has cuda-wheel 0\.0\.9, and this machine \d"):
-        call.result(content, digest, dask_cluster._hash)
+    with pytest.raises(
+        UnfitMachineError, match=r"elsewhere cannot .*: it has cuda-wheel 0\.0\.9, and this machine has \d"
+    ):
+        call.result(content, digest, dask_cluster._hash_file)
 
 
 def test_a_machine_without_a_toolchain_is_an_error(
-    make: Make, versions: portable.Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make, versions: Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def found() -> None:
+    def find() -> None:
         raise ToolchainError("no CUDA toolchain is installed in this environment")
 
-    monkeypatch.setattr(portable, "_found", found)
-    call = Call(compile_job, make())
-    content, digest = answer(call.parcel(versions, None, 300, None, files_of), "elsewhere", str(tmp_path), 1)
-    with pytest.raises(Unfit, match="elsewhere cannot do this build's jobs: no CUDA toolchain is installed"):
-        call.result(content, digest, dask_cluster._hash)
+    monkeypatch.setattr(remote_worker, "_find_toolchain", find)
+    call = RemoteCall(Call(compile_job, make()))
+    content, digest = sent_and_answered(call, versions, tmp_path)
+    with pytest.raises(
+        UnfitMachineError, match="elsewhere cannot run this build's jobs: no CUDA toolchain is installed"
+    ):
+        call.result(content, digest, dask_cluster._hash_file)
 
 
-def test_nothing_of_this_machine_travels(make: Make, versions: portable.Versions) -> None:
+def test_no_paths_of_this_machine_are_sent(make: Make, versions: Versions) -> None:
     job = make('#include "own.h"\n__global__ void k() {}', PROJECT)
-    _, content = pickle.loads(Call(compile_job, job).parcel(versions, None, 300, None, files_of))
+    _, content = pickle.loads(RemoteCall(Call(compile_job, job)).pack(versions, 300, None, files_to_send))
     parcel = zlib.decompress(content)
     for path in (job.root, job.library, *(folder for folder in job.include_dirs if os.path.isabs(folder))):
         assert os.fsencode(path) not in parcel
     assert pickle.loads(parcel).job.text == job.text
 
 
-def test_what_is_about_no_job_is_no_call(toolchain: Toolchain, make: Make) -> None:
+def test_a_call_about_no_job_or_several_cannot_be_sent(toolchain: Toolchain, make: Make) -> None:
     for argument in (None, toolchain, (make(), make())):
         with pytest.raises(ValueError, match="one job"):
-            Call(find_toolchain, argument)
+            RemoteCall(Call(find_toolchain, argument))
+
+
+def _fail(job: Job) -> None:
+    raise CompileError(job.source)
+
+
+def test_a_timed_call_is_timed_on_the_other_machine(make: Make, versions: Versions, tmp_path: Path) -> None:
+    call = RemoteCall(Call(compile_job, make(), timed=True))
+    result = call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)
+    assert result.value.cubin and "compiling" in {span.name for span in result.phases}
+    call = RemoteCall(Call(_fail, make(), timed=True))
+    with pytest.raises(TimedError) as caught:
+        call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)
+    assert isinstance(caught.value.error, CompileError) and 0 <= caught.value.times.seconds < 60
+
+
+def test_the_times_of_a_compiler_that_crashes_on_the_cluster_are_kept(
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
+) -> None:
+    with opened(cluster, workers, toolchain) as (dask, _), pytest.raises(TimedError) as caught:
+        dask.enqueue(Call(abort, ("", make()), timed=True)).result()
+    assert isinstance(caught.value.error, WorkerDiedError) and 0 <= caught.value.times.seconds < 60

@@ -1,4 +1,4 @@
-"""All cores have work, the longest first, and workers are not replaced for little."""
+"""No core is idle, the longest jobs go first, and workers are not replaced to save little time."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.schedule.durations import Seconds
-from cuda_wheel.builder.schedule.order import KEEPING, REPLACING, Queue, time_needed
+from cuda_wheel.builder.schedule.durations import Durations
+from cuda_wheel.builder.schedule.order import KEEP_GROUP_SECONDS, REPLACE_WORKER_SECONDS, Queue, time_needed
+from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.user_cache.cache import Cache
+
+pytestmark = pytest.mark.one_toolchain
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Jobs = list[tuple[float, tuple[str, ...] | None]]
 
 SECONDS = st.floats(0.01, 100)
-FLAVOURS = st.sampled_from([("a",), ("b",), ("c",), None])
+OPTIONS = st.sampled_from([("a",), ("b",), ("c",), None])
 
 
 def done(jobs: Jobs, cores: int) -> tuple[float, int]:
-    """Return how long it takes until all jobs are done as a queue gives them out, and how often a worker is replaced."""
+    """Return how long all jobs take in the order of a queue, and how often a worker is replaced."""
     queue: Queue[tuple[float, tuple[str, ...] | None]] = Queue()
     for each in jobs:
         queue.put(each, *each)
@@ -39,15 +42,15 @@ def done(jobs: Jobs, cores: int) -> tuple[float, int]:
     replaced = 0
     while queue:
         at, worker = heapq.heappop(free)
-        seconds, flavour = queue.take(served.get(worker))
-        replaced += None not in (flavour, served.get(worker)) and flavour != served.get(worker)
-        served[worker] = flavour or served.get(worker)
+        seconds, options = queue.take(served.get(worker))
+        replaced += None not in (options, served.get(worker)) and options != served.get(worker)
+        served[worker] = options or served.get(worker)
         heapq.heappush(free, (at + seconds, worker))
     return max(at for at, _ in free), replaced
 
 
 @given(st.lists(SECONDS, min_size=1, max_size=7), st.integers(1, 3))
-def test_the_longest_first_takes_a_third_longer_than_the_best_at_most(each: list[float], cores: int) -> None:
+def test_the_longest_first_takes_at_most_a_third_longer_than_the_best_order(each: list[float], cores: int) -> None:
     """Source: R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969."""
 
     def ends(choice: tuple[int, ...]) -> float:
@@ -59,49 +62,51 @@ def test_the_longest_first_takes_a_third_longer_than_the_best_at_most(each: list
     assert time_needed(each, cores) <= best + 1e-9
 
 
-@given(st.lists(st.tuples(SECONDS, FLAVOURS), min_size=1, max_size=40), st.integers(1, 8))
+@given(st.lists(st.tuples(SECONDS, OPTIONS), min_size=1, max_size=40), st.integers(1, 8))
 def test_no_core_is_idle_while_a_job_waits(jobs: Jobs, cores: int) -> None:
     took, _ = done(jobs, cores)
     longest = max(seconds for seconds, _ in jobs)
     assert took <= sum(seconds for seconds, _ in jobs) / cores + longest * (1 - 1 / cores) + 1e-9
 
 
-@given(st.lists(st.tuples(st.floats(0.01, REPLACING), FLAVOURS), min_size=1, max_size=40), st.integers(1, 4))
-def test_workers_are_not_replaced_for_little(jobs: Jobs, cores: int) -> None:
-    """Each goes through the flavours once at most."""
+@given(
+    st.lists(st.tuples(st.floats(0.01, REPLACE_WORKER_SECONDS), OPTIONS), min_size=1, max_size=40), st.integers(1, 4)
+)
+def test_workers_are_not_replaced_to_save_little_time(jobs: Jobs, cores: int) -> None:
+    """Each worker has each set of options at most once."""
     _, replaced = done(jobs, cores)
-    assert replaced <= cores * len({flavour for _, flavour in jobs} - {None})
+    assert replaced <= cores * len({options for _, options in jobs} - {None})
 
 
-@given(st.lists(st.tuples(SECONDS, FLAVOURS), min_size=1, max_size=40))
-def test_a_worker_goes_on_with_the_longest_unless_that_replaces_it_for_little(jobs: Jobs) -> None:
+@given(st.lists(st.tuples(SECONDS, OPTIONS), min_size=1, max_size=40))
+def test_a_worker_takes_the_longest_job_unless_it_would_be_replaced_to_save_little_time(jobs: Jobs) -> None:
     queue: Queue[tuple[float, tuple[str, ...] | None]] = Queue()
     for each in jobs:
         queue.put(each, *each)
     seconds, _ = queue.take(("a",))
-    suiting = max((each for each, its in jobs if its in (("a",), None)), default=-math.inf)
-    others = max((each for each, its in jobs if its not in (("a",), None)), default=-math.inf)
-    assert seconds == (suiting if suiting >= others - REPLACING else others)
+    suiting = max((length for length, needed in jobs if needed in (("a",), None)), default=-math.inf)
+    others = max((length for length, needed in jobs if needed not in (("a",), None)), default=-math.inf)
+    assert seconds == (suiting if suiting >= others - REPLACE_WORKER_SECONDS else others)
     assert len(queue) == len(jobs) - 1
 
 
-def test_equals_go_in_their_order() -> None:
+def test_jobs_of_equal_length_keep_their_order() -> None:
     queue: Queue[int] = Queue()
     for number in range(9):
         queue.put(number, 1.0, [("a",), None, ("b",)][number % 3])
     assert [queue.take(None) for _ in range(9)] == list(range(9))
-    with pytest.raises(IndexError, match="no job waits"):
+    with pytest.raises(IndexError, match="the queue is empty"):
         queue.take(None)
 
 
-def test_calls_wait_their_turn_and_may_be_taken_back() -> None:
+def test_waiting_calls_run_the_longest_first_and_can_be_cancelled() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         workers.submit(len, ()).result()
         order: list[int] = []
         futures = []
-        workers.submit(eval, "__import__('time').sleep(0.5)", seconds=9)
+        workers.enqueue(Call(eval, "__import__('time').sleep(0.5)", seconds=9))
         for number, seconds in enumerate([1.0, 3.0, 2.0, 4.0]):
-            future = workers.submit(len, (), seconds=seconds)
+            future = workers.enqueue(Call(len, (), seconds=seconds))
             future.add_done_callback(lambda _, number=number: order.append(number))
             futures.append(future)
         assert futures[1].cancel()
@@ -116,17 +121,17 @@ def job(source: str, text: bytes = b"", arch: str = "80", **others: Any) -> Job:
     return Job("nvrtc", ".", source, text, arch, True, False, (), (), (), False, "auto", **others)
 
 
-def test_what_took_long_begins_first_whatever_its_size(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_job_that_took_long_begins_first_whatever_its_size(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     files = {
         f"demo/{name}.cu": f"__global__ void {name}(int* x) {{ *x = 1; }}\n//{'/' * length}\n"
         for name, length in {"a": 10, "b": 10_000, "c": 1000}.items()
     }
     project = make_project('[tool.cuda-wheel]\narchitectures = "80-real"\n', **files)
     assert order(cuda_wheel, project, tmp_path / "sizes") == ["b", "c", "a"]
-    seconds = Seconds(Cache(str(tmp_path / "records")))
+    durations = Durations(Cache(str(tmp_path / "records")))
     for name, took in {"a": 70.0, "b": 60.0, "c": 80.0}.items():
-        seconds.took(f"demo.{name}", job(f"demo/{name}.cu"), took)
-    seconds.keep()
+        durations.record(f"demo.{name}", job(f"demo/{name}.cu"), took)
+    durations.save()
     assert order(cuda_wheel, project, tmp_path / "records") == ["c", "a", "b"]
 
 
@@ -141,26 +146,26 @@ def order(cuda_wheel: Run, project: Path, cache: Path) -> list[str]:
     return [event["args"]["module"].removeprefix("demo.") for event in events]
 
 
-def test_seconds_are_known_by_what_is_done_and_not_by_content(tmp_path: Path) -> None:
+def test_durations_are_recorded_for_sources_and_settings_not_for_content(tmp_path: Path) -> None:
     cache = Cache(str(tmp_path))
-    seconds = Seconds(cache)
-    assert not seconds.of("m", job("a.cu"))[1]
-    assert seconds.of("m", job("a.cu", bytes(9000)))[0] > seconds.of("m", job("a.cu", bytes(10)))[0] > 0
-    seconds.took("m", job("a.cu"), 3.0)
+    durations = Durations(cache)
+    assert not durations.expected("m", job("a.cu"))[1]
+    assert durations.expected("m", job("a.cu", bytes(9000)))[0] > durations.expected("m", job("a.cu", bytes(10)))[0] > 0
+    durations.record("m", job("a.cu"), 3.0)
     assert cache.entries() == []
-    seconds.keep()
-    seconds = Seconds(cache)
-    assert seconds.of("m", job("a.cu")) == (3.0, True)
-    assert seconds.of("m", job("a.cu", b"edited")) == (3.0, True)
-    assert seconds.of("m", job("a.cu", arch="90")) == (3.0, False)  # the best guess
-    assert seconds.of("m", job("a.cu", form="lto"))[0] != 3.0
-    assert seconds.of("other", job("a.cu"))[0] != 3.0
-    seconds.took("m", job("a.cu", arch="90"), 5.0)
-    assert seconds.of("m", job("a.cu")) == (3.0, True)
-    assert Seconds(None).of("m", job("a.cu"))[1] is False
+    durations.save()
+    durations = Durations(cache)
+    assert durations.expected("m", job("a.cu")) == (3.0, True)
+    assert durations.expected("m", job("a.cu", b"edited")) == (3.0, True)
+    assert durations.expected("m", job("a.cu", arch="90")) == (3.0, False)  # the best estimate
+    assert durations.expected("m", job("a.cu", form="lto"))[0] != 3.0
+    assert durations.expected("other", job("a.cu"))[0] != 3.0
+    durations.record("m", job("a.cu", arch="90"), 5.0)
+    assert durations.expected("m", job("a.cu")) == (3.0, True)
+    assert Durations(None).expected("m", job("a.cu"))[1] is False
 
 
-def test_jobs_that_wait_are_given_up_with_the_build() -> None:
+def test_an_error_in_the_build_cancels_waiting_jobs() -> None:
     with pytest.raises(KeyError), Workers(timeout=60, memory=None, count=1) as workers:
         workers.submit(eval, "__import__('time').sleep(60)")
         waiting = workers.submit(len, ())
@@ -168,15 +173,15 @@ def test_jobs_that_wait_are_given_up_with_the_build() -> None:
     assert waiting.cancelled()
 
 
-# --- what is precompiled ----------------------------------------------------------------------------
+# --- header groups ----------------------------------------------------------------------------------
 
 
 @given(
-    st.lists(st.tuples(SECONDS, FLAVOURS, st.sampled_from([None, "g", "h"])), min_size=1, max_size=40),
+    st.lists(st.tuples(SECONDS, OPTIONS, st.sampled_from([None, "g", "h"])), min_size=1, max_size=40),
     st.sampled_from([None, "g", "h"]),
     st.integers(0, 3),
 )
-def test_a_worker_goes_on_with_its_group_unless_another_job_is_much_longer(
+def test_a_worker_keeps_its_group_unless_another_job_is_much_longer(
     jobs: list[tuple[float, tuple[str, ...] | None, str | None]], own: str | None, others: int
 ) -> None:
     queue: Queue[int] = Queue()
@@ -184,9 +189,9 @@ def test_a_worker_goes_on_with_its_group_unless_another_job_is_much_longer(
         queue.put(number, *each)
     seconds, _, group = jobs[queue.take(("a",), own, {"h": others})]
     longest = max(each for each, _, _ in jobs)
-    assert seconds >= longest - KEEPING - KEEPING - REPLACING
-    of_its_own = [each for each, its, of in jobs if own is not None and (its, of) == (("a",), own)]
-    if of_its_own and max(of_its_own) >= longest:
+    assert seconds >= longest - 2 * KEEP_GROUP_SECONDS - REPLACE_WORKER_SECONDS
+    of_own_group = [length for length, *key in jobs if own is not None and key == [("a",), own]]
+    if of_own_group and max(of_own_group) >= longest:
         assert group == own
     rest = [queue.take(None) for _ in range(len(jobs) - 1)]
     assert len({*rest}) == len(jobs) - 1 and not queue
@@ -197,7 +202,7 @@ def test_a_worker_goes_on_with_its_group_unless_another_job_is_much_longer(
     [([10, 10, 10], 1, 3), ([10, 10, 10], 2, 4), ([10, 10, 10], 3, 3), ([20, 15], 2, 3), ([12], 4, 4), ([5] * 6, 2, 6)],
 )
 def test_few_workers_begin_each_group(sizes: list[int], cores: int, begun: int) -> None:
-    """Each has to precompile it."""
+    """Each of them precompiles the headers."""
     queue: Queue[str] = Queue()
     for turn in range(max(sizes)):
         for number, size in enumerate(sizes):
@@ -208,7 +213,7 @@ def test_few_workers_begin_each_group(sizes: list[int], cores: int, begun: int) 
     pairs = set()
     while queue:
         at, worker = heapq.heappop(free)
-        others = Counter(group for its, group in doing.items() if its != worker)
+        others = Counter(group for other, group in doing.items() if other != worker)
         doing[worker] = queue.take(("a",), doing.get(worker), others)
         new = (worker, doing[worker]) not in pairs
         pairs.add((worker, doing[worker]))

@@ -1,4 +1,4 @@
-"""As many jobs run at once as the process may use cores, by affinity and by its container's limit."""
+"""One job runs at once for each core that the CPU affinity and the container's limit allow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import pytest
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.workers.cores import available_cores, container_limit
 
+pytestmark = pytest.mark.one_toolchain
+
 
 def groups(folder: Path, memberships: str, mounts: dict[str, tuple[str, str, str]], **files: str) -> Path:
-    """Return a folder as /proc/self, with these control groups; `mounts` names root, kind and options by mount point."""
+    """Return a folder like /proc/self, with these control groups; `mounts` is root, kind and options by mount point."""
     process = folder / "proc"
     process.mkdir()
     (process / "cgroup").write_text(memberships)
@@ -53,7 +55,7 @@ V2 = {"unified": ("/", "cgroup2", "rw")}
             {"cpu/a/cpu.cfs_quota_us": "-1\n", "cpu/a/cpu.cfs_period_us": "100000\n"},
             None,
         ),
-        # A container without a name space of its own for groups: /proc has the host's name, and its own is mounted.
+        # A container without its own name space for groups: /proc has the host's name, and the container's is mounted.
         (
             "4:cpu:/docker/1f\n",
             {"cpu": ("/docker/1f", "cgroup", "rw,cpu")},
@@ -80,7 +82,7 @@ def test_without_control_groups_there_is_no_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "cores"), [(None, 4), (9.0, 4), (4.0, 4), (1.5, 2), (0.2, 1)])
-def test_no_more_jobs_than_allowed_cores_can_do(
+def test_at_most_as_many_jobs_run_as_cores_are_allowed(
     limit: float | None, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CUDA_WHEEL_JOBS", raising=False)
@@ -97,7 +99,7 @@ def test_the_number_of_jobs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["many", "0", "-1", "1.5"])
-def test_a_wrong_number_of_jobs_is_told(jobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_number_of_jobs_is_an_error(jobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_JOBS", jobs)
     with pytest.raises(ConfigError, match=f"CUDA_WHEEL_JOBS must be a number above 0, not '{jobs}'"):
         available_cores()

@@ -1,4 +1,4 @@
-"""Workers may crash, hang or eat memory; the build says so and goes on."""
+"""Workers may crash, hang or run out of memory; the build reports it and continues."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,14 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
-from cuda_wheel.builder.scratch import ending_in_order
+from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-from tests.support.processes import run
+from tests.support.processes import alive, run
 from tests.support.projects import KERNEL
+
+pytestmark = pytest.mark.one_toolchain
 
 
 def test_a_crash_ends_the_call_and_not_the_pool() -> None:
@@ -34,9 +38,11 @@ def _abort(_: None) -> None:
     os.abort()
 
 
-def test_a_worker_that_the_system_ends_is_told_with_what_helps() -> None:
+def test_the_message_for_a_worker_that_the_system_killed_says_what_helps() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
-        with pytest.raises(CompileError, match=r"killed by SIGKILL\)\nhelp: the system does so where memory runs out"):
+        with pytest.raises(
+            CompileError, match=r"killed by SIGKILL\)\nhelp: the system kills processes when memory runs out"
+        ):
             workers.submit(_kill_oneself, None).result()
         assert workers.submit(len, ()).result() == 0
 
@@ -45,11 +51,11 @@ def _kill_oneself(_: None) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_worker_that_ends_while_idle_is_nobodys_failure() -> None:
+def test_a_worker_that_ends_while_idle_fails_no_call() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         pid = workers.submit(_pid, None).result()
         os.kill(pid, signal.SIGKILL)
-        (worker,) = workers._all
+        (worker,) = workers._workers
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and not worker.has_ended:
             time.sleep(0.01)
@@ -59,7 +65,7 @@ def test_a_worker_that_ends_while_idle_is_nobodys_failure() -> None:
 @pytest.mark.parametrize(
     "written", [b"garbage\n", b"\x80\x04N.", b"\x80\x04\x8e" + b"\xff" * 9, b"cnowhere\nnothing\n."]
 )
-def test_what_is_no_answer_is_told_and_the_next_call_has_its_own(written: bytes) -> None:
+def test_an_invalid_answer_is_an_error_and_the_next_call_gets_its_own_answer(written: bytes) -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         with pytest.raises(CompileError, match=r"^the compiler process "):
             workers.submit(_write_among_the_answers, written).result()
@@ -72,9 +78,9 @@ def _write_among_the_answers(content: bytes) -> None:
     time.sleep(60)
 
 
-def test_a_worker_that_closes_its_pipe_is_ended() -> None:
+def test_a_worker_that_closes_its_pipe_is_killed() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
-        with pytest.raises(CompileError, match="gave no answer that can be read"):
+        with pytest.raises(CompileError, match="sent an unreadable answer; it may have overwritten its own memory"):
             workers.submit(_close_the_answers, None).result()
         assert workers.submit(len, (1, 2)).result() == 2
 
@@ -86,7 +92,7 @@ def _close_the_answers(_: None) -> None:
 
 
 def _pipes(mode: str) -> list[int]:
-    """Return the descriptors of this process that are ends of pipes to write to."""
+    """Return the descriptors of this process that are the write ends of pipes."""
     found = []
     for name in os.listdir("/proc/self/fd"):
         path = Path("/proc/self/fdinfo", name)
@@ -96,44 +102,46 @@ def _pipes(mode: str) -> list[int]:
     return found
 
 
-def test_the_last_words_are_those_of_the_call_that_died() -> None:
+def test_the_message_has_the_output_of_the_call_that_died_only() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
-        workers.submit(os.system, "echo words of an earlier job >&2").result()
-        with pytest.raises(CompileError, match=r"killed by SIGABRT\):\nits own words\nhelp: ") as caught:
-            workers.submit(_abort_with_words, None).result()
+        workers.submit(os.system, "echo output of an earlier job >&2").result()
+        with pytest.raises(CompileError, match=r"killed by SIGABRT\):\nits own output\nhelp: ") as caught:
+            workers.submit(_abort_with_output, None).result()
     assert "earlier" not in str(caught.value)
 
 
-def _abort_with_words(_: None) -> None:
-    os.write(2, b"its own words\n")
+def _abort_with_output(_: None) -> None:
+    os.write(2, b"its own output\n")
     os.abort()
 
 
-def test_a_call_that_takes_too_long_is_ended() -> None:
+def test_a_call_that_takes_too_long_is_stopped() -> None:
     with Workers(timeout=5, memory=None, count=1) as workers:
-        with pytest.raises(CompileError, match=r"stopped after 5 s, the timeout of one compile job"):
+        with pytest.raises(
+            CompileError, match=r"stopped after 5 s, the time limit of one compile job \(key: timeout\)\nhelp: "
+        ):
             workers.submit(time.sleep, 60).result()
         assert workers.submit(len, ()).result() == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_a_call_that_wants_too_much_memory_is_ended() -> None:
+def test_a_call_that_needs_too_much_memory_is_stopped() -> None:
     with Workers(timeout=60, memory=1 << 30, count=1) as workers:
-        with pytest.raises(CompileError, match="needed more than memory-limit"):
+        with pytest.raises(CompileError, match="needed more memory than memory-limit"):
             workers.submit(bytearray, 4 << 30).result()
         assert workers.submit(len, ()).result() == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_an_answer_that_is_too_large_to_send_is_told_so() -> None:
+def test_a_result_that_is_too_large_to_send_is_an_error() -> None:
     with Workers(timeout=60, memory=1 << 30, count=1) as workers:
-        with pytest.raises(CompileError, match=r"needed more than memory-limit \(1GiB\)\nhelp: "):
+        with pytest.raises(CompileError, match=r"needed more memory than memory-limit \(1GiB\) allows\nhelp: "):
             workers.submit(bytes, 600 << 20).result()
         assert workers.submit(len, ()).result() == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux has a score of what to end first")
-def test_where_memory_runs_out_the_system_ends_workers_first() -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux has a score of what to kill first")
+def test_the_system_kills_workers_first_when_memory_runs_out() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         assert workers.submit(_score, None).result() == "1000"
 
@@ -143,7 +151,7 @@ def _score(_: None) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_a_template_that_explodes_ends_in_words(toolchain: Toolchain) -> None:
+def test_a_template_of_exponential_size_is_an_error(toolchain: Toolchain) -> None:
     bomb = b"""
         template <int N, int M> struct T { static constexpr int v = T<N - 1, M>::v + T<N - 1, M + (1 << (N % 24))>::v; };
         template <int M> struct T<0, M> { static constexpr int v = M; };
@@ -172,17 +180,17 @@ def test_a_template_that_explodes_ends_in_words(toolchain: Toolchain) -> None:
 
 def test_no_worker_serves_two_sets_of_options() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
-        one, same, other = (workers.submit(_pid, None, flavour).result() for flavour in [("a",), ("a",), ("b",)])
+        one, same, other = (workers.enqueue(Call(_pid, None, options)).result() for options in [("a",), ("a",), ("b",)])
     assert one == same != other
 
 
-def test_links_of_modules_with_other_options_get_other_workers(
+def test_links_of_modules_with_different_options_get_different_workers(
     make_project, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.execute import execute
     from cuda_wheel.builder.plan import make_plan
-    from cuda_wheel.builder.report.reporter import Silent
+    from cuda_wheel.builder.report.reporter import SilentReporter
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.builder.sources.modules import select
 
@@ -192,20 +200,18 @@ def test_links_of_modules_with_other_options_get_other_workers(
     config = Config.from_table({"module": tables})
     files = [WheelFile(root / name, name) for name in ("demo/__init__.py", "demo/a.cu", "demo/b.cu")]
     plan = make_plan(config, select(config, root, files), root, toolchain, lambda: [])
-    flavours = {}
+    options = {}
     with Workers(timeout=60, memory=None, count=1) as workers:
-        submit = workers.submit
+        enqueue = workers.enqueue
 
-        def noted(function, argument, flavour=None, *rest):
-            if isinstance(argument[1], Job | LinkJob):
-                flavours.setdefault(argument[0], set()).add(flavour)
-            return submit(function, argument, flavour, *rest)
+        def record(call: Call[Any]) -> Future[Any]:
+            if isinstance(call.argument, Job | LinkJob):
+                options.setdefault(call.function, set()).add(call.options)
+            return enqueue(call)
 
-        monkeypatch.setattr(workers, "submit", noted)
-        execute(plan, workers, Silent(), None, lambda module: None)
-    assert (
-        flavours[link_job] == flavours[compile_job] and len(flavours[link_job]) == 2 and None not in flavours[link_job]
-    )
+        monkeypatch.setattr(workers, "enqueue", record)
+        execute(plan, workers, SilentReporter(), None, lambda module: None)
+    assert options[link_job] == options[compile_job] and len(options[link_job]) == 2 and None not in options[link_job]
 
 
 def test_no_worker_finds_the_driver() -> None:
@@ -228,20 +234,20 @@ def _pid(_: None) -> int:
     return os.getpid()
 
 
-def test_images_do_not_depend_on_the_company_they_are_compiled_in(toolchain: Toolchain) -> None:
-    """One module's options made a later one of the same process wrong in some NVRTC releases."""
+def test_images_do_not_depend_on_what_the_worker_compiled_before(toolchain: Toolchain) -> None:
+    """In some NVRTC releases, one module's options corrupt a later one of the same process."""
     text = b"__global__ void k(float* x, int n) { for (int i = 0; i < n; ++i) x[i] = x[i] * 2 + 1; }"
     plain = Job(toolchain.libraries[0], ".", "k.cu", text, "120", True, True, (), (), (), False, "auto")
     debug = Job(toolchain.libraries[0], ".", "k.cu", text, "120", True, False, ("-G",), (), (), False, "auto")
     with Workers(timeout=60, memory=None, count=1) as workers:
-        alone = workers.submit(compile_job, plain, plain.options).result()
+        alone = workers.enqueue(Call(compile_job, plain, plain.options)).result()
     with Workers(timeout=60, memory=None, count=1) as workers:
-        workers.submit(compile_job, debug, debug.options).result()
-        in_company = workers.submit(compile_job, plain, plain.options).result()
-    assert (alone.cubin, alone.ptx) == (in_company.cubin, in_company.ptx)
+        workers.enqueue(Call(compile_job, debug, debug.options)).result()
+        after_debug = workers.enqueue(Call(compile_job, plain, plain.options)).result()
+    assert (alone.cubin, alone.ptx) == (after_debug.cubin, after_debug.ptx)
 
 
-def test_leaving_with_an_error_ends_the_workers_at_once() -> None:
+def test_an_error_in_the_build_kills_the_workers_at_once() -> None:
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt), Workers(timeout=600, memory=None, count=2) as workers:
         pid = workers.submit(_pid, None).result()
@@ -254,22 +260,22 @@ def test_leaving_with_an_error_ends_the_workers_at_once() -> None:
         os.kill(pid, 0)
 
 
-def test_what_a_call_prints_does_not_get_among_the_answers() -> None:
+def test_the_output_of_a_call_does_not_corrupt_the_answers() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         workers.submit(os.system, "echo printed by a compiler").result()
         assert workers.submit(len, (1,)).result() == 1
 
 
-def test_an_interrupt_is_the_parents_to_answer() -> None:
+def test_workers_ignore_an_interrupt() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         pid = workers.submit(_pid, None).result()
         os.kill(pid, signal.SIGINT)
         assert workers.submit(_pid, None).result() == pid
 
 
-def test_what_ends_a_build_in_order_is_for_the_main_thread_and_leaves_others_handlers() -> None:
+def test_a_build_handles_signals_in_the_main_thread_only_and_keeps_the_handlers_of_others() -> None:
     def handlers() -> list[object]:
-        with ending_in_order():
+        with exit_on_signals():
             return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
 
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -289,7 +295,7 @@ def test_what_ends_a_build_in_order_is_for_the_main_thread_and_leaves_others_han
 ORPHAN = """
 import signal, time
 for name in ("SIGTERM", "SIGHUP"):
-    signal.signal(getattr(signal, name), signal.SIG_DFL)  # a caller such as nohup may have had it ignored
+    signal.signal(getattr(signal, name), signal.SIG_DFL)  # a caller such as nohup may have set it to be ignored
 from cuda_wheel.builder.workers.pool import Workers
 with Workers(timeout=600, memory=None, count=1) as workers:
     print(workers.submit(eval, "__import__('os').getpid()").result(), flush=True)
@@ -316,14 +322,7 @@ def test_no_worker_outlives_its_build(how: str) -> None:
     assert not alive(worker)
 
 
-def alive(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
-    except OSError:
-        return False
-
-
-def test_what_start_up_files_print_does_not_get_among_the_answers(
+def test_the_output_of_start_up_files_does_not_corrupt_the_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noise = "import sys\nprint('hello')\nsys.stdout.write('no line')\nsys.stdout.flush()\n"
@@ -334,18 +333,18 @@ def test_what_start_up_files_print_does_not_get_among_the_answers(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_a_limit_of_the_system_goes_before_ours() -> None:
+def test_a_lower_limit_of_the_system_applies_before_ours() -> None:
     program = "from cuda_wheel.builder.workers.pool import Workers\nwith Workers(60, 8 << 30, 1) as w: print(w.submit(len, (1,)).result())"
     result = run("bash", "-c", f'ulimit -v 6000000; exec "{sys.executable}" -c "$0"', program)
     assert result.stdout == "1\n"
 
 
 CRASH = "struct alignas(1 << 28) S { char c; }; __global__ void k(S* s) { S t; s[1] = t; }"
-"""What takes NVRTC more than a gibibyte, of which it aborts."""
+"""NVRTC needs more than a gibibyte for this and aborts."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are told by their environment")
-def test_a_compiler_that_crashes_ends_the_build_in_words_and_leaves_nothing(
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes by their environment")
+def test_a_compiler_crash_fails_the_build_with_a_message_and_leaves_nothing(
     make_project, cuda_wheel, tmp_path: Path
 ) -> None:
     table = '[tool.cuda-wheel]\narchitectures = ["80-real"]\nmemory-limit = "1GiB"'
@@ -354,7 +353,7 @@ def test_a_compiler_that_crashes_ends_the_build_in_words_and_leaves_nothing(
     assert result.returncode == 1
     assert "Traceback" not in result.stdout
     assert "demo/crash.cu does not compile for sm_80 with NVRTC" in result.stdout
-    assert "memory-limit" in result.stdout and "help: " in result.stdout
+    assert "help: the compiler ran out of memory (memory-limit is 1GiB) or stack" in result.stdout
     assert "demo/wrong.cu does not compile for sm_80" in result.stdout
     assert not (tmp_path / "out").exists()
     mark = f"CUDA_WHEEL_TEST_MARK={tmp_path}".encode()
@@ -394,4 +393,4 @@ def test_a_bundle_that_fails_names_its_module(
     plan = make_plan(config, select(config, root, files), root, toolchain, lambda: [])
     words = r"^demo/fill\.cu cannot be bundled with nvFatbin [\d.]+:\nthe compiler process died"
     with Workers(timeout=60, memory=None, count=1) as workers, pytest.raises(CompileError, match=words):
-        execute_module.execute(plan, workers, reporter.Silent(), None, lambda module: None)
+        execute_module.execute(plan, workers, reporter.SilentReporter(), None, lambda module: None)

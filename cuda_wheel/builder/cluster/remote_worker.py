@@ -1,0 +1,169 @@
+"""Run a call that another machine sent: the receiver's side of `parcel`, in a worker of the cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import threading
+import zlib
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel import __version__
+from cuda_wheel.builder.cache.compiled_format import pack
+from cuda_wheel.builder.cache.job_files import Place, contains_project_path, path_of, place_of
+from cuda_wheel.builder.cluster.environment_versions import linker_release, versions_of
+from cuda_wheel.builder.cluster.parcel import (
+    NotPortableError,
+    Parcel,
+    Reply,
+    UnfitMachineError,
+    absolute_folders,
+    join,
+    split,
+)
+from cuda_wheel.builder.errors import ToolchainError
+from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
+from cuda_wheel.builder.timing import TimedError
+from cuda_wheel.builder.toolchain.find import find_nvvm, find_toolchain
+from cuda_wheel.builder.toolchain.records import INCLUDE, Nvvm, Toolchain
+from cuda_wheel.builder.workers.executor import Call
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.errors import CudaWheelError
+
+__all__ = ["answer"]
+
+
+def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, str]:
+    """Return the reply to a call, for `RemoteCall.result`, and its SHA-256.
+
+    `where` is the name of this machine for the sender's messages, `folder` is for temporary files, and `count` is the
+    largest number of calls at once.
+    """
+    version, content = pickle.loads(parcel)
+    try:
+        if version != __version__:
+            raise UnfitMachineError(
+                f"it has cuda-wheel {__version__}, and this machine has {version}. Install the same version on both."
+            )
+        reply = _run(pickle.loads(zlib.decompress(content)), where, folder, count)
+    except (CudaWheelError, NotPortableError, TimedError) as error:
+        reply = Reply(where, _for_sender(error, where))
+    content = zlib.compress(pickle.dumps(reply), 1)
+    return content, sha256(content).hexdigest()
+
+
+def _for_sender(error: Exception, where: str) -> Exception:
+    """Return an error as the sender raises it: what is wrong with this machine's toolchain names this machine."""
+    if isinstance(error, TimedError):
+        if not isinstance(error.error, CudaWheelError):
+            raise error.error
+        return TimedError(_for_sender(error.error, where), error.times)
+    if isinstance(error, ToolchainError):
+        return UnfitMachineError(f"{where} cannot run this build's jobs: {error}")
+    return error
+
+
+def _run(parcel: Parcel, where: str, folder: str, count: int) -> Reply:
+    with _setup_lock:
+        workers = _pool(parcel.timeout, parcel.memory, count)
+        toolchain, nvjitlink = _find_toolchain()
+        nvvm = _find_nvvm() if parcel.versions.nvvm else None
+    differences = parcel.versions.differences(versions_of(toolchain, nvjitlink, nvvm))
+    if differences:
+        raise UnfitMachineError(
+            f"it has other versions than this machine ({differences}). Install the same versions on both."
+        )
+    with tempfile.TemporaryDirectory(prefix="cuda-wheel-", dir=folder) as scratch:
+        root = os.path.realpath(scratch)
+        for name, content in parcel.files.items():
+            path = Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        job = _with_local_paths(parcel.job, root, toolchain, nvvm)
+        call = Call(_call_function, (parcel.text, job), parcel.options, timed=parcel.timed)
+        text, results = split(workers.enqueue(call).result(), Compiled)
+    if isinstance(job, LinkJob):
+        return Reply(where, None, text, tuple(pack(result, None) for result in results))
+    headers = [place for result in results for place in _places(result, job)]
+    return Reply(
+        where,
+        None,
+        text,
+        tuple(pack(result, job) for result in results),
+        {place: _hash_file(path_of(place, job)) for place in headers if place[0] != 0},
+        absolute_folders(job),
+    )
+
+
+def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm: Nvvm | None) -> Job | LinkJob:
+    """Return a job that was sent without paths, with those of this machine."""
+    folders = (str(INCLUDE), *toolchain.include_dirs)
+    if isinstance(job, LinkJob):
+        return replace(job, include_dirs=folders)
+    for folder in job.include_dirs:  # create those without files too, for includes such as "folder/../x.h"
+        os.makedirs(os.path.join(root, folder), exist_ok=True)
+    if job.libdevice and nvvm is not None:
+        job = replace(job, library=nvvm.library, libdevice=nvvm.libdevice)
+    else:
+        job = replace(job, library=toolchain.libraries[0])
+    return replace(job, root=root, include_dirs=(*job.include_dirs, *folders))
+
+
+def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:
+    """Return the result of the function that was sent. Runs in workers only.
+
+    It changes to a folder that outlives the project's, which will be removed before the worker's next call.
+    """
+    text, job = call
+    function, argument = join(text, [job])
+    try:
+        return function(argument)
+    finally:
+        os.chdir(tempfile.gettempdir())
+
+
+def _places(compiled: Compiled, job: Job) -> list[Place]:
+    """Return the places of the headers that the compiler read.
+
+    Raises NotPortableError if one has no place, or if the images contain the path of the project's folder.
+    """
+    if compiled.headers is None or contains_project_path(job, compiled):
+        raise NotPortableError
+    places = [place for path in compiled.headers if (place := place_of(path, job)) is not None]
+    if len(places) < len(compiled.headers):
+        raise NotPortableError
+    return places
+
+
+_setup_lock = threading.Lock()
+"""Held around the cached functions below, so that simultaneous calls do not run them twice."""
+
+
+@cache
+def _pool(timeout: float, memory: int | None, count: int) -> Workers:
+    # The pool is never closed: its workers end when this process ends.
+    return Workers(timeout, memory, count)
+
+
+@cache
+def _find_toolchain() -> tuple[Toolchain, str]:
+    """Return this machine's toolchain, and the exact release of its nvJitLink."""
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        toolchain = workers.submit(find_toolchain, None).result()
+        return toolchain, workers.submit(linker_release, toolchain).result()
+
+
+@cache
+def _find_nvvm() -> Nvvm:
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        return workers.submit(find_nvvm, _find_toolchain()[0]).result()
+
+
+@cache
+def _hash_file(path: str) -> str:
+    return sha256(Path(path).read_bytes()).hexdigest()
