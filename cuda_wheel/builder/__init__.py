@@ -1,4 +1,4 @@
-"""The build side: settings to plan to compiler calls to fatbins and manifests. `project` builds all of a project.
+"""The build side: from settings to a plan, compiler calls, fatbins and manifests. `project` builds a whole project.
 
-Nothing is imported here: workers and source trees that load one module need few of these files.
+This file imports nothing: a worker process, or a load from a source tree, needs few of the modules.
 """

@@ -1,14 +1,10 @@
-"""What can go wrong while building, named for what the user must do differently."""
+"""The errors of a build, each named for what the user must change."""
 
 from __future__ import annotations
 
 from cuda_wheel.runtime.errors import CudaWheelError
 
-__all__ = [
-    "CompileError",
-    "ConfigError",
-    "ToolchainError",
-]
+__all__ = ["CompileError", "ConfigError", "ToolchainError"]
 
 
 class ConfigError(CudaWheelError):
@@ -16,8 +12,8 @@ class ConfigError(CudaWheelError):
 
 
 class CompileError(CudaWheelError):
-    """A kernel does not compile, or the compiler died of it; the message holds the compiler's log."""
+    """A kernel does not compile, or the compiler crashed; the message contains the compiler's log."""
 
 
 class ToolchainError(CudaWheelError):
-    """The CUDA compilers or their headers are missing or do not fit together."""
+    """The CUDA compilers or their headers are missing or incompatible with each other."""

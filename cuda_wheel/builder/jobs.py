@@ -21,44 +21,29 @@ __all__ = [
     "LinkJob",
 ]
 
-
 Content = tuple[Kind, str, bytes]
 """An image's kind, architecture and bytes."""
 
-
-@dataclass(frozen=True)
-class Bundle:
-    """Images to pack into one fatbin."""
-
-    name: str
-    images: tuple[tuple[Content, str], ...]
-    """Each with the name that tools list it by."""
-    compress: str
-
-
-@dataclass(frozen=True)
-class Bundled:
-    """A fatbin, and where each image starts in it; None where compression hides it."""
-
-    fatbin: bytes
-    offsets: tuple[int | None, ...]
-
+ImageContent = tuple[Target, str | None, Content]
+"""An image's target, the source that it is compiled from if it is relocatable (else None), and its content."""
 
 Form = Literal["whole", "ptx", "lto"]
-"""What a job gives: images that are complete, relocatable PTX, or LTO-IR."""
+"""What a job compiles to: complete images, relocatable PTX, or LTO-IR."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One translation unit for one architecture: gives a cubin, PTX or both from one pass of the front end, or what a
-    linker wants."""
+    """One translation unit to compile for one architecture.
+
+    The result is a cubin, PTX or both from one pass of the front end, or relocatable code for a linker.
+    """
 
     library: str
-    """Path of NVRTC, or of libNVVM for its own language. Where that lies decides nothing."""
+    """Path of NVRTC, or of libNVVM for NVVM IR. The location does not affect the result."""
     root: str
-    """Folder that relative include paths start from: the project's. No image depends on it."""
+    """The project's folder, which relative include paths start from. It does not affect the images."""
     source: str
-    """Project-relative path with "/": what `__FILE__` and diagnostics say."""
+    """Project-relative path with "/", as in `__FILE__` and diagnostics."""
     text: bytes
     arch: str
     cubin: bool
@@ -76,71 +61,62 @@ class Job:
     """The language: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"
     libdevice: str = ""
-    """Path of libdevice, which NVVM IR may ask for. Where that lies decides nothing."""
+    """Path of libdevice, which NVVM IR may need. The location does not affect the result."""
     nvvm: str = ""
-    """Exact release of libNVVM, where that is the compiler; NVRTC's is the toolchain's."""
+    """The exact release of libNVVM if that is the compiler; else empty. NVRTC's release is in the toolchain."""
+
+    @property
+    def target_name(self) -> str:
+        """The target, such as "sm_80"; "compute_80" only for a job that produces no machine code."""
+        return f"{'sm' if self.cubin else 'compute'}_{self.arch}"
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a job gave. `names` maps name expressions to symbols; `log` holds the compiler's warnings."""
+    """The result of a job or of a link."""
 
     cubin: bytes | None
     ptx: bytes | None
     ptx_version_compiled: Version | None
+    """The PTX ISA version that the compiler wrote, before it was lowered."""
     kernels: dict[str, tuple[Any, ...]]
+    """The parameters of each kernel, by symbol."""
     bounds: dict[str, dict[str, int]]
-    """What the source demands of launches, by kernel symbol."""
+    """The launch bounds in the source, by kernel symbol."""
     resources: dict[str, dict[str, int]]
-    """What the assembler reported, by kernel symbol."""
+    """The resource use that the assembler reported, by kernel symbol."""
     variables: tuple[GlobalInfo, ...]
     names: dict[str, str]
+    """The symbol of each name expression."""
     headers: tuple[str, ...] | None
-    """Absolute paths of all files that the compiler read beside the source; None where it cannot tell."""
+    """Absolute paths of all files that the compiler read beside the source; None if it cannot list them."""
     log: str
+    """The compiler's warnings."""
     absent: tuple[str, ...] = ()
-    """Absolute paths in the project where a header that is left out would be, if there were one."""
+    """Absolute paths in the project where a missing header that was left out would be found."""
     blanked: tuple[str, ...] = ()
-    """The host code that was left out, in words."""
+    """The host code that was left out, such as "k.cu:12-40: function main"."""
     ltoir: bytes | None = None
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
-"""What nothing is known of."""
-
-
-ImageContent = tuple[Target, str | None, Content]
-"""An image: its target, the source of one that is for linking, and its content."""
-
-
-@dataclass(frozen=True)
-class BuiltModule:
-    """A module's manifest, as it is and as the content of its file, the content of its fatbin, and the files that its
-    source includes.
-
-    These are absolute paths, of this machine alone; None where the compiler cannot tell them.
-    """
-
-    manifest: Manifest
-    text: bytes
-    fatbin: bytes
-    headers: tuple[str, ...] | None
-    absent: tuple[str, ...]
-    """Absolute paths where a header that was left out, for there was none, would be."""
+"""A result without images, kernels or headers."""
 
 
 @dataclass(frozen=True)
 class LinkInput:
-    """What one source became, or is: its project-relative path, its kind in nvJitLink's words, and its content."""
+    """One input of a link: a compiled source, or a source that is linked as it is."""
 
     source: str
+    """Project-relative path."""
     kind: str
+    """The kind of input, as nvJitLink names it."""
     content: bytes
 
 
 @dataclass(frozen=True)
 class LinkJob:
-    """One module for one architecture: gives a cubin or PTX."""
+    """One module to link for one architecture, into a cubin or PTX."""
 
     module: str
     arch: str
@@ -148,8 +124,41 @@ class LinkJob:
     lto: bool
     inputs: tuple[LinkInput, ...]
     options: tuple[str, ...]
-    """NVRTC's, as the sources are compiled with them; those that matter to a linker are."""
+    """The NVRTC options that the sources are compiled with. Some of them apply to the linker too."""
     lineinfo: bool
     ptx_version: str
     include_dirs: tuple[str, ...]
-    """The toolchain's, as line information names them. Where they lie decides nothing."""
+    """The toolchain's folders, as line information names them. The locations do not affect the result."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Images to pack into one fatbin."""
+
+    name: str
+    images: tuple[tuple[Content, str], ...]
+    """Each image with the name that tools list it by."""
+    compress: str
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A fatbin."""
+
+    fatbin: bytes
+    offsets: tuple[int | None, ...]
+    """Where each image starts in it, in bytes; None where compression hides it."""
+
+
+@dataclass(frozen=True)
+class BuiltModule:
+    """A module's manifest and fatbin, and the headers of its sources as absolute paths on this machine."""
+
+    manifest: Manifest
+    text: bytes
+    """The content of the manifest's file."""
+    fatbin: bytes
+    headers: tuple[str, ...] | None
+    """The files that the sources include; None if the compiler cannot list them."""
+    absent: tuple[str, ...]
+    """The paths where a missing header that was left out would be found."""

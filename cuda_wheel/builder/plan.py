@@ -1,75 +1,72 @@
-"""Say what a build will do: which compiler calls, with which options, make which images. Pure; runs nothing."""
+"""Decide which compiler calls, with which options, make which images. Pure: nothing is compiled here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cuda_wheel.builder.config.architectures import settle
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.jobs import Form, Job
-from cuda_wheel.builder.sources.modules import COMPILED, Source, SourceModule
+from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
+from cuda_wheel.builder.sources.modules import SourceModule
+from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.records import INCLUDE, Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = [
-    "Link",
-    "ModulePlan",
-    "Plan",
-    "make_plan",
-]
+__all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
 
 
 @dataclass(frozen=True)
 class Link:
-    """One image that is linked of a module's sources: of what jobs make of them, or of themselves."""
+    """One image to link from a module's sources."""
 
     target: Target
     lto: bool
     inputs: tuple[Job | Source, ...]
+    """For each source the job that compiles it, or the source itself if it is linked as it is."""
     options: tuple[str, ...]
-    """NVRTC's, as the sources are compiled with them."""
+    """The NVRTC options that the sources are compiled with."""
 
 
 @dataclass(frozen=True)
 class ModulePlan:
-    """One module's targets, in the order of its images, and the jobs that make them."""
+    """One module's targets, in the order of its images, and the jobs and links that make the images."""
 
     module: SourceModule
     targets: tuple[Target, ...]
-    """Of the images that need no linking."""
+    """The targets of the loadable images."""
     options: tuple[str, ...]
-    """What the manifest shows: project-relative, without the target."""
+    """The compiler's options as the manifest shows them: project-relative, without the target."""
     jobs: tuple[Job, ...]
-    """What is compiled."""
+    """Everything to compile."""
     links: tuple[Link, ...] = ()
-    """What is linked of that, where the module is not of one source."""
+    """The loadable images to link, for a module of several sources."""
     relocatable: tuple[Job, ...] = ()
-    """Those whose results are carried for linking, in the order of their images."""
+    """The jobs whose results go into the wheel for linking at run time, in the order of their images."""
 
     @property
     def all_targets(self) -> tuple[Target, ...]:
-        """The targets of the images, also of those for linking where there are no others."""
+        """The targets of the loadable images, or those of the relocatable ones if there are no others."""
         return self.targets or tuple(dict.fromkeys(Target.parse(f"compute_{job.arch}") for job in self.relocatable))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything a build will do."""
+    """Everything that a build will do."""
 
     toolchain: Toolchain
     compress: str
     ptx_version: str
     modules: tuple[ModulePlan, ...]
     nvvm: Nvvm | None = None
-    """The compiler of NVVM IR, where a module has any."""
+    """The compiler of NVVM IR, if a module has any."""
 
     def compression(self, module: ModulePlan) -> str:
-        """Return how a module's fatbin is compressed: what is for linking has to be cut out of it."""
+        """Return how a module's fatbin is compressed: not at all if the loader must read single images out of it."""
         return "none" if module.relocatable else self.compress
 
 
@@ -81,42 +78,104 @@ def make_plan(
     installed_gpus: Callable[[], Iterable[Version]],
     nvvm: Nvvm | None = None,
 ) -> Plan:
-    """Return the plan for `modules` of the project in `root`; raises ConfigError for architectures that cannot be.
+    """Return the plan for `modules` of the project in `root`.
 
-    `nvvm` is needed where one has a source in NVVM IR.
+    `nvvm` is required if one of them has a source in NVVM IR. Raises ConfigError for architectures that the toolchain
+    cannot compile for or that the module cannot be linked for.
     """
-    plans = tuple(_module_plan(config, module, root, toolchain, installed_gpus, nvvm) for module in modules)
+    plans = tuple(
+        _ModulePlanner(config, module, root, toolchain, nvvm).plan(
+            settle(
+                module.settings.architectures.entries,
+                toolchain.supported,
+                installed_gpus,
+                module.settings.architectures.where,
+                toolchain.name,
+            )
+        )
+        for module in modules
+    )
     return Plan(toolchain, config.compress, config.ptx_version, plans, nvvm)
 
 
-def _module_plan(
-    config: Config,
-    module: SourceModule,
-    root: Path,
-    toolchain: Toolchain,
-    installed_gpus: Callable[[], Iterable[Version]],
-    nvvm: Nvvm | None,
-) -> ModulePlan:
-    settings = module.settings
-    wanted = settings.architectures
-    targets = settle(wanted.entries, toolchain.supported, installed_gpus, wanted.where, toolchain.name)
-    archs = tuple(dict.fromkeys(target.arch for target in targets))
-    options = (
-        f"--std={settings.std}",
-        *(f"--define-macro={name}={value}" for name, value in settings.defines),
-        *settings.options,
-    )
+@dataclass(frozen=True)
+class _ModulePlanner:
+    """Plans one module."""
 
-    def job(source: Source, arch: str, form: Form, cubin: bool, ptx: bool, ptx_version: str) -> Job:
-        # As every C++ compiler: `#include "x"` looks beside the file first. NVRTC is given text, and knows no such
-        # place.
-        own = dict.fromkeys([str(PurePosixPath(source.path).parent), *settings.include_dirs])
-        cuda = source.kind == "cuda"
+    config: Config
+    module: SourceModule
+    root: Path
+    toolchain: Toolchain
+    nvvm: Nvvm | None
+
+    def plan(self, targets: Sequence[Target]) -> ModulePlan:
+        is_linked = self.module.settings.link != "none"
+        if self.module.ready and is_linked:
+            _check_virtual(self.module, targets)
+        whole = self._whole_jobs(targets) if self.module.ready and not is_linked else []
+        links = [self._link(target) for target in targets] if self.module.ready and is_linked else []
+        linked = [each for link in links for each in link.inputs if isinstance(each, Job)]
+        relocatable = self._relocatable_jobs(targets) if self.module.relocatable else []
+        return ModulePlan(
+            module=self.module,
+            targets=tuple(targets) if self.module.ready else (),
+            options=self._manifest_options(),
+            jobs=tuple(dict.fromkeys((*whole, *linked, *relocatable))),
+            links=tuple(links),
+            relocatable=tuple(relocatable),
+        )
+
+    def _whole_jobs(self, targets: Sequence[Target]) -> list[Job]:
+        """Return the jobs of a module of one source: one for each architecture, for machine code, PTX or both."""
+        (source,) = self.module.sources
+        kinds: dict[str, set[bool]] = {}
+        for target in targets:
+            kinds.setdefault(target.arch, set()).add(target.real)
+        return [
+            self._job(source, arch, "whole", cubin=True in real, ptx=False in real, ptx_version=self.config.ptx_version)
+            for arch, real in kinds.items()
+        ]
+
+    def _link(self, target: Target) -> Link:
+        # nvJitLink produces PTX from LTO-IR only.
+        form: Form = "lto" if self.module.settings.link == "lto" or not target.real else "ptx"
+        inputs = (
+            self._relocatable_job(source, target.arch, form) if source.kind in COMPILED else source
+            for source in (*self.module.sources, *self.module.defaults)
+        )
+        return Link(target, form == "lto", tuple(inputs), self._options())
+
+    def _relocatable_jobs(self, targets: Sequence[Target]) -> list[Job]:
+        """Return the jobs whose results go into the wheel for linking at run time."""
+        archs = dict.fromkeys(target.arch for target in targets)
+        forms: tuple[Form, ...] = ("lto", "ptx")
+        return [
+            self._relocatable_job(source, arch, form)
+            for arch in archs
+            for form in forms
+            for source in self.module.sources
+        ]
+
+    def _relocatable_job(self, source: Source, arch: str, form: Form) -> Job:
+        """Return one job for code that is linked in this build, goes into the wheel, or both.
+
+        Only PTX that goes into the wheel is lowered.
+        """
+        is_shipped = form == "ptx" and self.module.relocatable
+        ptx_version = self.config.ptx_version if is_shipped else "as-compiled"
+        return self._job(source, arch, form, cubin=False, ptx=form == "ptx", ptx_version=ptx_version)
+
+    def _job(self, source: Source, arch: str, form: Form, cubin: bool, ptx: bool, ptx_version: str) -> Job:
+        settings, nvvm = self.module.settings, self.nvvm
+        is_cuda = source.kind == "cuda"
+        # `#include "x"` looks in the including file's folder first, as in every C++ compiler. NVRTC receives the source
+        # as a string and knows no such folder.
+        folders = dict.fromkeys([str(PurePosixPath(source.path).parent), *settings.include_dirs])
         return Job(
-            library=toolchain.libraries[0] if cuda or nvvm is None else nvvm.library,
-            libdevice="" if cuda or nvvm is None else nvvm.libdevice,
+            library=self.toolchain.libraries[0] if is_cuda or nvvm is None else nvvm.library,
+            libdevice="" if is_cuda or nvvm is None else nvvm.libdevice,
             nvvm=nvvm.release if source.kind == "nvvm" and nvvm is not None else "",
-            root=str(root),
+            root=str(self.root),
             source=source.path,
             text=source.content,
             kind=source.kind,
@@ -124,66 +183,47 @@ def _module_plan(
             arch=arch,
             cubin=cubin,
             ptx=ptx,
-            options=options,
-            include_dirs=(*own, str(INCLUDE), *toolchain.include_dirs),
-            instantiate=_instantiated(module, source),
-            lineinfo=settings.lineinfo and cuda,
+            options=self._options(),
+            include_dirs=(*folders, str(INCLUDE), *self.toolchain.include_dirs),
+            instantiate=_instantiations(self.module, source),
+            lineinfo=settings.lineinfo and is_cuda,
             ptx_version=ptx_version,
-            host_code=settings.host_code if cuda else "keep",
+            host_code=settings.host_code if is_cuda else "keep",
         )
 
-    def part(source: Source, arch: str, form: Form) -> Job:
-        # One job for what is linked here and what is carried for linking. Of that alone PTX need be lowered.
-        carried = form == "ptx" and module.relocatable
-        ptx_version = config.ptx_version if carried else "as-compiled"
-        return job(source, arch, form, cubin=False, ptx=form == "ptx", ptx_version=ptx_version)
+    def _options(self) -> tuple[str, ...]:
+        """Return the compiler's options, without include folders and target."""
+        settings = self.module.settings
+        defines = (f"--define-macro={name}={value}" for name, value in settings.defines)
+        return (f"--std={settings.std}", *defines, *settings.options)
 
-    def link(target: Target) -> Link:
-        # nvJitLink makes PTX of LTO-IR alone.
-        form: Form = "lto" if settings.link == "lto" or not target.real else "ptx"
-        inputs = (
-            part(source, target.arch, form) if source.kind in COMPILED else source
-            for source in (*module.sources, *module.defaults)
+    def _manifest_options(self) -> tuple[str, ...]:
+        settings = self.module.settings
+        return (
+            *self._options(),
+            *(f"--include-path={folder}" for folder in settings.include_dirs),
+            *(["--generate-line-info"] if settings.lineinfo else []),
+            *({"none": (), "ptx": FORM_OPTIONS["ptx"], "lto": FORM_OPTIONS["lto"]}[settings.link]),
         )
-        return Link(target, form == "lto", tuple(inputs), options)
-
-    whole: tuple[Job, ...] = ()
-    links: tuple[Link, ...] = ()
-    if module.ready and settings.link == "none":
-        (source,) = module.sources
-        whole = tuple(
-            job(
-                source,
-                arch,
-                "whole",
-                cubin=any(target.real for target in targets if target.arch == arch),
-                ptx=not all(target.real for target in targets if target.arch == arch),
-                ptx_version=config.ptx_version,
-            )
-            for arch in archs
-        )
-    elif module.ready:
-        _check_virtual(module, targets)
-        links = tuple(link(target) for target in targets)
-    forms: tuple[Form, ...] = ("lto", "ptx") if module.relocatable else ()
-    relocatable = tuple(part(source, arch, form) for arch in archs for form in forms for source in module.sources)
-    linked = (each for link in links for each in link.inputs if isinstance(each, Job))
-    shown = (*options, *(f"--include-path={folder}" for folder in settings.include_dirs))
-    shown += ("--generate-line-info",) if settings.lineinfo else ()
-    shown += {"none": (), "ptx": tuple(FORM_OPTIONS["ptx"]), "lto": tuple(FORM_OPTIONS["lto"])}[settings.link]
-    jobs = tuple(dict.fromkeys((*whole, *linked, *relocatable)))
-    return ModulePlan(module, targets if module.ready else (), shown, jobs, links, relocatable)
 
 
-def _instantiated(module: SourceModule, source: Source) -> tuple[str, ...]:
-    """Return the name expressions that are for one of a module's sources: those whose template it mentions; those that
-    none does, for its header may, are for the first."""
+def cuda_sources(module: SourceModule) -> list[Source]:
+    """Return a module's sources in CUDA C++."""
+    return [source for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
+
+
+def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
+    """Return the name expressions to instantiate in one of a module's sources.
+
+    These are the ones whose template the source mentions. An expression that no source mentions belongs to the first
+    source: a header may define the template.
+    """
 
     def mentions(source: Source, expression: str) -> bool:
         name = expression.partition("<")[0].rpartition("::")[2].strip().lstrip("&")
         return re.search(rf"\b{re.escape(name)}\b", source.text) is not None
 
-    cuda = [each for each in (*module.sources, *module.defaults) if each.kind == "cuda"]
+    cuda = cuda_sources(module)
     return tuple(
         expression
         for expression in module.settings.instantiate
@@ -192,13 +232,44 @@ def _instantiated(module: SourceModule, source: Source) -> tuple[str, ...]:
 
 
 def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
-    """Raise ConfigError where PTX is asked for that cannot be linked."""
+    """Raise ConfigError if a virtual target is requested and a source cannot become LTO-IR."""
     virtual = next((target for target in targets if not target.real), None)
     linked = (*module.sources, *module.defaults)
     other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)
     if virtual is not None and other is not None:
         real = ", ".join(f'"{target.arch}-real"' for target in targets if target.real)
         raise ConfigError(
-            f"{module.name} cannot have PTX for {virtual}: nvJitLink makes that of LTO-IR alone, and {other.path} "
+            f"{module.name} cannot have PTX for {virtual}: nvJitLink produces PTX from LTO-IR only, and {other.path} "
             f"cannot become LTO-IR. Name real targets only, such as architectures = [{real}]."
         )
+
+
+def modules_by_job(plan: Plan) -> dict[Job, list[ModulePlan]]:
+    """Return the modules that need each job of a plan."""
+    modules: dict[Job, list[ModulePlan]] = {}
+    for module in plan.modules:
+        for job in module.jobs:
+            modules.setdefault(job, []).append(module)
+    return modules
+
+
+def make_link_job(plan: Plan, module: ModulePlan, link: Link, results: Mapping[Job, Compiled]) -> LinkJob:
+    """Return a link of a module together with the compiled form of its inputs."""
+    form = "ltoir" if link.lto else "ptx"
+    inputs = []
+    for each in link.inputs:
+        if isinstance(each, Job):
+            inputs.append(LinkInput(each.source, form, getattr(results[each], form) or b""))
+        else:
+            inputs.append(LinkInput(each.path, each.kind, each.content))
+    return LinkJob(
+        module=module.module.name,
+        arch=link.target.arch,
+        real=link.target.real,
+        lto=any(each.kind == "ltoir" for each in inputs),
+        inputs=tuple(inputs),
+        options=link.options,
+        lineinfo=module.module.settings.lineinfo,
+        ptx_version=plan.ptx_version,
+        include_dirs=(str(INCLUDE), *plan.toolchain.include_dirs),
+    )

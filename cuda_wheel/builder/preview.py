@@ -1,4 +1,4 @@
-"""Tell what a build would do: which jobs and links, what of that the cache has, and how long the rest may take."""
+"""Predict what a build would do: its jobs and links, which of them the cache has, and how long the others take."""
 
 from __future__ import annotations
 
@@ -6,40 +6,35 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.execute import form_of, linking, users_of
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.plan import Link, ModulePlan, Plan
-from cuda_wheel.builder.schedule.durations import BUNDLING
+from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modules_by_job
+from cuda_wheel.builder.schedule.durations import BUNDLING_SECONDS
 from cuda_wheel.builder.schedule.order import time_needed
 
-__all__ = [
-    "Preview",
-    "PreviewedModule",
-    "Task",
-    "preview",
-]
+__all__ = ["Preview", "PreviewedModule", "Task", "preview"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One job or link, as a build would do it."""
+    """One job or link of a build."""
 
     what: Literal["compile", "link"]
     sources: tuple[str, ...]
     target: str
     form: str
-    """ "whole", or what is made for linking, or linked: "ptx" or "lto"."""
+    """ "whole", or the relocatable form that is compiled or linked: "ptx" or "lto"."""
     cached: bool | None
-    """None for a link of what has to be compiled first: should it come out as it was, the link is in the cache."""
+    """None for a link of sources that must be compiled first: it is cached if they compile to the same code as before.
+    """
     seconds: float
-    """What it may take if it is not in the cache."""
+    """The expected duration if it is not in the cache."""
     known: bool
-    """Whether it took that when it was done last; else it is a guess."""
+    """Whether `seconds` is the duration of the last run; else it is an estimate."""
 
 
 @dataclass(frozen=True)
 class PreviewedModule:
-    """A module, and what makes it. A job that several modules need is in each."""
+    """A module and its tasks. A job that several modules need is in each of them."""
 
     name: str
     tasks: tuple[Task, ...]
@@ -52,37 +47,38 @@ class Preview:
     toolchain: str
     modules: tuple[PreviewedModule, ...]
     tasks: tuple[Task, ...]
-    """Each once."""
+    """Each task once."""
     cores: int
-    """How many jobs it would do at once."""
+    """How many tasks would run at once."""
     seconds: float
-    """What it may take with them, after its toolchain was found."""
+    """The expected duration of the build on these cores, after the toolchain is found."""
 
 
 def preview(plan: Plan, cache: CompileCache, cores: int) -> Preview:
-    """Return what a build would do with what the cache has, on so many cores. Nothing is compiled."""
-    recalled = {}
-    jobs = {}
-    for job, users in users_of(plan).items():
-        kept = cache.recall(job)
-        if kept is not None:
-            recalled[job] = kept
-        seconds, known = cache.seconds.of(users[0].module.name, job)
-        jobs[job] = Task("compile", (job.source,), form_of(job), job.form, kept is not None, seconds, known)
-    modules = []
+    """Return what a build would do with this cache on so many cores. Nothing is compiled."""
+    results: dict[Job, Compiled] = {}
+    jobs: dict[Job, Task] = {}
+    for job, modules in modules_by_job(plan).items():
+        result = cache.load_job(job)
+        if result is not None:
+            results[job] = result
+        seconds, known = cache.durations.expected(modules[0].module.name, job)
+        jobs[job] = Task("compile", (job.source,), job.target_name, job.form, result is not None, seconds, known)
+    previewed = []
     tasks = [*jobs.values()]
-    needed = [task.seconds for task in tasks if not task.cached]
+    durations = [task.seconds for task in tasks if not task.cached]
     for module in plan.modules:
-        links = [_link(plan, module, link, recalled, cache) for link in module.links]
+        links = [_link_task(plan, module, link, results, cache) for link in module.links]
         tasks += links
-        needed.append(sum(task.seconds for task in links if not task.cached) + BUNDLING[plan.compress])
-        modules.append(PreviewedModule(module.module.name, (*(jobs[job] for job in module.jobs), *links)))
-    return Preview(plan.toolchain.name, tuple(modules), tuple(tasks), cores, time_needed(needed, cores))
+        durations.append(sum(task.seconds for task in links if not task.cached) + BUNDLING_SECONDS[plan.compress])
+        previewed.append(PreviewedModule(module.module.name, (*(jobs[job] for job in module.jobs), *links)))
+    return Preview(plan.toolchain.name, tuple(previewed), tuple(tasks), cores, time_needed(durations, cores))
 
 
-def _link(plan: Plan, module: ModulePlan, link: Link, recalled: dict[Job, Compiled], cache: CompileCache) -> Task:
-    ready = all(each in recalled for each in link.inputs if isinstance(each, Job))
-    cached = cache.recall_linked(linking(plan, module, link, recalled)) is not None if ready else None
-    seconds, known = cache.seconds.of(module.module.name, link)
+def _link_task(plan: Plan, module: ModulePlan, link: Link, results: dict[Job, Compiled], cache: CompileCache) -> Task:
+    cached = None
+    if all(each in results for each in link.inputs if isinstance(each, Job)):
+        cached = cache.load_link(make_link_job(plan, module, link, results)) is not None
+    seconds, known = cache.durations.expected(module.module.name, link)
     form = "lto" if link.lto else "ptx"
     return Task("link", module.module.paths, str(link.target), form, cached, seconds, known)

@@ -1,4 +1,4 @@
-"""Build the images of a project: what every front end calls, with the files that its wheel holds."""
+"""Build the images of a project: the entry that every front end calls with the files of its wheel."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from cuda_wheel.builder.cache import known_toolchain
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.cluster.executor import executor
+from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
+from cuda_wheel.builder.cluster.executor_choice import choose_executor
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe.coverage import deciding, gaps
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.plan import Plan, make_plan
+from cuda_wheel.builder.preview import Preview, preview
 from cuda_wheel.builder.report.reporter import Reporter
-from cuda_wheel.builder.scratch import ending_in_order
-from cuda_wheel.builder.sources.includes import is_toolkits
+from cuda_wheel.builder.scratch import exit_on_signals
+from cuda_wheel.builder.sources.include_graph import is_toolkit_header
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
@@ -35,42 +36,32 @@ from cuda_wheel.builder.wheel.outputs import (
 )
 from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.cache import Cache
 from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
+from cuda_wheel.runtime.user_cache.cache import Cache
 
-if TYPE_CHECKING:
-    from cuda_wheel.builder.preview import Preview
-
-__all__ = [
-    "build_files",
-    "build_module",
-    "planned_files",
-    "preview_files",
-]
-
+__all__ = ["build_files", "build_module", "planned_files", "preview_files"]
 
 T = TypeVar("T")
 
 
 def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter, folder: Path) -> list[str]:
-    """Write what a build adds to the wheel of the project in `root`, which has `files`, and return the paths there.
+    """Build the project in `root`, whose wheel has `files`, write what the wheel gets below `folder`, and return the
+    paths there.
 
-    It is written below `folder`, each module's files as soon as it is built: all together may be more than memory
-    holds. The SBOM, which goes into the wheel's metadata, is written there too, as `SBOM`, unless the settings turn it
-    off. Of a build that fails, something may be left there.
-
-    Raises ConfigError, ToolchainError or CompileError.
+    Each module's files are written as soon as it is built: all together may be larger than memory. The SBOM, which
+    belongs in the wheel's metadata, is written there too, as `SBOM`, unless the settings disable it. A build that fails
+    may leave files there. Raises ConfigError, ToolchainError or CompileError.
     """
     files = list(files)
     modules, packages = select(config, root, files), attaching_packages(files)
 
-    def keep(module: BuiltModule, made_of: Document) -> Document:
+    def write_module(module: BuiltModule, document: Document) -> Document:
         write(module_files(module), folder)
-        return made_of
+        return document
 
-    documents = _build(root, config, modules, reporter, keep)
+    documents = _build(root, config, modules, reporter, write_module)
     names = [module.name for module in modules]
     write(stub_files(config, names, packages, folder) | loader_files(config, names), folder)
     write({SBOM: merged(documents)} if config.sbom else {}, folder)
@@ -80,24 +71,44 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
 def build_module(
     root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Return the files of one module, by path, with its part of the SBOM, and the absolute paths of all that they were
-    made from.
+    """Return the files of one module by path, with its part of the SBOM, and the absolute paths of all files that they
+    depend on.
 
-    `table` is a `[[tool.cuda-wheel.module]]` that names its sources; what it does not say, the project's own
-    `[tool.cuda-wheel]` does, if there is one. Nothing is written. Raises as `build_files`.
+    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. The project's `[tool.cuda-wheel]`, if there is
+    one, provides all other settings. Nothing is written. Raises like `build_files`.
     """
     config, module = one_module(root, table, environ)
-    ((built, made_of),) = _build(root, config, [module], reporter, lambda *its: its)
-    headers = _perhaps_read(root, module) if built.headers is None else built.headers
+    ((built, document),) = _build(root, config, [module], reporter, lambda module, document: (module, document))
+    headers = _possible_headers(root, module) if built.headers is None else built.headers
     inputs = [*(str(root / path) for path in module.paths), *headers]
-    part = {sbom_path(module.name): json.dumps(made_of).encode()}
+    part = {sbom_path(module.name): json.dumps(document).encode()}
     return module_files(built) | loader_files(config, [module.name]) | part, inputs
 
 
-def _perhaps_read(root: Path, module: SourceModule) -> list[str]:
-    """Return the files of the project that a compiler, which cannot tell, might have read: absolute paths."""
-    folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
-    return [str(root / path) for path in files_below(root, folders)]
+def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
+    """Return what `build_files` would do. Nothing is compiled or written; cache entries that a build would use count as
+    used. Raises ConfigError or ToolchainError."""
+    modules = select(config, root, files)
+    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
+        cache = Cache()
+        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=False))
+        return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
+
+
+def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
+    """Return the paths that `build_files` would return, without building; raises ConfigError."""
+    files = list(files)
+    return output_paths(config, [module.name for module in select(config, root, files)], attaching_packages(files))
+
+
+class _Consumed(NamedTuple):
+    """What remains of a built module when its images are no longer in memory."""
+
+    manifest: Manifest
+    """Without kernels: the part that decides the coverage."""
+    outside_header: str | None
+    """A header that no sdist would contain."""
+    value: Any
 
 
 def _build(
@@ -105,43 +116,54 @@ def _build(
     config: Config,
     modules: Sequence[SourceModule],
     reporter: Reporter,
-    keep: Callable[[BuiltModule, Document], T],
+    consume: Callable[[BuiltModule, Document], T],
 ) -> list[T]:
-    """Return what `keep` makes of each module, which it gets as soon as it is built, with what it was made of."""
-    with ending_in_order(), Workers(config.timeout, config.memory_limit) as workers:
-        kept = Cache()
-        plan = _plan(root, config, modules, workers, _toolchain(workers, kept, keep=True))
-        astray = _finder_of_astray(root, (str(INCLUDE), *plan.toolchain.include_dirs))
-        selected = {module.name: module for module in modules}
+    """Return what `consume` returns for each module and its part of the SBOM, as soon as the module is built."""
+    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
+        cache = Cache()
+        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
+        outside_header = _outside_header_finder(root, (str(INCLUDE), *plan.toolchain.include_dirs))
+        by_name = {module.name: module for module in modules}
         materials = Materials(root, config, plan.toolchain, plan.nvvm)
 
-        def take(module: BuiltModule) -> tuple[Manifest, str | None, T]:
+        def consume_module(module: BuiltModule) -> _Consumed:
             headers = module.headers
             if headers is None:
-                headers = (*_perhaps_read(root, selected[module.manifest.name]), *materials.installed_headers())
-            made_of = materials.of(module.manifest, headers)
-            return deciding(module.manifest), astray(module.headers or ()), keep(module, made_of)
+                headers = (*_possible_headers(root, by_name[module.manifest.name]), *materials.installed_headers())
+            document = materials.of(module.manifest, headers)
+            return _Consumed(deciding(module.manifest), outside_header(module.headers or ()), consume(module, document))
 
-        with executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
-            built = execute(plan, chosen, reporter, CompileCache(kept, plan.toolchain), take)
+        with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
+            built = execute(plan, chosen, reporter, CompileCache(cache, plan.toolchain), consume_module)
+    _warn_of_gaps(modules, built, reporter)
+    for module in built:
+        if module.outside_header is not None:
+            raise outside_error(", ".join(module.manifest.sources), module.outside_header)
+    return [module.value for module in built]
+
+
+def _warn_of_gaps(modules: Iterable[SourceModule], built: Iterable[_Consumed], reporter: Reporter) -> None:
+    """Warn of current GPUs that get no image, unless the project builds for this machine's GPUs."""
     if not any("native" in module.settings.architectures.entries for module in modules):
-        short = gaps(manifest for manifest, _, _ in built)
-        if short:
-            reporter.warning(short)
-    for manifest, header, _ in built:
-        if header is not None:
-            raise outside_error(", ".join(manifest.sources), header)
-    return [its for _, _, its in built]
+        warning = gaps(module.manifest for module in built)
+        if warning:
+            reporter.warning(warning)
 
 
-def _toolchain(workers: Workers, cache: Cache, keep: bool) -> Toolchain:
-    """Return the toolchain of this environment; where it is not known yet, it may be remembered."""
-    environment = known_toolchain.environment()
-    toolchain = known_toolchain.recall(cache, environment)
+def _possible_headers(root: Path, module: SourceModule) -> list[str]:
+    """Return the absolute paths of the project's files that a compiler may have read that cannot list them."""
+    folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
+    return [str(root / path) for path in files_below(root, folders)]
+
+
+def _toolchain(workers: Workers, cache: Cache, remember: bool) -> Toolchain:
+    """Return the toolchain of this environment, from the cache if it is known; `remember` a new one there."""
+    environment = toolchain_environment()
+    toolchain = recall_toolchain(cache, environment)
     if toolchain is None:
         toolchain = workers.submit(find_toolchain, None).result()
-        if keep:
-            known_toolchain.keep(cache, environment, toolchain)
+        if remember:
+            remember_toolchain(cache, environment, toolchain)
     return toolchain
 
 
@@ -150,32 +172,14 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
     return make_plan(config, modules, root, toolchain, _installed_gpus, nvvm)
 
 
-def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
-    """Return what `build_files` would do. Nothing is compiled, and nothing written; what the cache has of it counts as
-    used. Raises ConfigError or ToolchainError."""
-    from cuda_wheel.builder.preview import preview  # no build needs it
-
-    modules = select(config, root, files)
-    with ending_in_order(), Workers(config.timeout, config.memory_limit) as workers:
-        cache = Cache()
-        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, keep=False))
-        return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
-
-
-def _finder_of_astray(root: Path, toolchains: tuple[str, ...]) -> Callable[[Iterable[str]], str | None]:
-    """Return a function that finds, among the headers of a module, one that no sdist would have."""
+def _outside_header_finder(root: Path, toolchains: tuple[str, ...]) -> Callable[[Iterable[str]], str | None]:
+    """Return a function that returns the first of a module's headers that is outside the project and all toolkits."""
 
     @cache
-    def is_astray(path: str) -> bool:  # modules share most headers, and to look where links lead to takes long
-        return not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkits(path)
+    def is_outside(path: str) -> bool:  # modules share most headers, and resolving links takes long
+        return not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkit_header(path)
 
-    return lambda headers: next(filter(is_astray, headers), None)
-
-
-def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
-    """Return the paths of what `build_files` would return, without building; raises ConfigError."""
-    files = list(files)
-    return output_paths(config, [module.name for module in select(config, root, files)], attaching_packages(files))
+    return lambda headers: next(filter(is_outside, headers), None)
 
 
 def _installed_gpus() -> list[Version]:
@@ -183,6 +187,6 @@ def _installed_gpus() -> list[Version]:
         return [device_and_driver(device)[0] for device in range(device_count())]
     except DriverError as error:
         raise ConfigError(
-            f'architectures = "native" asks the GPUs of this machine, and there is none to ask: {error}. '
-            "Name the targets instead."
+            f'architectures = "native" needs a GPU in this machine, and none can be used: {error}. Name the targets '
+            "instead."
         ) from error

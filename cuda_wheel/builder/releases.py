@@ -1,4 +1,4 @@
-"""What NVIDIA released: CUDA releases with the PTX that they read and the driver that they came with, and GPUs."""
+"""Tables of NVIDIA's CUDA releases, with their PTX ISA and driver versions, and of GPUs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from typing import NamedTuple
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.rules import TEGRA
 
-__all__ = [
-    "GPUS",
-    "RELEASES",
-    "Gpu",
-    "Release",
-    "first_reading",
-]
+__all__ = ["GPUS", "RELEASES", "Gpu", "Release", "first_reading"]
 
 
 class Release(NamedTuple):
-    """A CUDA release: the newest PTX ISA version that it reads, and the branch of its driver (None: not known yet)."""
+    """A CUDA release."""
 
     cuda: Version
     ptx_isa: Version
+    """The newest PTX ISA version that it accepts."""
     branch: int | None
+    """The branch of its driver; None if not published yet."""
 
 
 RELEASES = (
@@ -55,18 +51,19 @@ RELEASES = (
     Release((13, 5), (9, 5), None),
 )
 """In ascending order. Sources: PTX ISA, "Release Notes"; CUDA Toolkit Release Notes, "CUDA Toolkit and Corresponding
-Driver Versions", with nvidia-ml-py's version numbers for 12.7, which was a driver alone, and 13.4."""
+Driver Versions"; nvidia-ml-py's version numbers for 12.7, which was released as a driver only, and for 13.4."""
 
 
 class Gpu(NamedTuple):
-    """A generation of GPUs of one compute capability, and the CUDA releases whose drivers were the first and the last
-    to know it (None: it is known still)."""
+    """A generation of GPUs of one compute capability."""
 
     name: str
     examples: str
     capability: Version
     first: Version
+    """The CUDA release whose driver was the first to support it."""
     last: Version | None = None
+    """The CUDA release whose driver was the last to support it; None if newer drivers still do."""
 
     @property
     def is_tegra(self) -> bool:
@@ -93,10 +90,10 @@ GPUS = (
     Gpu("Blackwell", "GB10", (12, 1), (12, 9)),
 )
 """In ascending order. Sources: CUDA GPU Compute Capability (developer.nvidia.com/cuda-gpus); CUDA Toolkit Release
-Notes, "New Features" of each first release; the notice that release 580 is the last for Maxwell, Pascal and Volta."""
+Notes, "New Features" of each first release; the notice that driver 580 is the last for Maxwell, Pascal and Volta."""
 
 
 def first_reading(ptx_version: Version, compiler: Version) -> Version:
-    """Return the first CUDA release that reads a PTX ISA version; for one that is not in the table, the release of the
-    compiler that wrote it."""
+    """Return the first CUDA release that accepts a PTX ISA version; for a version newer than the table, the release of
+    the compiler that wrote it."""
     return next((release.cuda for release in RELEASES if release.ptx_isa >= ptx_version), compiler)

@@ -1,4 +1,4 @@
-"""Folders for what a build makes on its way. They go when it ends, also when it is asked to by a signal."""
+"""Temporary directories that are removed when a build ends, also if a signal ends it."""
 
 from __future__ import annotations
 
@@ -15,72 +15,67 @@ from tempfile import TemporaryDirectory
 
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = [
-    "advice",
-    "ending_in_order",
-    "new_folder",
-    "scratch",
-]
-
+__all__ = ["exit_on_signals", "new_folder", "scratch", "temporary_folder_advice"]
 
 _PREFIX = "cuda-wheel-"
 
 
 def new_folder() -> TemporaryDirectory[str]:
-    """Return a new folder, which goes at the end of the process at the latest.
+    """Return a new temporary directory, which is removed at the latest when the process ends.
 
-    Raises ConfigError where there can be none.
+    Raises ConfigError if it cannot be created.
     """
     try:
         return TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
     except OSError as error:
         raise ConfigError(
-            f"there is no folder for temporary files ({error.strerror or error}). TMPDIR names one that can be "
-            "written to."
+            f"cannot create a temporary folder ({error.strerror or error}). Set TMPDIR to a folder that is writable."
         ) from None
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Have a new folder, which no end of this process leaves but a sudden one. Raises ConfigError where there can be
-    none."""
-    with ending_in_order():
+    """Yield a temporary directory; it is removed unless the process is killed.
+
+    Raises ConfigError if it cannot be created.
+    """
+    with exit_on_signals():
         folder = new_folder()
         try:
             yield Path(folder.name)
         finally:
             try:
                 folder.cleanup()
-            except BaseException:  # asked to end in the midst of that
+            except BaseException:  # a signal arrived during the removal
                 shutil.rmtree(folder.name, ignore_errors=True)
                 raise
 
 
 @contextmanager
-def ending_in_order() -> Iterator[None]:
-    """Have what asks this process to end do so as an exception would, so that all is left in order."""
-    if threading.current_thread() is not threading.main_thread():  # it alone may say what a signal does
+def exit_on_signals() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into SystemExit, so that cleanup code runs. Handlers that are already set stay."""
+    if threading.current_thread() is not threading.main_thread():  # Python sets signal handlers in it only
         yield
         return
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in ours:
-        signal.signal(number, _end)
+    unhandled = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in unhandled:
+        signal.signal(number, _exit)
     try:
         yield
     finally:
-        for number in ours:
+        for number in unhandled:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _end(number: int, _: object) -> None:
-    signal.signal(number, signal.SIG_DFL)  # whoever asks again means at once
+def _exit(number: int, _: object) -> None:
+    signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
     sys.exit(128 + number)
 
 
-def advice(path: str | os.PathLike[str]) -> str:
-    """Return what helps where a path cannot be written: nothing, but for one in a folder of this module."""
+def temporary_folder_advice(path: str | os.PathLike[str]) -> str:
+    """Return advice for a path in a temporary folder of this module that cannot be written; else an empty string."""
     folder = tempfile.gettempdir()
     if not os.fspath(path).startswith(os.path.join(folder, _PREFIX)):
         return ""
-    return f" TMPDIR names another folder for temporary files than {folder}."
+    return f" Set TMPDIR to use another folder for temporary files than {folder}."

@@ -1,4 +1,4 @@
-"""From `.cu` to fatbin and manifest: both toolchains, every fixture, read back by NVIDIA's own tools."""
+"""Builds from `.cu` to fatbin and manifest, of every fixture, checked with NVIDIA's own tools."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def modules(folder: Path) -> list[tuple[Manifest, bytes]]:
 
 
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
-def test_an_independent_reader_lists_the_cubins_of_the_manifest(fixture: str, unpacked, cuobjdump) -> None:
+def test_cuobjdump_lists_the_cubins_of_the_manifest(fixture: str, unpacked, cuobjdump) -> None:
     folder = unpacked(fixture)
     for manifest, _ in modules(folder):
         (fatbin,) = folder.rglob(manifest.fatbin)
@@ -40,7 +40,7 @@ def test_an_independent_reader_lists_the_cubins_of_the_manifest(fixture: str, un
 
 
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
-def test_every_cubin_holds_the_kernels_of_the_manifest(fixture: str, unpacked, cuobjdump, tmp_path: Path) -> None:
+def test_every_image_contains_the_kernels_of_the_manifest(fixture: str, unpacked, cuobjdump, tmp_path: Path) -> None:
     for manifest, fatbin in modules(unpacked(fixture)):
         assert manifest.kernels or manifest.name == "plugin_demo.kernels.waves"
         for image in manifest.images:
@@ -59,7 +59,7 @@ def test_every_cubin_holds_the_kernels_of_the_manifest(fixture: str, unpacked, c
 
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
 @pytest.mark.parametrize("release", ["12.2", "12.8"])
-def test_an_older_assembler_accepts_the_ptx_that_claims_to_suit_it(
+def test_an_older_assembler_accepts_ptx_of_its_version(
     fixture: str, release: str, unpacked, ptxas, tmp_path: Path
 ) -> None:
     reads = next(known.ptx_isa for known in RELEASES if dotted(known.cuda) == release)
@@ -83,7 +83,7 @@ def test_an_older_assembler_accepts_the_ptx_that_claims_to_suit_it(
         ("cooperative", {"normalise": None}),
     ],
 )
-def test_the_manifest_knows_the_kernels_by_the_names_that_people_wrote(fixture: str, kernels, unpacked) -> None:
+def test_the_manifest_names_kernels_as_in_the_source(fixture: str, kernels, unpacked) -> None:
     ((manifest, _),) = modules(unpacked(fixture))
     assert {kernel.name for kernel in manifest.kernels} == set(kernels)
     for kernel in manifest.kernels:
@@ -143,19 +143,21 @@ def test_debug_information_does_not_depend_on_the_folder(
     assert str(tmp_path).encode() not in fatbin
 
 
-def test_a_path_of_this_machine_in_an_image_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_a_path_of_this_machine_in_an_image_is_reported(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     source = "__device__ const char root[] = ROOT; __global__ void k(char* x) { *x = root[*x]; }"
     project = make_project(**{"demo/k.cu": source})
     with (project / "pyproject.toml").open("a") as stream:
         stream.write(f"[tool.cuda-wheel]\narchitectures = '80-real'\ndefines = {{ ROOT = '\"{project}\"' }}\n")
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 0, result.stdout
-    assert f"the image holds this folder's path ({project})" in result.stdout
+    assert f"the image contains this folder's path ({project})" in result.stdout
 
 
-def test_the_time_of_the_build_in_a_source_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_a_source_that_contains_the_time_of_the_build_is_reported(
+    make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"', **{"demo/k.cu": KERNEL + "// __TIME__\n"})
-    assert "demo/k.cu asks for the time of the build" in cuda_wheel("build", project, "-o", tmp_path / "out").stdout
+    assert "demo/k.cu uses the time of the build" in cuda_wheel("build", project, "-o", tmp_path / "out").stdout
 
 
 def test_kernels_without_linkage_have_one_symbol_in_all_images_and_builds(
@@ -174,7 +176,7 @@ def test_kernels_without_linkage_have_one_symbol_in_all_images_and_builds(
     assert len(fatbins) == 1
 
 
-def test_one_instantiation_under_two_names_is_refused(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_one_instantiation_under_two_names_is_an_error(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project(
         '[tool.cuda-wheel]\narchitectures = "80"\n[[tool.cuda-wheel.module]]\nname = "demo.k"\n'
         'instantiate = ["k<int>", "k<signed>"]',
@@ -182,7 +184,7 @@ def test_one_instantiation_under_two_names_is_refused(make_project, cuda_wheel: 
     )
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "instantiate names one kernel twice, as 'k<int>' and as 'k<signed>': leave one out." in result.stdout
+    assert "instantiate names one kernel twice, as 'k<int>' and as 'k<signed>': remove one." in result.stdout
 
 
 def test_python_files_in_the_project_are_never_run(make_project, tmp_path: Path) -> None:
@@ -234,7 +236,7 @@ def test_the_settings_reach_the_compiler(make_project, cuda_wheel: Command, tmp_
     "options", ['["--maxrregcount=32"]', '["-maxrregcount", "32"]', '["--ptxas-options=-maxrregcount=32"]']
 )
 @pytest.mark.parametrize("lineinfo", ["false", "true"])
-def test_options_for_the_assembler_reach_it_with_and_without_line_information(
+def test_options_of_the_assembler_reach_it_with_and_without_line_information(
     options: str, lineinfo: str, make_project, cuda_wheel: Command, tmp_path: Path
 ) -> None:
     source = """
@@ -256,7 +258,9 @@ def test_options_for_the_assembler_reach_it_with_and_without_line_information(
         assert (figures["registers"] <= 32) == limited
 
 
-def test_a_modules_own_settings_go_before_the_projects(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_the_settings_of_a_module_override_those_of_the_project(
+    make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
     project = make_project(
         """
         [tool.cuda-wheel]
@@ -278,7 +282,9 @@ def test_a_modules_own_settings_go_before_the_projects(make_project, cuda_wheel:
     assert targets == {"demo.fill": ["sm_80"], "demo.hopper": ["sm_90a"]}
 
 
-def test_code_that_asks_for_its_target_is_compiled_for_each(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_code_that_depends_on_its_target_is_compiled_for_each(
+    make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
     source = (
         'extern "C" __global__ void k(int* x) { *x = __CUDA_ARCH__ == 800 ? 8001 : __CUDA_ARCH__ == 900 ? 9001 : 1; }'
     )
@@ -300,7 +306,7 @@ def test_a_warning_is_shown_once_and_does_not_fail_the_build(make_project, cuda_
     assert result.stdout.count(warning) == 1
 
 
-def test_a_warning_of_some_targets_alone_names_them(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_a_warning_of_only_some_targets_names_them(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     source = """__global__ void k(int* x) {
         int unused = 1;
         #if __CUDA_ARCH__ == 900
@@ -315,7 +321,7 @@ def test_a_warning_of_some_targets_alone_names_them(make_project, cuda_wheel: Co
     assert result.stdout.index('"unused"') < result.stdout.index('"other"') < result.stdout.index("  only for sm_90")
 
 
-def test_warnings_may_be_errors_fresh_and_from_the_cache(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_warnings_can_be_errors_also_from_the_cache(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     header = "#include <cuda/std/limits>\ninline __device__ int level() { int unused = 1; return 2; }\n"
     source = '#include "level.h"\n__global__ void k(int* x) { *x = level(); }'
     files = {"demo/k.cu": source, "demo/level.h": header, "demo/good.cu": KERNEL}
@@ -336,7 +342,7 @@ def test_warnings_may_be_errors_fresh_and_from_the_cache(make_project, cuda_whee
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("", "demo/k.cu holds no kernel: it compiles to an empty image."),
+        ("", "demo/k.cu has no kernel: it compiles to an empty image."),
         (
             "template <typename T> __global__ void k(T* x) {}",
             "It has templates: k (line 1). Name their instantiations in the module's instantiate.",
@@ -345,7 +351,7 @@ def test_warnings_may_be_errors_fresh_and_from_the_cache(make_project, cuda_whee
         ('__global__ void k() { asm("no.such.instruction;"); }', "demo/k.cu does not compile for sm_80"),
     ],
 )
-def test_what_does_not_compile_says_why_and_leaves_nothing(
+def test_a_failed_build_gives_the_reason_and_writes_nothing(
     source: str, message: str, make_project, cuda_wheel: Command, tmp_path: Path
 ) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = ["80"]', **{"demo/k.cu": source, "demo/good.cu": KERNEL})
@@ -356,40 +362,43 @@ def test_what_does_not_compile_says_why_and_leaves_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_every_module_that_fails_is_reported(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_every_failed_module_is_reported(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project("", **{"demo/a.cu": "wrong", "demo/b.cu": "wrong", "demo/c.cu": KERNEL})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert [f"demo/{name}.cu does not compile" in result.stdout for name in "abc"] == [True, True, False]
     assert result.stdout.count("a.cu does not compile") == 1  # for one target
 
 
-def test_a_wrong_name_expression_is_the_compilers_to_refuse(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_the_compiler_rejects_a_wrong_name_expression(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project(
         '[tool.cuda-wheel]\narchitectures = "80"\n[[tool.cuda-wheel.module]]\nname = "demo.fill"\ninstantiate = ["fil<3>"]'
     )
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    message = 'demo/fill.cu: error: fil<3> (instantiate) is no kernel of this file: identifier "fil" is undefined'
+    message = 'demo/fill.cu: error: fil<3> (instantiate) is not a kernel of this file: identifier "fil" is undefined'
     assert message in result.stdout
 
 
-def test_an_option_that_nvrtc_does_not_know_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_an_option_that_nvrtc_rejects_is_an_error(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\noptions = ["--no-such-option"]')
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "NVRTC refuses an option" in result.stdout
+    assert "NVRTC rejects an option" in result.stdout
     assert "--no-such-option" in result.stdout
     assert "\0" not in result.stdout
 
 
 @pytest.mark.parametrize("table", ["[tool.cuda_wheel]", "[cuda-wheel]", "[tool.cuda]"])
-def test_a_misspelt_table_is_told(table: str, make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_a_misspelt_table_is_an_error(table: str, make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     result = cuda_wheel("build", make_project(f'{table}\narchitectures = "80"'), "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert f"pyproject.toml has a table {table}, which nobody reads: call it [tool.cuda-wheel]." in result.stdout
+    assert (
+        f"pyproject.toml has a table {table}, which cuda-wheel does not read: rename it to [tool.cuda-wheel]."
+        in result.stdout
+    )
 
 
-def test_the_missing_toolchain_is_told_with_the_extra_to_install(
+def test_a_missing_toolchain_is_an_error_that_names_the_extra_to_install(
     make_project, bare_python: Path, tmp_path: Path
 ) -> None:
     result = run(bare_python, "-m", "cuda_wheel", "build", make_project(), "-o", tmp_path / "out", cwd=tmp_path)
@@ -431,11 +440,11 @@ def test_the_manifest_is_plain_json(unpacked) -> None:
     assert document["sources"] == ["src/saxpy_demo/kernels/saxpy.cu"]
 
 
-# --- toolchains that do not fit together -------------------------------------------------------------
+# --- toolchains that do not match ---------------------------------------------------------------------
 
 
-def test_headers_from_elsewhere_are_refused(workers, toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cuda.pathfinder falls back to, where a package is missing, is the system's toolkit of any release."""
+def test_headers_from_outside_the_environment_are_an_error(workers, toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a package is missing, cuda.pathfinder falls back to the system's toolkit, which may be of any release."""
     from cuda import pathfinder
 
     real = pathfinder.locate_nvidia_header_directory
@@ -445,11 +454,11 @@ def test_headers_from_elsewhere_are_refused(workers, toolchain, monkeypatch: pyt
         return type(found)(abs_path=found.abs_path, found_via="system-ctk-root") if name == "cccl" else found
 
     monkeypatch.setattr(pathfinder, "locate_nvidia_header_directory", elsewhere)
-    with pytest.raises(ToolchainError, match=r"is a package of this environment, and cuda/std/version is not"):
+    with pytest.raises(ToolchainError, match=r"is a package of this environment, but cuda/std/version is not"):
         find_toolchain()
 
 
-def test_two_toolchains_in_one_environment_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_toolchains_in_one_environment_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     import cuda.bindings
 
     monkeypatch.setattr(cuda.bindings, "__version__", "11.8.0")
@@ -457,13 +466,13 @@ def test_two_toolchains_in_one_environment_are_refused(monkeypatch: pytest.Monke
         find_toolchain()
 
 
-def test_headers_of_random_numbers_are_found_where_they_are_installed(
+def test_curands_headers_are_found_if_they_are_installed(
     toolchain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from cuda import pathfinder
 
     real = pathfinder.locate_nvidia_header_directory
-    (tmp_path / "curand_kernel.h").write_text("// stands for the package's\n")
+    (tmp_path / "curand_kernel.h").write_text("// replaces the package's\n")
 
     def with_curand(name: str):
         found = real("cccl")

@@ -1,4 +1,4 @@
-"""A build runs nothing of the project's, reaches no network, and reads and writes where it should."""
+"""A build runs no code of the project, opens no network connection, and reads and writes only its own files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 from tests.support.processes import run
 from tests.support.projects import KERNEL, SCIKIT_BUILD, pyproject_head
 
+pytestmark = pytest.mark.one_toolchain
+
 TRAP = "import os\nopen(os.path.join({folder!r}, __name__), 'w').close()\nraise SystemExit('a build ran a file of the project')\n"
-"""What a file of the project would do, were it run."""
+"""The content of a file of the project that must not be run."""
 
 NAMES = ["json", "pickle", "queue", "site", "ctypes", "hashlib", "rich", "cuda_wheel", "hatchling", "conftest"]
 NAMES += ["sitecustomize", "usercustomize", "cuda/__init__", "nvidia/__init__", "importlib/__init__", "setup", "numpy"]
@@ -22,27 +24,27 @@ NAMES += ["sitecustomize", "usercustomize", "cuda/__init__", "nvidia/__init__", 
 WATCH = """
 import os, sys
 def _watch(event, arguments, log=os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)):
-    told = None
+    entry = None
     if event.startswith("socket.") and event != "socket.gethostname":
-        told = f"network: {{event}} {{arguments!r}}"
+        entry = f"network: {{event}} {{arguments!r}}"
     elif event in ("os.system", "os.exec", "os.fork", "os.forkpty", "os.startfile"):
-        told = f"process: {{event}} {{arguments!r}}"
-    elif event in ("subprocess.Popen", "os.posix_spawn"):  # by which the first goes from Python 3.13 on
+        entry = f"process: {{event}} {{arguments!r}}"
+    elif event in ("subprocess.Popen", "os.posix_spawn"):  # Popen calls the latter since Python 3.13
         worker = arguments[0] == sys.executable and arguments[1][1:3] == ["-S", "-c"] and "worker_process" in arguments[1][3]
         searches = "ldconfig" in arguments[0] or "cuda.pathfinder" in str(arguments[1])
-        told = "worker" if worker else "a search for the toolchain" if searches else f"process: {{arguments!r}}"
+        entry = "worker" if worker else "a search for the toolchain" if searches else f"process: {{arguments!r}}"
     elif event in ("exec", "ctypes.dlopen", "import"):
         names = [getattr(arguments[0], "co_filename", None), *(each for each in arguments if isinstance(each, str))]
-        told = next((f"code: {{name}}" for name in names if name and name.startswith({project!r})), None)
-    if told:
-        os.write(log, (told.replace("\\n", " ")[:500] + "\\n").encode())
+        entry = next((f"code: {{name}}" for name in names if name and name.startswith({project!r})), None)
+    if entry:
+        os.write(log, (entry.replace("\\n", " ")[:500] + "\\n").encode())
 sys.addaudithook(_watch)
 """
-"""An audit hook that notes what a build must not do, and each worker that it starts."""
+"""An audit hook that records what a build must not do, and each worker that it starts."""
 
 BUILD = """
 {watch}
-from cuda_wheel.builder import worker
+from cuda_wheel.builder.workers import worker
 worker._CHILD = "exec(" + repr({watch!r}).replace("{{", "{{{{").replace("}}", "}}}}") + "); " + worker._CHILD
 from cuda_wheel.cli.main import main
 raise SystemExit(main(sys.argv[1:]))
@@ -51,8 +53,10 @@ raise SystemExit(main(sys.argv[1:]))
 
 @pytest.fixture
 def trapped(make_project, tmp_path: Path) -> Path:
-    """Return a project with files of many names in all its folders that tell if they are run. Its source includes a
-    header by its absolute path."""
+    """Return a project whose folders contain files of many names that record if they are run.
+
+    Its source includes a header by its absolute path.
+    """
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"')
     (project / "demo/fill.cu").write_text(f'#include "{project}/demo/one.h"\n{KERNEL.replace("1;", "ONE;")}')
     (project / "demo/one.h").write_text("#define ONE 1\n")
@@ -69,13 +73,13 @@ def trapped(make_project, tmp_path: Path) -> Path:
     return project
 
 
-def test_a_build_runs_no_code_but_its_own_and_reaches_no_network(trapped: Path, tmp_path: Path) -> None:
+def test_a_build_runs_only_its_own_code_and_opens_no_network_connection(trapped: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     watch = WATCH.format(log=str(log), project=str(trapped))
     program = BUILD.format(watch=watch)
-    unshare = ["unshare", "-rn"]  # where it may be, not even the compilers could reach one
-    alone = unshare if shutil.which("unshare") and run(*unshare, "true").returncode == 0 else []
-    result = run(*alone, sys.executable, "-c", program, "build", trapped, "-o", tmp_path / "out", cwd=tmp_path)
+    unshare = ["unshare", "-rn"]  # if permitted, so that the compilers have no network either
+    isolated = unshare if shutil.which("unshare") and run(*unshare, "true").returncode == 0 else []
+    result = run(*isolated, sys.executable, "-c", program, "build", trapped, "-o", tmp_path / "out", cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     lines = set(log.read_text().splitlines())
     assert "worker" in lines and lines <= {"worker", "a search for the toolchain"}, lines
@@ -84,7 +88,7 @@ def test_a_build_runs_no_code_but_its_own_and_reaches_no_network(trapped: Path, 
         assert str(tmp_path).encode() not in path.read_bytes()
 
 
-def test_the_watch_sees_what_it_is_for(tmp_path: Path) -> None:
+def test_the_audit_hook_detects_what_it_is_for(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("")
     log = tmp_path / "log"
     program = WATCH.format(log=str(log), project=str(tmp_path)) + (
@@ -97,8 +101,8 @@ def test_the_watch_sees_what_it_is_for(tmp_path: Path) -> None:
     assert kinds == {"network", "process", "code"}
 
 
-def test_nor_does_the_command_in_the_projects_own_folder(trapped: Path, tmp_path: Path) -> None:
-    for path in ("cuda_wheel.py", "importlib/__init__.py"):  # what Python itself looks up there for -m
+def test_the_command_runs_no_code_of_the_project_in_its_folder(trapped: Path, tmp_path: Path) -> None:
+    for path in ("cuda_wheel.py", "importlib/__init__.py"):  # Python itself looks for these there with -m
         (trapped / path).unlink()
     (trapped / "importlib").rmdir()
     result = run(sys.executable, "-m", "cuda_wheel", "build", ".", "-o", tmp_path / "out", cwd=trapped)
@@ -106,8 +110,8 @@ def test_nor_does_the_command_in_the_projects_own_folder(trapped: Path, tmp_path
     assert not list((tmp_path / "ran").iterdir())
 
 
-def test_setuptools_takes_away_nothing_that_it_did_not_write(tmp_path: Path, extra: str) -> None:
-    """An sdist may come with a build folder, whose record names anything."""
+def test_setuptools_removes_only_files_that_it_wrote(tmp_path: Path, extra: str) -> None:
+    """An sdist may contain a build folder whose record names any file."""
     project = tmp_path / "project"
     (project / "demo").mkdir(parents=True)
     (project / "build").mkdir()
@@ -129,7 +133,7 @@ def test_setuptools_takes_away_nothing_that_it_did_not_write(tmp_path: Path, ext
     assert (project / "build/lib/demo/fill.fatbin").is_file()
 
 
-def test_an_sdist_has_nothing_that_links_lead_to_outside_the_project(tmp_path: Path) -> None:
+def test_an_sdist_has_no_files_outside_the_project_that_links_point_to(tmp_path: Path) -> None:
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.builder.wheel.sdist import sdist_files
@@ -149,7 +153,7 @@ def test_an_sdist_has_nothing_that_links_lead_to_outside_the_project(tmp_path: P
 
 
 @pytest.mark.parametrize("kind", ["absolute", "link"])
-def test_a_header_outside_the_project_is_refused_and_named(
+def test_a_header_outside_the_project_is_an_error_that_names_it(
     kind: str, make_project, cuda_wheel: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     (tmp_path / "far.h").write_text("#define ONE 1\n")
@@ -165,7 +169,7 @@ def test_a_header_outside_the_project_is_refused_and_named(
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")
-def test_cmake_in_the_source_folder_runs_nothing_of_it(tmp_path: Path, extra: str) -> None:
+def test_cmake_in_the_source_folder_runs_no_code_of_it(tmp_path: Path, extra: str) -> None:
     for name in ("json", "ctypes", "rich"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a build ran a file of the project')\n")
     (tmp_path / "demo").mkdir()

@@ -1,4 +1,4 @@
-"""What large builds take: how much is held at once, and how often what all modules share is looked at."""
+"""Large builds: how much is in memory at once, and how often work that all modules share is done."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from types import TracebackType
 import pytest
 
 from cuda_wheel.builder import execute as execute_module
-from cuda_wheel.builder.cache.results import Results
+from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe import coverage
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Compiled, Job
 from cuda_wheel.builder.plan import Plan, make_plan
-from cuda_wheel.builder.report.reporter import Silent
+from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.records import Toolchain
@@ -28,6 +28,8 @@ from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime import digest, loading, rules
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from tests.support.processes import run
+
+pytestmark = pytest.mark.one_toolchain
 
 NAMES = "abcdefgh"
 
@@ -40,41 +42,41 @@ def result(number: int) -> Compiled:
     return replace(EMPTY, cubin=bytes([number]) * 100, log=str(number))
 
 
-def test_what_is_too_much_for_memory_lies_in_files_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_above_the_limit_are_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    def filed() -> int:
+    def file_count() -> int:
         return len([path for path in tmp_path.rglob("*") if path.is_file()])
 
-    with Results(limit=250) as results:
+    with JobResults(limit=250) as results:
         for number in range(5):
             results.put(job(number), result(number))
-        assert filed() == 3
+        assert file_count() == 3
         assert {each: results[each] for each in results} == {job(number): result(number) for number in range(5)}
-        for number in (4, 0, 0):  # the last of these is gone already
+        for number in (4, 0, 0):  # dropping twice is allowed
             results.drop(job(number))
-        assert filed() == 2
-        results.put(job(5), result(5))  # there is room again
-        assert filed() == 2
+        assert file_count() == 2
+        results.put(job(5), result(5))  # fits into memory again
+        assert file_count() == 2
         assert list(results) == [job(1), job(2), job(3), job(5)]
     assert not list(tmp_path.iterdir())
 
 
 def plan_of(folder: Path, toolchain: Toolchain, broken: str = "") -> Plan:
-    """Return the plan of a project of modules for two targets each; of those that are `broken` none compiles."""
+    """Return the plan of a project of modules for two targets each. Those in `broken` do not compile."""
     files = []
     for number, name in enumerate(NAMES):
         path = folder / "demo" / f"{name}.cu"
         path.parent.mkdir(exist_ok=True)
         kernel = "wrong" if name in broken else f"__global__ void {name}(int* x) {{ *x = {number}; }}"
-        path.write_text(f"{kernel}\n//{'-' * 1000 * number}\n")  # the longest goes first, with all its targets
+        path.write_text(f"{kernel}\n//{'-' * 1000 * number}\n")  # the longest compiles first, for all its targets
         files.append(WheelFile(path, f"demo/{name}.cu"))
     config = Config.from_table({"architectures": ["80-real", "90-real"]})
     return make_plan(config, select(config, folder, files), folder, toolchain, lambda: [])
 
 
-class Watched(Results):
-    """Notes how many results are held at the most, and at the end."""
+class Watched(JobResults):
+    """Counts the results that are stored, at most and at the end."""
 
     most = left = 0
 
@@ -97,52 +99,52 @@ def one_worker():
 
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute_module, "Results", Watched)
+    monkeypatch.setattr(execute_module, "JobResults", Watched)
     monkeypatch.setattr(Watched, "most", 0)
 
 
-def test_a_build_lets_go_of_a_module_as_soon_as_it_is_done(
+def test_a_build_releases_a_module_as_soon_as_it_is_built(
     tmp_path: Path, toolchain: Toolchain, one_worker: Workers
 ) -> None:
-    there: list[weakref.ref[BuiltModule]] = []
+    built: list[weakref.ref[BuiltModule]] = []
     at_once = []
 
     def keep(module: BuiltModule) -> str:
-        at_once.append(sum(each() is not None for each in there))
-        there.append(weakref.ref(module))
+        at_once.append(sum(each() is not None for each in built))
+        built.append(weakref.ref(module))
         return module.manifest.name
 
-    names = execute(plan_of(tmp_path, toolchain), one_worker, Silent(), None, keep)
+    names = execute(plan_of(tmp_path, toolchain), one_worker, SilentReporter(), None, keep)
     assert names == tuple(f"demo.{name}" for name in NAMES)
     assert Watched.most <= 4 < 2 * len(NAMES)
     assert Watched.left == 0
     assert max(at_once) <= 1
-    assert not any(each() for each in there)
+    assert not any(each() for each in built)
 
 
 @pytest.mark.parametrize("broken", ["h", "a", "hd"])
-def test_a_build_that_fails_holds_no_more_and_tells_of_all(
+def test_a_failed_build_reports_all_errors_and_stores_no_more(
     broken: str, tmp_path: Path, toolchain: Toolchain, one_worker: Workers
 ) -> None:
     with pytest.raises(CompileError) as error:
-        execute(plan_of(tmp_path, toolchain, broken), one_worker, Silent(), None, lambda module: None)
+        execute(plan_of(tmp_path, toolchain, broken), one_worker, SilentReporter(), None, lambda module: None)
     assert [f"{name}.cu does not compile" in str(error.value) for name in NAMES] == [name in broken for name in NAMES]
     assert Watched.most <= 4
     assert Watched.left == 0
 
 
-def test_what_lies_in_files_gives_the_same_bytes(
+def test_results_in_files_give_the_same_bytes(
     tmp_path: Path, toolchain: Toolchain, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = []
-    for limit in (Results.LIMIT, 0):
-        monkeypatch.setattr(execute_module, "Results", partial(Results, limit))
+    for limit in (JobResults.LIMIT, 0):
+        monkeypatch.setattr(execute_module, "JobResults", partial(JobResults, limit))
         plan = plan_of(tmp_path, toolchain)
-        built.append(execute(plan, workers, Silent(), None, lambda module: (module.text, module.fatbin)))
+        built.append(execute(plan, workers, SilentReporter(), None, lambda module: (module.text, module.fatbin)))
     assert built[0] == built[1]
 
 
-# --- what all modules share -------------------------------------------------------------------------
+# --- work that all modules share --------------------------------------------------------------------
 
 
 def manifest(name: str) -> Manifest:
@@ -154,7 +156,7 @@ def manifest(name: str) -> Manifest:
     return Manifest(name, "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, (f"{name}.cu",), (), images, kernels)
 
 
-def test_modules_of_the_same_targets_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_with_the_same_targets_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(coverage, "resolve", lambda *arguments: calls.append(arguments) or resolve(*arguments))
     resolve = rules.resolve
@@ -167,7 +169,7 @@ def test_modules_of_the_same_targets_are_resolved_once(monkeypatch: pytest.Monke
     assert coverage.cover(map(coverage.deciding, map(manifest, NAMES)))[0].cells == one.cells
 
 
-def test_one_module_of_many_is_loaded_without_a_look_at_the_others(tmp_path: Path) -> None:
+def test_loading_one_module_opens_no_file_of_the_others(tmp_path: Path) -> None:
     package = tmp_path / "many"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -175,16 +177,16 @@ def test_one_module_of_many_is_loaded_without_a_look_at_the_others(tmp_path: Pat
         (package / f"m{number}.fatbin.json").write_text(manifest(f"many.m{number}").to_json())
     program = """
 import os, sys
-from cuda_wheel import loader
+from cuda_wheel.runtime.files import files_and_manifest
 import many
-looks = []
-def note(event, arguments):
+opened = []
+def record(event, arguments):
     if event in ("open", "os.listdir", "os.scandir"):
-        looks.append((event, os.path.basename(str(arguments[0]))))
-sys.addaudithook(note)
-_, manifest = loader.files_and_manifest("many.m77", None)
+        opened.append((event, os.path.basename(str(arguments[0]))))
+sys.addaudithook(record)
+_, manifest = files_and_manifest("many.m77", None)
 assert manifest.name == "many.m77"
-print(looks)
+print(opened)
 """
-    told = run(sys.executable, "-c", program, PYTHONPATH=f"{tmp_path}:{Path(loading.__file__).parents[1]}")
-    assert told.stdout == "[('open', 'm77.fatbin.json')]\n"
+    result = run(sys.executable, "-c", program, PYTHONPATH=f"{tmp_path}:{Path(loading.__file__).parents[2]}")
+    assert result.stdout == "[('open', 'm77.fatbin.json')]\n"

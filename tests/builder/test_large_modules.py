@@ -1,11 +1,15 @@
-"""Modules far larger than usual are built like any other, in a time that grows with their size and no faster."""
+"""Very large modules build like others, in a time that is proportional to their size."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
 
+import pytest
+
 from cuda_wheel.runtime.manifest import Manifest
+
+pytestmark = pytest.mark.one_toolchain
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 TABLE = '[tool.cuda-wheel]\narchitectures = ["80"]\n'

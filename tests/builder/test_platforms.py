@@ -1,5 +1,5 @@
-"""What differs between systems, as far as it shows without them: Windows' separators, open files and pipes, and that no
-part calls what only POSIX has."""
+"""Differences between systems that can be tested on one of them: Windows' separators, open files and pipes, and that few
+modules use functions that only POSIX has."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.messages.diagnostics import read_log
-from cuda_wheel.builder.toolchain.find import _is_packaged
-from cuda_wheel.cmake.build_module import _escaped
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.builder.messages.diagnostics import read_nvrtc_log
+from cuda_wheel.builder.toolchain.find import is_packaged
+from cuda_wheel.cmake.commands import escaped_path
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.processes import run
 from tests.support.projects import ROOT
 
+pytestmark = pytest.mark.one_toolchain
+
 CHECKS = {
-    "cuda_wheel/build/cores.py": {"sched_getaffinity"},
-    "cuda_wheel/build/nvrtc.py": {"memfd_create"},
-    "cuda_wheel/build/precompiled.py": {"resource", "/proc/", "sys.platform"},
-    "cuda_wheel/build/portable.py": {"sys.platform"},
-    "cuda_wheel/build/worker.py": {"sys.platform"},
-    "cuda_wheel/build/worker_process.py": {"resource", "/proc/", "sys.platform"},
-    "cuda_wheel/loader.py": {"sys.platform", "getuid", "register_at_fork"},
+    "cuda_wheel/builder/cluster/environment_versions.py": {"sys.platform"},
+    "cuda_wheel/builder/compile/precompiled.py": {"resource", "/proc/", "sys.platform"},
+    "cuda_wheel/builder/toolchain/nvrtc.py": {"memfd_create"},
+    "cuda_wheel/builder/workers/cores.py": {"sched_getaffinity"},
+    "cuda_wheel/builder/workers/worker.py": {"sys.platform"},
+    "cuda_wheel/builder/workers/worker_process.py": {"resource", "/proc/", "sys.platform"},
+    "cuda_wheel/runtime/user_cache/cache.py": {"getuid", "sys.platform"},
+    "cuda_wheel/runtime/driver.py": {"register_at_fork"},
 }
-"""Where the code asks which system it is on, or uses what one of them lacks: the affinity of processes, files without a
-name, limits on memory, the driver's place, the cache's place and owner, what a fork is told, and on a cluster, whether
-machines are alike. Another place is for somebody to judge, and for this table."""
+"""The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, memory limits, the
+places of the driver and the cache, the cache's owner, hooks for fork; and on a cluster, whether machines are equal.
+Review any other module before you add it to this table."""
 
 ASKED = re.compile(
     r"sys\.platform|\bos\.name\b|platform\.system|\bfcntl\b|\bimport (resource)\b|\bmsvcrt\b|\bwinreg\b|/proc/(?=self/[cf])"
@@ -39,7 +42,7 @@ ASKED = re.compile(
 )
 
 
-def test_systems_differ_in_few_places() -> None:
+def test_few_modules_depend_on_the_system() -> None:
     found: dict[str, set[str]] = {}
     for package in ("cuda_wheel", "hatch_cuda", "setuptools_cuda"):
         for path in (ROOT / package).rglob("*.py"):
@@ -49,7 +52,7 @@ def test_systems_differ_in_few_places() -> None:
     assert found == CHECKS
 
 
-def test_messages_of_compilers_are_read_with_the_separators_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiler_messages_with_windows_separators_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sep", ntpath.sep)
     log = (
         "C:\\work\\project\\demo\\sub/../k.cu(3): error: no\n"
@@ -57,17 +60,17 @@ def test_messages_of_compilers_are_read_with_the_separators_of_windows(monkeypat
         "C:\\toolkit\\include/y.h(2): warning #1-D: old\n"
         "demo\\k.cu(4): warning #2-D: odd\n"
     )
-    told = read_log(log, "demo/k.cu", "C:\\work\\project", ["C:\\toolkit\\include"])
-    assert [(each.file, each.line, each.severity) for each in told.diagnostics] == [
+    log_read = read_nvrtc_log(log, "demo/k.cu", "C:\\work\\project", ["C:\\toolkit\\include"])
+    assert [(each.file, each.line, each.severity) for each in log_read.diagnostics] == [
         ("demo/k.cu", 3, "error"),
         ("demo/k.cu", 4, "warning"),
     ]
 
 
-def test_a_rule_of_make_has_forward_slashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _escaped("/a b/c#d/$e/f\\g") == "/a\\ b/c\\#d/$$e/f\\g"
+def test_a_make_rule_has_forward_slashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert escaped_path("/a b/c#d/$e/f\\g") == "/a\\ b/c\\#d/$$e/f\\g"
     monkeypatch.setattr(os, "sep", ntpath.sep)
-    assert _escaped("C:\\a b\\c#d\\$e") == "C:/a\\ b/c\\#d/$$e"
+    assert escaped_path("C:\\a b\\c#d\\$e") == "C:/a\\ b/c\\#d/$$e"
 
 
 @pytest.mark.parametrize(
@@ -79,12 +82,14 @@ def test_a_rule_of_make_has_forward_slashes(monkeypatch: pytest.MonkeyPatch) -> 
         ("/usr/local/cuda/lib64/libnvrtc.so.13", False),
     ],
 )
-def test_what_is_of_a_package_is_known_on_every_system(library: str, packaged: bool) -> None:
-    assert _is_packaged(library) == packaged
+def test_a_library_of_a_python_package_is_recognised_on_every_system(library: str, packaged: bool) -> None:
+    assert is_packaged(library) == packaged
 
 
-def test_an_entry_that_another_process_reads_is_kept_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows does not replace a file that is open. (Warnings are errors here.)"""
+def test_a_cache_entry_that_another_process_reads_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows cannot replace an open file. (Warnings are errors in tests.)"""
     cache = Cache(str(tmp_path))
     key = Cache.key("one")
     cache.put(key, b"content")
@@ -96,11 +101,11 @@ def test_an_entry_that_another_process_reads_is_kept_as_it_is(tmp_path: Path, mo
     cache.put(key, b"content")
     assert cache.get(key) == b"content"
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [key[2:]]
-    with pytest.warns(RuntimeWarning, match="cannot keep what it compiled .*Access is denied"):
+    with pytest.warns(RuntimeWarning, match="cannot write to its cache .*Access is denied"):
         cache.put(Cache.key("two"), b"content")
 
 
-def test_names_that_a_pipe_does_not_take_stop_no_build_with_cmake(
+def test_cmake_builds_names_that_the_encoding_of_a_pipe_lacks(
     make_project: Callable[..., Path], tmp_path: Path
 ) -> None:
     project = make_project(**{"demo/Käse.cu": '#warning "日本"\n__global__ void k() {}\n'})
@@ -112,6 +117,6 @@ def test_names_that_a_pipe_does_not_take_stop_no_build_with_cmake(
         "module": module,
     }
     (tmp_path / "k.json").write_text(json.dumps(request), encoding="utf-8")
-    command = (sys.executable, "-m", "cuda_wheel.cmake.build_module", tmp_path / "k.json")
+    command = (sys.executable, "-m", "cuda_wheel.cmake", "build", tmp_path / "k.json")
     result = run(*command, PYTHONIOENCODING="ascii", PYTHONPATH=str(ROOT))
     assert (result.returncode, (tmp_path / "out/demo/Käse.fatbin").is_file()) == (0, True), result.stdout

@@ -1,4 +1,4 @@
-"""A dry run says what a build would do, what the cache has of it, and how long the rest may take."""
+"""A dry run lists the jobs and links of a build, which of them are cached, and how long the others take."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.runtime.cache import Cache
-from tests.builder.report.test_trace import FILES, TABLE, assert_nested
+from cuda_wheel.runtime.user_cache.cache import Cache
+from tests.support.traces import FILES, TABLE, assert_nested
+
+pytestmark = pytest.mark.one_toolchain
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -21,7 +23,7 @@ def project(make_project) -> Path:
 
 
 def previewed(cuda_wheel: Run, project: Path) -> dict[tuple[str, str, str], tuple[bool | None, bool]]:
-    """Return, of each job and link of a dry run, whether it is cached, and whether its seconds are known."""
+    """Return for each job and link of a dry run whether it is cached and whether its duration is known."""
     result = cuda_wheel("build", project, "--dry-run", "--json")
     assert result.returncode == 0, result.stdout
     document = json.loads(result.stdout)
@@ -34,7 +36,7 @@ def previewed(cuda_wheel: Run, project: Path) -> dict[tuple[str, str, str], tupl
 
 
 def traced(cuda_wheel: Run, project: Path) -> dict[tuple[str, str, str], str]:
-    """Build; return how each job and link was done, by its trace."""
+    """Build, and return how each job and link was done according to the trace."""
     trace = project.parent / "trace.json"
     result = cuda_wheel("build", project, "-o", project.parent / "out", "--timings", trace)
     assert result.returncode == 0, result.stdout
@@ -50,7 +52,7 @@ def traced(cuda_wheel: Run, project: Path) -> dict[tuple[str, str, str], str]:
     return found
 
 
-def test_a_dry_run_says_what_the_next_build_takes_from_the_cache(project: Path, cuda_wheel: Run) -> None:
+def test_a_dry_run_predicts_what_the_next_build_takes_from_the_cache(project: Path, cuda_wheel: Run) -> None:
     def edit(file: str, text: str) -> Callable[[], object]:
         return lambda: (project / "demo" / file).write_text(text)
 
@@ -81,7 +83,7 @@ def test_a_dry_run_says_what_the_next_build_takes_from_the_cache(project: Path, 
         ("compile", "demo/c.cu", "sm_80"),
         ("compile", "demo/c.cu", "sm_90"),
     }
-    assert all(known for _, known in kernel.values())  # by a record that knows no content
+    assert all(known for _, known in kernel.values())  # durations are recorded independently of content
     assert {key for key, (cached, _) in linked.items() if cached is None} == {
         ("link", "demo/a.cu demo/b.cu", "sm_80"),
         ("link", "demo/a.cu demo/b.cu", "compute_80"),
@@ -100,7 +102,7 @@ def test_a_dry_run_writes_nothing(project: Path, cuda_wheel: Run, tmp_path: Path
     assert "demo.c" in lines
     assert "  demo/c.cu for sm_80: perhaps 0.10 s" in lines
     assert lines[-1].startswith("cuda-wheel: 11 jobs: 0 from the cache, 11 to do, about ")
-    assert "as far as one can guess" in lines[-1]
+    assert "(estimated)" in lines[-1]
     assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
     lines = cuda_wheel("build", project, "--dry-run").stdout.splitlines()
     assert "  link for compute_80 (lto): from the cache" in lines
@@ -111,5 +113,7 @@ def test_a_dry_run_writes_nothing(project: Path, cuda_wheel: Run, tmp_path: Path
 @pytest.mark.parametrize(
     "options", [(), ("--dry-run", "-o", "out"), ("-o", "out", "--json"), ("--dry-run", "--timings", "x")]
 )
-def test_a_dry_run_is_one_or_is_none(options: tuple[str, ...], project: Path, cuda_wheel: Run) -> None:
+def test_options_that_contradict_a_dry_run_are_an_error(
+    options: tuple[str, ...], project: Path, cuda_wheel: Run
+) -> None:
     assert cuda_wheel("build", project, *options).returncode == 2

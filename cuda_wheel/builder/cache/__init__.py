@@ -1,1 +1,1 @@
-"""Keep the results of jobs across builds."""
+"""Cache the results of a build, within it and across builds."""

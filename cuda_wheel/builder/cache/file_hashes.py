@@ -1,9 +1,9 @@
-"""Know files by the SHA-256 of their content; headers of CUDA's packages without reading them.
+"""Compute the SHA-256 of files; for headers of the CUDA packages without reading them.
 
-A build of what is kept asks for hundreds of headers, and for many more that are not there. Installers write down in a
-package's RECORD what it holds (https://packaging.python.org/en/latest/specifications/recording-installed-packages/),
-and write that last. So a header of the size that RECORD says, which was not changed since, has the content that RECORD
-says. Any other file is read.
+A build in which everything is cached needs the hashes of hundreds of headers, and checks many more paths where there is
+none. An installer lists the files of a package in its RECORD, which it writes last
+(https://packaging.python.org/en/latest/specifications/recording-installed-packages/). So a header that has the size in
+RECORD and was not changed since RECORD was written has the hash in RECORD. All other files are read.
 """
 
 from __future__ import annotations
@@ -18,54 +18,52 @@ from hashlib import sha256
 
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 
-__all__ = [
-    "FileHashes",
-    "unchanged_since",
-]
-
+__all__ = ["FileHashes", "unchanged_since"]
 
 _FILE = re.compile(rb'^([^",\r\n]+),sha256=([\w-]{43}),(\d{1,15})\r?$', re.MULTILINE)
-"""A line of RECORD; a path with a comma or a quote in it is left to be read."""
+"""A line of RECORD. Files with a comma or a quote in their path are not matched, so they are read."""
 
 
 class FileHashes:
-    """The content of files by their absolute paths, as it is when it is first asked for."""
+    """The hashes of files by absolute path. Each file is examined once, at the first request."""
 
     def __init__(self) -> None:
         self.of = cache(self._of)
-        """Return the SHA-256 of a file (hexadecimal); None where there is no file."""
+        """Return the SHA-256 of a file (hexadecimal); None if there is no file."""
         self._is_folder = cache(os.path.isdir)
         self._recorded = cache(_recorded)
         self._folders = tuple(f"{folder}{os.sep}" for folder in cuda_folders())
 
     def _of(self, path: str) -> str | None:
-        if not self._is_folder(os.path.dirname(path)):  # most of what is not there is in one that is not
+        if not self._is_folder(os.path.dirname(path)):  # true of most missing files; the answer is cached
             return None
-        return self._known(path) or _read(path)
+        return self._recorded_hash(path) or _read(path)
 
-    def _known(self, path: str) -> str | None:
-        """Return the hash that an installer wrote down; None where the file may be another by now."""
+    def _recorded_hash(self, path: str) -> str | None:
+        """Return the hash in RECORD; None if the file is not listed or may have changed since."""
         folder = next((folder for folder in self._folders if path.startswith(folder)), None)
-        known = self._recorded(folder).get(os.fsencode(path[len(folder) :].replace(os.sep, "/"))) if folder else None
-        if known is None:
+        record = self._recorded(folder).get(os.fsencode(path[len(folder) :].replace(os.sep, "/"))) if folder else None
+        if record is None:
             return None
-        digest, size, before = known
+        digest, size, written = record
         try:
             status = os.stat(path)
         except OSError:
             return None
-        # What was changed within the same tick of the clock may be another.
-        is_same = status.st_size == size and max(_changes(status)) < before
+        # "<", not "<=": a file changed within the clock tick in which RECORD was written may differ.
+        is_same = status.st_size == size and max(_change_times(status)) < written
         return urlsafe_b64decode(digest + b"=").hex() if is_same else None
 
 
 def unchanged_since(began: int, paths: Iterable[str]) -> bool:
-    """Return whether files are there, and are what they were at a time, in nanoseconds since 1970. Else nobody can tell
-    what was read since: that, or what is there now."""
+    """Return whether all files exist and none was changed since `began` (nanoseconds since 1970).
+
+    For a changed file, nobody knows whether a compiler read the old content or the new one.
+    """
 
     def is_changed(path: str) -> bool:
         status = os.stat(path)
-        return any(began <= changed <= now for changed in _changes(status))
+        return any(began <= changed <= now for changed in _change_times(status))
 
     now = time.time_ns()
     try:
@@ -74,15 +72,15 @@ def unchanged_since(began: int, paths: Iterable[str]) -> bool:
         return False
 
 
-def _changes(status: os.stat_result) -> tuple[int, ...]:
-    """Return when a file's content was changed and, where that tells, when anything about it was: ns since 1970."""
-    # Every link to a file that is made or removed, as installers do, is a change of the second kind.
+def _change_times(status: os.stat_result) -> tuple[int, ...]:
+    """Return when a file's content was last changed and, if it has one link, when its inode was: ns since 1970."""
+    # Installers hard-link files. Adding or removing a link changes the inode's time, though not the content.
     return (status.st_mtime_ns, status.st_ctime_ns) if status.st_nlink == 1 else (status.st_mtime_ns,)
 
 
 def _recorded(folder: str) -> dict[bytes, tuple[bytes, int, int] | None]:
-    """Return, by path in the folder with "/", what the CUDA packages in it say of their files: hash and size, and when
-    that was written. None for a file of which two say different things."""
+    """Return the files that the CUDA packages in a folder list, by path in there with "/": hash, size, and the time at
+    which RECORD was written (ns since 1970). None for a file that two packages list differently."""
     files: dict[bytes, tuple[bytes, int, int] | None] = {}
     for name in sorted(filter(is_cuda_package, os.listdir(folder))):
         try:

@@ -1,1 +1,1 @@
-"""Describe a built module in its manifest."""
+"""Turn the results of a module's jobs and links into its manifest."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -11,69 +11,71 @@ from cuda_wheel.runtime.manifest import Manifest, Version, dotted
 from cuda_wheel.runtime.rules import OLDEST_DRIVER, resolve, unsupported
 
 __all__ = [
+    "DRIVERS",
+    "KEYS",
     "LEVELS",
+    "Cell",
+    "Cells",
     "Coverage",
+    "Key",
+    "KnownCells",
     "Requirement",
     "advice",
+    "cells_text",
     "cover",
     "deciding",
-    "describe",
     "gaps",
     "missing",
+    "module_cells",
     "once_linked",
 ]
 
-
 Cell = Literal["native", "jit", "link", "none", "unknown"]
-"""How a GPU under a driver gets the module: "link" is through nvJitLink, where that is installed; "unknown" stands
-where the driver does not know the GPU."""
-
+"""How a module loads on a GPU with a driver: "native" from machine code, "jit" from PTX by the driver, "link" from PTX
+by nvJitLink if that is installed, "none" not at all; "unknown" if the driver does not support the GPU."""
 
 DRIVERS: tuple[Version, ...] = tuple(release.cuda for release in RELEASES if release.cuda >= OLDEST_DRIVER)
-"""The CUDA versions of all drivers that can load anything here."""
-
+"""The CUDA versions of all drivers that can load a module."""
 
 COMMON: tuple[Version, ...] = ((12, 2), (12, 8), (13, 0))
-"""The CUDA versions of the drivers that most machines have: branches 535, 570 and 580, which NVIDIA supports longest.
+"""The CUDA versions of the most common drivers: branches 535, 570 and 580, which NVIDIA supports longest.
 Source: NVIDIA Data Center Drivers, "Supported Drivers and CUDA Toolkit Versions"."""
-
 
 Key = tuple[Version, Version]
 """A compute capability and a driver's CUDA version."""
-
 
 KEYS: tuple[Key, ...] = tuple((gpu.capability, driver) for gpu in GPUS for driver in DRIVERS)
 
 
 class Coverage(NamedTuple):
-    """The cells of modules that share them all; `names` are the modules'."""
+    """The coverage of one or more modules that have the same cells."""
 
     names: tuple[str, ...]
     manifest: Manifest
+    """The manifest of one of them."""
     cells: Mapping[Key, Cell]
 
 
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
-    """Return the coverage of modules, those with the same cells together."""
-    known: _Known = {}
-    found: dict[_Cells, tuple[Manifest, list[str]]] = {}
+    """Return the coverage of modules, with modules of the same cells together."""
+    known: KnownCells = {}
+    found: dict[Cells, tuple[Manifest, list[str]]] = {}
     for manifest in map(once_linked, manifests):
-        found.setdefault(_cells(manifest, known), (manifest, []))[1].append(manifest.name)
+        found.setdefault(module_cells(manifest, known), (manifest, []))[1].append(manifest.name)
     return [
         Coverage(tuple(names), manifest, dict(zip(KEYS, cells, strict=True)))
         for cells, (manifest, names) in found.items()
     ]
 
 
-_Cells = tuple[Cell, ...]
+Cells = tuple[Cell, ...]
 """Those of KEYS."""
 
-
-_Known = dict[tuple[Any, ...], _Cells]
+KnownCells = dict[tuple[Any, ...], Cells]
 """By what of a module's images decides them: a project may have thousands of modules, with few sets of targets."""
 
 
-def _cells(manifest: Manifest, known: _Known) -> _Cells:
+def module_cells(manifest: Manifest, known: KnownCells) -> Cells:
     images = tuple((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
     if images not in known:
         known[images] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
@@ -81,13 +83,14 @@ def _cells(manifest: Manifest, known: _Known) -> _Cells:
 
 
 def deciding(manifest: Manifest) -> Manifest:
-    """Return what of a manifest decides its coverage: without the kernels, which may be thousands."""
+    """Return the part of a manifest that decides its coverage: without the kernels, of which there may be thousands."""
     images = tuple(image._replace(resources={}) for image in manifest.images)
     return manifest._replace(kernels=(), globals=(), host_code=(), images=images)
 
 
 def once_linked(manifest: Manifest) -> Manifest:
-    """Return a module that has to be linked as if it were, by every driver that reads its PTX; others as they are."""
+    """Return a module that can only be linked as if it were linked: with its PTX as loadable images. Return any other
+    module unchanged."""
     if len(manifest.relocatable) < len(manifest.images):
         return manifest
     return manifest._replace(images=tuple(i._replace(source=None) for i in manifest.images if i.kind == "ptx"))
@@ -101,7 +104,7 @@ def _cell(manifest: Manifest, gpu: Gpu, driver: Version) -> Cell:
 
 
 class Requirement(NamedTuple):
-    """What must be covered: GPUs and drivers, and the least that counts."""
+    """The GPUs and drivers that a module must cover, and the least cell that counts as covered."""
 
     gpus: tuple[Version, ...]
     drivers: tuple[Version, ...]
@@ -112,7 +115,8 @@ LEVELS: tuple[Cell, ...] = ("none", "link", "jit", "native")
 
 
 def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
-    """Return the required cells that fall short, by GPU and driver. Where a driver does not know a GPU, none does."""
+    """Return the required cells that are not covered, by GPU and driver. A GPU that a driver does not support is not
+    required with that driver."""
     cells = ((key, coverage.cells[key]) for key in _keys(requirement))
     least = LEVELS.index(requirement.least)
     return [key for key, cell in cells if cell != "unknown" and LEVELS.index(cell) < least]
@@ -123,30 +127,41 @@ def _keys(requirement: Requirement) -> list[Key]:
 
 
 def advice(coverage: Coverage, keys: Sequence[Key]) -> list[str]:
-    """Return what a project could do so that these cells were covered, a line each."""
-    manifest = coverage.manifest
-    lines = []
-    without = sorted({gpu for gpu, _ in keys if all(unsupported(i.target, gpu) for i in manifest.images)})
-    if without:
-        real = ", ".join(f'"{major}{minor}-real"' for major, minor in without)
-        lowest = f'"{without[0][0]}{without[0][1]}-virtual"'
-        lines.append(f"architectures: add {real}, or {lowest} (PTX, which the driver compiles at first use)")
-    newer = {driver for gpu, driver in keys if gpu not in without}
-    if newer and manifest.cuda[0] > min(newer)[0]:
-        lines.append(
+    """Return what a project can change to cover these cells, one line each."""
+    images = coverage.manifest.images
+    uncovered = sorted({gpu for gpu, _ in keys if all(unsupported(image.target, gpu) for image in images)})
+    drivers = {driver for gpu, driver in keys if gpu not in uncovered}
+    return [*_architecture_advice(uncovered), *_driver_advice(coverage.manifest, drivers)]
+
+
+def _architecture_advice(gpus: Sequence[Version]) -> Iterator[str]:
+    """Yield the architectures to add for GPUs that no image supports, whatever the driver."""
+    if gpus:
+        real = ", ".join(f'"{major}{minor}-real"' for major, minor in gpus)
+        lowest = f'"{gpus[0][0]}{gpus[0][1]}-virtual"'
+        yield f"architectures: add {real}, or {lowest} (PTX, which the driver compiles at first use)"
+
+
+def _driver_advice(manifest: Manifest, drivers: Collection[Version]) -> Iterator[str]:
+    """Yield what helps with drivers that are too old for the images."""
+    if not drivers:
+        return
+    oldest = min(drivers)[0]
+    if manifest.cuda[0] > oldest:
+        yield (
             f"toolchain: machine code of CUDA {manifest.cuda[0]} needs a driver for CUDA {manifest.cuda[0]}.0; "
-            f'build with "cuda-wheel[cu{min(newer)[0]}]"'
+            f'build with "cuda-wheel[cu{oldest}]"'
         )
-    versions = {i.ptx_version for i in manifest.images if i.ptx_version and i.ptx_version == i.ptx_version_compiled}
-    if any(version > (7, 8) for version in versions) and newer:
-        lines.append('ptx-version: "auto" lowers PTX to what more drivers read, as far as it is proven equal')
-    return lines
+    not_lowered = {i.ptx_version for i in manifest.images if i.ptx_version and i.ptx_version == i.ptx_version_compiled}
+    if any(version > (7, 8) for version in not_lowered):
+        yield 'ptx-version: "auto" lowers PTX to a version that more drivers accept, if it is proven equivalent'
 
 
 def gaps(manifests: Iterable[Manifest]) -> str | None:
-    """Return one line on GPUs that are made today and get no image under a common driver, if there are any.
+    """Return a line on current GPUs that have no loadable image with a common driver; None if there are none.
 
-    Tegra is left out: who builds for that knows. So is what nvJitLink would cover, which few have installed.
+    Tegra GPUs are ignored: projects for them name them. PTX that only nvJitLink accepts does not count: few users have
+    nvJitLink.
     """
     current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra)
     requirement = Requirement(current, COMMON, "jit")
@@ -155,12 +170,11 @@ def gaps(manifests: Iterable[Manifest]) -> str | None:
         return None
     coverage, keys = max(short, key=lambda pair: len(pair[1]))
     what = coverage.names[0] if len(coverage.names) == 1 else f"{coverage.names[0]} and {len(coverage.names) - 1} more"
-    return (
-        f"{what}: no image for {describe(keys)}. {'; '.join(advice(coverage, keys))}. (cuda-wheel coverage shows all.)"
-    )
+    helps = "; ".join(advice(coverage, keys))
+    return f"{what}: no image for {cells_text(keys)}. {helps}. (cuda-wheel coverage shows all.)"
 
 
-def describe(keys: Sequence[Key]) -> str:
+def cells_text(keys: Sequence[Key]) -> str:
     """Return cells in words: "Turing (7.5), Ada (8.9) with drivers for CUDA 12.2 to 12.8"."""
     by_drivers: dict[tuple[Version, ...], list[Version]] = {}
     for gpu, group in groupby(sorted(keys), key=lambda key: key[0]):

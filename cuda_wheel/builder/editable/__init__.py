@@ -1,1 +1,31 @@
-"""Compile a module when it is loaded from a source tree."""
+"""Compile a module when it is loaded from a source tree.
+
+The loader imports this package by name, as `cuda_wheel.SOURCE_HOOK`, and calls the functions below. Each one is
+imported on first use.
+"""
+
+from typing import Any
+
+from cuda_wheel import __version__
+
+__all__ = ["VERSION", "compile_on_load", "kernels_beside", "module_that_may_make"]
+
+VERSION = __version__
+"""The loader refuses the build side of another version."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cuda_wheel.builder.editable.on_load import compile_on_load
+    from cuda_wheel.builder.sources.source_tree import kernels_beside, module_that_may_make
+
+
+def __getattr__(name: str) -> Any:
+    if name == "compile_on_load":
+        from cuda_wheel.builder.editable.on_load import compile_on_load
+
+        return compile_on_load
+    if name in ("kernels_beside", "module_that_may_make"):
+        from cuda_wheel.builder.sources import source_tree
+
+        return getattr(source_tree, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

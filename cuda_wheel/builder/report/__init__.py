@@ -1,1 +1,1 @@
-"""Report the progress of a build."""
+"""Report the progress and the times of a build."""

@@ -1,4 +1,4 @@
-"""Tell a person how a build goes: a progress bar on a terminal, a line per module elsewhere."""
+"""Show the progress of a build: a progress bar on a terminal, lines of text elsewhere."""
 
 from __future__ import annotations
 
@@ -15,53 +15,45 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.plan import Plan
-from cuda_wheel.builder.report.units import counted, size_text
+from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.builder.timing import Span
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
+    from cuda_wheel.builder.report.progress_bar import ProgressBar
     from cuda_wheel.builder.timing import How, Step
 
-__all__ = [
-    "ProgressReporter",
-]
+__all__ = ["ProgressReporter"]
 
-
-WORTH_TELLING = 0.05
-"""Seconds from which on the summary names a phase."""
+MINIMUM_SHOWN = 0.05
+"""The summary omits phases that took less time than this, in seconds."""
 
 
 class ProgressReporter:
-    """A build's `Reporter`, and a context manager. Lines go to `say`, warnings to `warn`, the bar to standard error.
+    """A build's `Reporter`, and a context manager.
 
-    While there is a bar, lines wait for its end. The last line says how long it all took, how much of it came from the
-    cache and what the workers did, also of a build that failed.
+    It passes lines to `info` and warnings to `warn`. If standard error is a terminal and rich is installed, it shows a
+    progress bar there.
 
-    `timings` is where a Chrome trace of it goes, or CUDA_WHEEL_TIMINGS names it: a file, or a folder for one of each
-    build. Entering raises ConfigError where it cannot be written.
+    While the bar is shown, lines are held back until it ends. The last line, which is printed even if the build fails,
+    reports the total time, how many jobs came from the cache, and what the workers spent their time on.
+
+    `timings` is the path of a Chrome trace to write, and defaults to CUDA_WHEEL_TIMINGS: a file, or a folder that gets
+    one file for each build. Entering raises ConfigError if it cannot be written.
     """
 
-    def __init__(self, say: Callable[[str], None], warn: Callable[[str], None], timings: Path | None = None) -> None:
-        named = os.environ.get("CUDA_WHEEL_TIMINGS")
-        self._timings = timings or (Path(named) if named else None)
+    def __init__(self, info: Callable[[str], None], warn: Callable[[str], None], timings: Path | None = None) -> None:
+        from_environment = os.environ.get("CUDA_WHEEL_TIMINGS")
+        self._timings = timings or (Path(from_environment) if from_environment else None)
         self._steps: list[Step] = []
-        """For the timings alone: a large build has many."""
-        self._spent: dict[str, float] = {}
-        """The workers' seconds, by what they went into."""
-        self._outlets = {"say": say, "warn": warn}
-        self._waiting: list[tuple[str, str]] = []
-        self._warned: set[str] = set()
+        """The steps so far, for the trace; left empty without one, because a large build has many."""
+        self._phase_seconds: dict[str, float] = {}
+        """The workers' time, by phase."""
+        self._info, self._warn = info, warn
+        self._held_back: list[tuple[Callable[[str], None], str]] = []
+        self._warnings: set[str] = set()
         self._jobs = 0
-        self._done: Counter[How] = Counter()
-        self._bar: Progress | None = None
-        if sys.stderr is not None and sys.stderr.isatty():
-            from cuda_wheel.builder.report.progress_bar import (
-                progress_bar,  # which takes longer than a build of what is kept
-            )
-
-            self._bar = progress_bar()
-            self._task = self._bar.add_task("compiling", total=None, until=None)
+        self._finished: Counter[How] = Counter()
+        self._bar = _make_bar()
 
     def __enter__(self) -> ProgressReporter:
         self._began = time.monotonic()
@@ -76,17 +68,17 @@ class ProgressReporter:
         if self._bar:
             self._bar.stop()
             self._bar = None
-        for outlet, text in self._waiting:
-            self._tell(outlet, text)
+        for output, text in self._held_back:
+            output(text)
         if self._jobs:
-            self._tell("say", f"cuda-wheel: {self._summary(time.monotonic() - self._began)}")
+            self._info(f"cuda-wheel: {self._summary(time.monotonic() - self._began)}")
         if self._timings:
-            from cuda_wheel.builder.report.trace import chrome_trace
+            from cuda_wheel.builder.report.trace import chrome_trace  # few builds write a trace
 
             self._timings.write_text(json.dumps(chrome_trace(self._steps)), encoding="utf-8")
 
     def _open_timings(self) -> None:
-        """See that the timings can be written: before the build, which would be for nothing."""
+        """Check that the trace can be written: before the build, which would otherwise be wasted."""
         if self._timings is None:
             return
         if self._timings.is_dir():
@@ -96,69 +88,84 @@ class ProgressReporter:
         except OSError as error:
             raise ConfigError(
                 f"the timings cannot be written to {self._timings} ({error.strerror}): --timings or "
-                "CUDA_WHEEL_TIMINGS has to name a file that can be, or a folder."
+                "CUDA_WHEEL_TIMINGS must name a writable file or folder."
             ) from None
 
     def _summary(self, seconds: float) -> str:
-        """Return what became of the jobs, links included, in all the seconds that the build took."""
-        ways: tuple[How, ...] = ("from the cache", "compiled", "linked", "failed")
-        counts = [f"{self._done[how]} {how}" for how in ways if self._done[how]]
-        left = max(self._jobs - sum(self._done[how] for how in ways), 0)  # of what failed, some are bundles
-        counts += [f"{left} not done"] if left else []
-        return f"{counted(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._spending()}"
+        """Return the results of the jobs and links, and what the workers spent their time on."""
+        results: tuple[How, ...] = ("from the cache", "compiled", "linked", "failed")
+        counts = [f"{self._finished[how]} {how}" for how in results if self._finished[how]]
+        not_done = max(self._jobs - sum(self._finished[how] for how in results), 0)  # a failed bundle is not a job
+        counts += [f"{not_done} not done"] if not_done else []
+        return f"{count_text(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._workers_summary()}"
 
-    def _spending(self) -> str:
-        """Return what the workers' time went into; nothing where all comes from the cache, or took no time."""
-        if not self._done["compiled"] + self._done["linked"] + self._done["failed"]:
+    def _workers_summary(self) -> str:
+        """Return the workers' time by phase; an empty string if everything came from the cache, or took no time."""
+        if not self._finished["compiled"] + self._finished["linked"] + self._finished["failed"]:
             return ""
-        most = sorted(self._spent.items(), key=lambda each: -each[1])
-        told = [f"{seconds:.1f} s {name}" for name, seconds in most if seconds >= WORTH_TELLING]
-        return f"; workers: {', '.join(told)}" if told else ""
+        longest_first = sorted(self._phase_seconds.items(), key=lambda item: -item[1])
+        phases = [f"{seconds:.1f} s {name}" for name, seconds in longest_first if seconds >= MINIMUM_SHOWN]
+        return f"; workers: {', '.join(phases)}" if phases else ""
 
-    def _tell(self, outlet: str, text: str) -> None:
+    def _print(self, output: Callable[[str], None], text: str) -> None:
         if self._bar:
-            self._waiting.append((outlet, text))
+            self._held_back.append((output, text))
         else:
-            self._outlets[outlet](text)
+            output(text)
 
-    def begin(self, plan: Plan) -> None:
+    def build_started(self, plan: Plan) -> None:
+        """Print the numbers of modules and jobs."""
         jobs = len({job for module in plan.modules for job in module.jobs})
         links = sum(len(module.links) for module in plan.modules)
         if self._bar:
-            self._bar.update(self._task, total=jobs + links)
+            self._bar.set_total(jobs + links)
         self._jobs = jobs + links
-        counts = f"{counted(len(plan.modules), 'module')}, {counted(jobs, 'compile job')}"
-        counts += f", {counted(links, 'link')}" if links else ""
-        self._tell("say", f"cuda-wheel: {counts}, {plan.toolchain.name}")
+        counts = f"{count_text(len(plan.modules), 'module')}, {count_text(jobs, 'compile job')}"
+        counts += f", {count_text(links, 'link')}" if links else ""
+        self._print(self._info, f"cuda-wheel: {counts}, {plan.toolchain.name}")
 
-    def done(self, step: Step) -> None:
+    def step_finished(self, step: Step) -> None:
+        """Count the step and its times, and advance the bar."""
         if self._timings:
             self._steps.append(step)
         phases = (Span("failing", step.began, step.ended),) if step.how == "failed" else step.phases
         for span in (*phases, *([step.start] if step.start else [])):
-            self._spent[span.name] = self._spent.get(span.name, 0.0) + span.ended - span.began
-        self._done[step.how] += 1
+            self._phase_seconds[span.name] = self._phase_seconds.get(span.name, 0.0) + span.ended - span.began
+        self._finished[step.how] += 1
         if self._bar:
-            described = f"{step.module} {step.target or step.how}"
-            self._bar.update(self._task, advance=0 if step.how == "bundled" else 1, description=described)
+            self._bar.advance(0 if step.how == "bundled" else 1, f"{step.module} {step.target or step.how}")
 
-    def left(self, seconds: float) -> None:
+    def time_remaining(self, seconds: float) -> None:
+        """Update the bar's estimate."""
         if self._bar:
-            self._bar.update(self._task, until=time.monotonic() + seconds)
+            self._bar.set_remaining(seconds)
 
     def warning(self, text: str) -> None:
-        if text not in self._warned:  # one source compiles for many targets
-            self._warned.add(text)
-            self._tell("warn", text)
+        """Print a warning, once: a source is compiled for several targets."""
+        if text not in self._warnings:
+            self._warnings.add(text)
+            self._print(self._warn, text)
 
-    def built(self, module: BuiltModule) -> None:
-        images = [str(image) for image in module.manifest.images if image.source is None]
-        targets = dict.fromkeys(str(image.target) for image in module.manifest.relocatable)
+    def module_built(self, module: BuiltModule) -> None:
+        """Print the module's kernels, images and size, and the host code that was left out."""
+        manifest = module.manifest
+        images = [str(image) for image in manifest.images if image.source is None]
+        targets = dict.fromkeys(str(image.target) for image in manifest.relocatable)
         images += [f"for linking {', '.join(targets)}"] if targets else []
-        self._tell(
-            "say",
-            f"{module.manifest.name}: {counted(len(module.manifest.kernels), 'kernel')}, {', '.join(images)}, "
-            f"{size_text(module.manifest.fatbin_size)}",
-        )
-        if module.manifest.host_code:
-            self._tell("say", f"  left out, as host code: {'; '.join(module.manifest.host_code)}")
+        kernels = count_text(len(manifest.kernels), "kernel")
+        self._print(self._info, f"{manifest.name}: {kernels}, {', '.join(images)}, {size_text(manifest.fatbin_size)}")
+        if manifest.host_code:
+            self._print(self._info, f"  left out, as host code: {'; '.join(manifest.host_code)}")
+
+
+def _make_bar() -> ProgressBar | None:
+    """Return a progress bar; None if standard error is not a terminal, or rich is not installed."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    try:
+        from cuda_wheel.builder.report.progress_bar import (
+            ProgressBar,
+        )  # rich takes longer to import than a cached build
+    except ImportError:
+        return None
+    return ProgressBar()

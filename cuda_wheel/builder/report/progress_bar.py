@@ -1,4 +1,4 @@
-"""The progress bar of a build, on a terminal: with the time that is left."""
+"""The progress bar of a build on a terminal, with the estimated time remaining. Needs rich."""
 
 from __future__ import annotations
 
@@ -9,29 +9,50 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-__all__ = [
-    "progress_bar",
-]
+__all__ = ["ProgressBar"]
 
 
-class _TimeLeft(ProgressColumn):
-    """The seconds until the moment that a task's field "until" names, which is None while nobody knows."""
+class ProgressBar:
+    """A bar on standard error, which disappears when it is stopped."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            _TimeRemaining(),
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._progress.add_task("compiling", total=None, end=None)
+
+    def start(self) -> None:
+        """Show the bar."""
+        self._progress.start()
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+    def set_total(self, steps: int) -> None:
+        """Set the number of steps of the whole build."""
+        self._progress.update(self._task, total=steps)
+
+    def advance(self, steps: int, description: str) -> None:
+        """Add finished steps, and show a description of the last one."""
+        self._progress.update(self._task, advance=steps, description=description)
+
+    def set_remaining(self, seconds: float) -> None:
+        """Set the estimated time remaining."""
+        self._progress.update(self._task, end=time.monotonic() + seconds)
+
+
+class _TimeRemaining(ProgressColumn):
+    """The time until the estimated end, which the task's field "end" holds; None if there is no estimate."""
 
     def render(self, task: Task) -> Text:
-        until = task.fields["until"]
-        return Text("" if until is None else f"{timedelta(seconds=round(max(until - time.monotonic(), 0)))} left")
-
-
-def progress_bar() -> Progress:
-    """Return a bar on standard error, which goes when it is done."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        _TimeLeft(),
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
+        end = task.fields["end"]
+        return Text("" if end is None else f"{timedelta(seconds=round(max(end - time.monotonic(), 0)))} left")

@@ -8,36 +8,33 @@ from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.plan import Plan
 from cuda_wheel.builder.timing import Step
 
-__all__ = [
-    "Reporter",
-    "Silent",
-]
+__all__ = ["Reporter", "SilentReporter"]
 
 
 class Reporter(Protocol):
-    """Who is told how a build goes: the front end."""
+    """Receives the events of a build. Each front end provides one."""
 
-    def begin(self, plan: Plan) -> None: ...
+    def build_started(self, plan: Plan) -> None: ...
 
-    def done(self, step: Step) -> None: ...
+    def step_finished(self, step: Step) -> None: ...
 
-    def left(self, seconds: float) -> None:
-        """Take note that the build is expected to take so many more seconds."""
-
-    def warning(self, text: str) -> None: ...
-
-    def built(self, module: BuiltModule) -> None: ...
-
-
-class Silent:
-    """The reporter that tells nobody; errors are raised all the same."""
-
-    def begin(self, plan: Plan) -> None: ...
-
-    def done(self, step: Step) -> None: ...
-
-    def left(self, seconds: float) -> None: ...
+    def time_remaining(self, seconds: float) -> None:
+        """Receive a new estimate of the time that the rest of the build takes."""
 
     def warning(self, text: str) -> None: ...
 
-    def built(self, module: BuiltModule) -> None: ...
+    def module_built(self, module: BuiltModule) -> None: ...
+
+
+class SilentReporter:
+    """A reporter that ignores all events. Errors are raised nevertheless."""
+
+    def build_started(self, plan: Plan) -> None: ...
+
+    def step_finished(self, step: Step) -> None: ...
+
+    def time_remaining(self, seconds: float) -> None: ...
+
+    def warning(self, text: str) -> None: ...
+
+    def module_built(self, module: BuiltModule) -> None: ...

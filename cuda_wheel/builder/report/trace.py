@@ -1,4 +1,4 @@
-"""Write the times of a build as a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing show.
+"""Convert the times of a build to a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing show.
 
 Format: "Trace Event Format",
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
@@ -6,50 +6,46 @@ https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cuda_wheel.builder.timing import Step
+from cuda_wheel.builder.timing import Span, Step
 
-__all__ = [
-    "chrome_trace",
-]
+__all__ = ["chrome_trace"]
 
 
 def chrome_trace(steps: Sequence[Step]) -> dict[str, Any]:
-    """Return the trace of what a build did, as a JSON object: times in microseconds since its first step began.
+    """Return the trace of a build as a JSON object; times are in microseconds since the first step began.
 
-    Each worker is a thread, and the build itself, which looks into the cache, is the first. In an event of a step lie
-    those of its phases. The name of what failed says so.
+    Each worker is a thread; thread 0 is the build's own process, which looks up the cache. The event of a step contains
+    the events of its phases. The name of a failed step ends in "failed".
     """
     steps = sorted(steps, key=lambda step: step.began)
     workers = ["", *dict.fromkeys(step.worker for step in steps if step.worker)]
     threads = {worker: number for number, worker in enumerate(workers)}
-    first = min((step.start.began if step.start else step.began for step in steps), default=0.0)
-    events: list[dict[str, Any]] = [
-        {
-            "ph": "M",
-            "name": "thread_name",
-            "pid": 1,
-            "tid": number,
-            "args": {"name": f"worker {worker}" if worker else "build"},
-        }
-        for worker, number in threads.items()
-    ]
-
-    def add(name: str, step: Step, began: float, ended: float) -> None:
-        # Each end is rounded by itself: what touches does not overlap, and what is inside stays inside.
-        since, until = (round((at - first) * 1e6) for at in (began, ended))
-        job = {"module": step.module, "source": ", ".join(step.sources), "target": step.target, "how": step.how}
-        place = {"pid": 1, "tid": threads[step.worker]}
-        events.append({"ph": "X", "name": name, **place, "ts": since, "dur": until - since, "args": job})
-
-    for step in steps:
-        if step.start:
-            add(step.start.name, step, step.start.began, step.start.ended)
-        what = step.module if not step.target else ", ".join(step.sources)
-        failed = "failed" if step.how == "failed" else ""
-        add(" ".join(filter(None, (what, step.target, failed))), step, step.began, step.ended)
-        for phase in step.phases:
-            add(phase.name, step, phase.began, phase.ended)
+    origin = min((step.start.began if step.start else step.began for step in steps), default=0.0)
+    events = [_thread_name(worker, number) for worker, number in threads.items()]
+    events += [_event(span, step, threads[step.worker], origin) for step in steps for span in _spans(step)]
     return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+def _thread_name(worker: str, number: int) -> dict[str, Any]:
+    name = f"worker {worker}" if worker else "build"
+    return {"ph": "M", "name": "thread_name", "pid": 1, "tid": number, "args": {"name": name}}
+
+
+def _spans(step: Step) -> Iterator[Span]:
+    """Yield the start of the step's worker, the step itself, and its phases."""
+    if step.start:
+        yield step.start
+    sources = ", ".join(step.sources) if step.target else step.module
+    name = " ".join(filter(None, (sources, step.target, "failed" if step.how == "failed" else "")))
+    yield Span(name, step.began, step.ended)
+    yield from step.phases
+
+
+def _event(span: Span, step: Step, thread: int, origin: float) -> dict[str, Any]:
+    # Both ends are rounded, not the duration: then adjacent events do not overlap, and nested events stay nested.
+    began, ended = (round((time - origin) * 1e6) for time in (span.began, span.ended))
+    args = {"module": step.module, "source": ", ".join(step.sources), "target": step.target, "how": step.how}
+    return {"ph": "X", "name": span.name, "pid": 1, "tid": thread, "ts": began, "dur": ended - began, "args": args}

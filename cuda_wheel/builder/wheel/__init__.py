@@ -1,1 +1,1 @@
-"""Produce the files that a build adds to a wheel."""
+"""Create the files that a build adds to a wheel."""

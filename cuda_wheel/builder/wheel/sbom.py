@@ -1,7 +1,7 @@
-"""Say what a wheel's images were made of: an SBOM (CycloneDX) for the wheel's metadata.
+"""Write a wheel's SBOM (CycloneDX): the files and packages that its images were built from.
 
-Sources: PEP 770, for the place in the wheel; CycloneDX 1.6, JSON reference. It has neither a serial number nor a time,
-which that leaves open: the same inputs give the same bytes.
+Sources: PEP 770, for the path in the wheel; CycloneDX 1.6, JSON reference. The optional serial number and timestamp are
+left out: the same inputs give the same bytes.
 """
 
 from __future__ import annotations
@@ -22,34 +22,26 @@ from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.records import FURTHER_HEADERS, HEADERS, INCLUDE, LIBRARIES, Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Manifest
 
-__all__ = [
-    "SBOM",
-    "Document",
-    "Materials",
-    "merged",
-    "sbom_path",
-]
-
+__all__ = ["SBOM", "Document", "Materials", "merged", "sbom_path"]
 
 SBOM = "cuda-wheel.cdx.json"
-"""The name of the file, in the folder `sboms` of the wheel's metadata."""
-
+"""The name of the file in the folder `sboms` of the wheel's metadata."""
 
 Document = dict[str, Any]
-"""What was used, of CycloneDX's objects: "components", and in "dependencies" which of them a fatbin was made of."""
-
+"""CycloneDX objects: "components", and "dependencies" with the components that each fatbin was built from. Also used
+for a single component."""
 
 PARSERS = ("tree-sitter", "tree-sitter-cuda")
-"""The packages that take device code out of mixed files."""
+"""The packages that separate device code from host code."""
 
 
 def sbom_path(name: str) -> str:
-    """Return the path of a module's part of the SBOM, beside its fatbin, where each module is built on its own."""
+    """Return the path of a module's part of the SBOM, beside its fatbin, if each module is built on its own (CMake)."""
     return name.replace(".", "/") + ".cdx.json"
 
 
 class Materials:
-    """Tells what the modules of a project were made of: its own files, and packages of this environment."""
+    """Finds the files of a project and the packages of this environment that modules are built from."""
 
     def __init__(self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None) -> None:
         self._root = root
@@ -58,35 +50,35 @@ class Materials:
         self._include_dirs = (str(INCLUDE), *toolchain.include_dirs)
         self._folders = cuda_folders()
         self._owners = cache(_owners)
-        # Modules share most of what they are made of.
-        self._described = cache(_described)
+        # Modules share most of their components.
+        self._package = cache(_package)
         self._own = cache(self._own_file)
-        self._header = cache(self._header_file)
+        self._header = cache(self._header_component)
         versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
         self._nvvm = None if nvvm is None else self._compiler("nvvm", nvvm.release, nvvm.library)
 
     def of(self, manifest: Manifest, headers: Iterable[str]) -> Document:
-        """Return what a module was made of. `headers` are the absolute paths of all that its sources include."""
+        """Return the components of a module. `headers` are the absolute paths of all files that its sources include."""
         parts = list(self._tools)
         if "nvvm" in manifest.toolchain and self._nvvm is not None:
             parts.append(self._nvvm)
         if manifest.host_code:
-            parts += [self._described(None, name) | {"scope": "excluded"} for name in PARSERS]
+            parts += [self._package(None, name) | {"scope": "excluded"} for name in PARSERS]
         parts += [self._own(path) for path in manifest.sources]
         parts += [self._header(os.path.normpath(path)) for path in headers]
         folder = manifest.name.rpartition(".")[0].replace(".", "/")
         fatbin = _file("wheel", f"{folder}/{manifest.fatbin}", manifest.fatbin_sha256)
-        made_of = sorted({part["bom-ref"] for part in parts})
+        references = sorted({part["bom-ref"] for part in parts})
         return {
             "components": _united([*parts, fatbin]),
-            "dependencies": [{"ref": fatbin["bom-ref"], "dependsOn": made_of}],
+            "dependencies": [{"ref": fatbin["bom-ref"], "dependsOn": references}],
         }
 
     def installed_headers(self) -> list[str]:
-        """Return the absolute path of one header of each of the toolchain's packages that have any."""
-        known = {**HEADERS, **FURTHER_HEADERS}.values()
-        paths = (os.path.join(folder, header) for folder in self._toolchain.include_dirs for header in known)
+        """Return the absolute path of one header from each of the toolchain's packages that have headers."""
+        headers = {**HEADERS, **FURTHER_HEADERS}.values()
+        paths = (os.path.join(folder, header) for folder in self._toolchain.include_dirs for header in headers)
         return list(filter(os.path.isfile, paths))
 
     def _cuda_wheel(self, used_in: bool = False) -> Document:
@@ -95,36 +87,36 @@ class Materials:
 
     def _compiler(self, name: str, version: str, library: str) -> Document:
         package = self._package_of(library)
-        if package is None:  # of a toolkit that is installed as a whole
+        if package is None:  # part of a CUDA toolkit installation
             package = {"type": "library", "bom-ref": f"toolkit:{name}@{version}", "name": name, "version": version}
         return package | {"scope": "excluded"}
 
     def _own_file(self, path: str) -> Document:
-        """Return a file of the project, by its path there with "/"."""
+        """Return a file of the project as a component; `path` is project-relative with "/"."""
         return _file("source", path, sha256((self._root / path).read_bytes()).hexdigest())
 
-    def _header_file(self, path: str) -> Document:
+    def _header_component(self, path: str) -> Document:
         folder = next((folder for folder in self._include_dirs if path.startswith(folder + os.sep)), None)
         if folder == str(INCLUDE):
             return self._cuda_wheel(used_in=True)
         own = below(path, str(self._root)) if folder is None else None
         if own is not None:
             return self._own(own.replace(os.sep, "/"))
-        # A toolkit's that a source includes by its place on this machine is called by that.
+        # A toolkit header that a source includes by its absolute path gets that path as its name.
         name = path if folder is None else path[len(folder) + 1 :].replace(os.sep, "/")
         return self._package_of(path) or _file("toolkit", name, sha256(Path(path).read_bytes()).hexdigest())
 
     def _package_of(self, path: str) -> Document | None:
-        """Return the CUDA package that a file is of; None for a file of none."""
+        """Return the CUDA package that contains a file; None if no package does."""
         for folder in self._folders:
             if path.startswith(folder + os.sep):
                 name = self._owners(folder).get(path[len(folder) + 1 :].replace(os.sep, "/"))
-                return None if name is None else self._described(folder, name)
+                return None if name is None else self._package(folder, name)
         return None
 
 
 def merged(documents: Sequence[Document]) -> bytes:
-    """Return the SBOM of the modules that were made of these."""
+    """Return the SBOM of a wheel from the parts of its modules."""
     dependencies = [dependency for document in documents for dependency in document["dependencies"]]
     document = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -142,17 +134,17 @@ def merged(documents: Sequence[Document]) -> bytes:
 
 
 def _united(components: Iterable[Document]) -> list[Document]:
-    """Return each component once, in order: as a part of the images, where any module has it so ("excluded" is what
-    only helped to make them)."""
-    found: dict[str, Document] = {}
+    """Return each component once, sorted. Scope "excluded" (a build tool) stays only if no module has it as a part."""
+    united: dict[str, Document] = {}
     for component in components:
-        if "scope" not in component or component["bom-ref"] not in found:
-            found[component["bom-ref"]] = component
-    return [component for _, component in sorted(found.items())]
+        if "scope" not in component or component["bom-ref"] not in united:
+            united[component["bom-ref"]] = component
+    return [component for _, component in sorted(united.items())]
 
 
 def _owners(folder: str) -> dict[str, str]:
-    """Return, by path in a folder of packages, the name of the folder that describes the CUDA package of a file."""
+    """Return the metadata folder (*.dist-info) of the CUDA package that contains each file, by path in a folder of
+    packages."""
     owners: dict[str, str] = {}
     for name in sorted(filter(is_cuda_package, os.listdir(folder))):
         try:
@@ -163,11 +155,11 @@ def _owners(folder: str) -> dict[str, str]:
     return owners
 
 
-def _described(folder: str | None, name: str) -> Document:
-    """Return an installed package: that which a file `name` in a folder of packages describes, or the one of that
-    name."""
-    known = metadata.distribution(name) if folder is None else metadata.PathDistribution(Path(folder, name))
-    about = known.metadata
+def _package(folder: str | None, name: str) -> Document:
+    """Return an installed package as a component: the one whose metadata folder in a folder of packages is `name`, or,
+    without `folder`, the distribution `name`."""
+    installed = metadata.distribution(name) if folder is None else metadata.PathDistribution(Path(folder, name))
+    about = installed.metadata
     name = about["Name"].lower().replace("_", "-")
     licences: list[Document] = []
     if "License-Expression" in about:
@@ -184,7 +176,7 @@ def _component(name: str, version: str, licences: Sequence[Document]) -> Documen
     return component | ({"licenses": licences} if licences else {}) | {"purl": purl}
 
 
-def _file(where: str, path: str, digest: str) -> Document:
-    """Return a file as a component: of the project ("source"), of the wheel, or of a toolkit."""
+def _file(origin: str, path: str, digest: str) -> Document:
+    """Return a file as a component; `origin` is "source" (the project), "wheel" or "toolkit"."""
     hashes = [{"alg": "SHA-256", "content": digest}]
-    return {"type": "file", "bom-ref": f"{where}:{path}", "name": path, "hashes": hashes}
+    return {"type": "file", "bom-ref": f"{origin}:{path}", "name": path, "hashes": hashes}

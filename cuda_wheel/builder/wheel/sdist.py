@@ -1,4 +1,4 @@
-"""Say which files an sdist must hold so that a wheel can be built from it, and that they all lie in the project."""
+"""List the files that an sdist needs so that a wheel can be built from it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.sources.includes import is_toolkits, reachable
+from cuda_wheel.builder.sources.include_graph import is_toolkit_header, reachable
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 
-__all__ = [
-    "sdist_files",
-]
+__all__ = ["sdist_files"]
 
 
 def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Callable[[str], None]) -> list[str]:
-    """Return all that a build of the project reads, project-relative with "/": the sources of every module, the
-    headers that they include, and whatever lies in the folders of headers. No compiler is asked.
+    """Return the files of the project that a build reads, project-relative with "/": the sources of all modules, the
+    headers that they include, and all files in `include-dirs`. No compiler runs.
 
-    Raises ConfigError as `select` does, and where a header lies outside the project. `warn` is told where that is one
-    of the toolkit's, or one that the compiler may never ask for.
+    Raises ConfigError like `select`, and for a header outside the project. Call `warn` instead for a header of the
+    CUDA toolkit, and for one whose `#include` is in a conditional block.
     """
     modules = select(config, root, files)
     found = {path for module in modules for path in module.paths}
@@ -33,13 +31,16 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
         for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):
             if is_inside(header.path, root):
                 found.add(os.path.relpath(header.path, root).replace(os.sep, "/"))
-            elif is_toolkits(header.path):
+            elif is_toolkit_header(header.path):
                 warn(
-                    f"{header.asked} includes {header.path}, the CUDA toolkit's, by its place on this machine: "
-                    "include it by its name alone, so that every toolchain's own is found."
+                    f"{header.included_at} includes {header.path}, a header of the CUDA toolkit, by its path on this "
+                    "machine. Include it by its name alone, so that every toolchain finds its own."
                 )
             elif header.conditional:
-                warn(f"{header.asked} may include {header.path}, which lies outside the project: no sdist has it.")
+                warn(
+                    f"{header.included_at} may include {header.path}, which lies outside the project: no sdist "
+                    "contains it."
+                )
             else:
-                raise outside_error(header.asked, header.path)
+                raise outside_error(header.included_at, header.path)
     return sorted(found)

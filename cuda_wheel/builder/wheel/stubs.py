@@ -1,4 +1,4 @@
-"""Write the stub of a package that attaches its kernels, so that editors and type checkers know them."""
+"""Write the stub file of a package that attaches its kernels, for editors and type checkers."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ from collections.abc import Sequence
 from cuda_wheel.runtime.attaching import attached
 from cuda_wheel.runtime.launching.parameters import argument_type
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest
-from cuda_wheel.runtime.module import signature
 
-__all__ = [
-    "attaches",
-    "stub",
-]
+__all__ = ["attaches", "stub"]
 
 
 def attaches(source: str) -> bool:
-    """Return whether a package's `__init__.py` makes its kernels its attributes, by `attach`."""
+    """Return whether a package's `__init__.py` makes its kernels attributes of the package, with `attach`."""
     if "attach" not in source:
         return False
     try:
         return any(map(_is_attaching, ast.parse(source).body))
-    except SyntaxError:  # Python's to tell, and not of this Python's version perhaps
+    except SyntaxError:  # Python reports it; or the source needs another version of Python
         return False
 
 
 def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader: str) -> str:
-    """Return the `__init__.pyi` of a package with this `__init__.py`, these modules and files of these names.
+    """Return the `__init__.pyi` of a package with this `__init__.py`, these modules, and files of these names.
 
-    `loader` is the module that holds the loader. Of everything else in the package the stub says what `__init__.py`
-    says: type checkers read the attributes of classes out of their methods.
+    `loader` is the module that defines the loader's classes. All other statements of `__init__.py` are copied, with the
+    bodies of functions: type checkers infer the attributes of classes from their methods.
     """
     lines = ["# Made by cuda-wheel of __init__.py and the compiled kernels."]
     for statement in ast.parse(source).body:
@@ -42,17 +38,17 @@ def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader:
 
 
 def _kernels(all_: Sequence[str], modules: Sequence[Manifest], files: Sequence[str], loader: str) -> list[str]:
-    """Return the lines for what `attach` gives; `all_` is the name, if any, of the list of names."""
-    known = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in modules}
-    attributes = attached({name: list(kernels) for name, kernels in known.items()}, files)
+    """Return the lines for the attributes that `attach` creates. `all_` has the name of the list of names, if any."""
+    kernels = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in modules}
+    attributes = attached({name: list(infos) for name, infos in kernels.items()}, files)
     lines = [f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct"]
     lines += [f"{name} = {sorted(attributes)!r}" for name in all_ if name]
     for name, (module, kernel) in sorted(attributes.items()):
         if kernel is None:
             lines += [f"{name}: Module", f'"""The module {module}."""']
         else:
-            info = known[module][kernel]
-            lines += [f"{name}: {_annotation(info)}", f'"""{kernel}({signature(info)}) of {module}."""']
+            info = kernels[module][kernel]
+            lines += [f"{name}: {_annotation(info)}", f'"""{kernel}({info.parameter_list}) of {module}."""']
     return lines
 
 
@@ -61,7 +57,7 @@ def _annotation(info: KernelInfo) -> str:
 
 
 def _is_attaching(statement: ast.stmt) -> bool:
-    """Return whether a statement is `__getattr__, __dir__, __all__ = attach(__name__)`, by whatever name."""
+    """Return whether a statement is `__getattr__, __dir__, __all__ = attach(__name__)`, with any other names."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return False
     function = statement.value.func
@@ -70,13 +66,13 @@ def _is_attaching(statement: ast.stmt) -> bool:
 
 
 def _targets(statement: ast.stmt) -> list[str]:
-    """Return the names that an assignment of several gives."""
+    """Return the names that a tuple assignment sets."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     return [getattr(each, "id", "") for each in target.elts] if isinstance(target, ast.Tuple) else []
 
 
 def _reexported(statement: ast.stmt) -> ast.stmt:
-    """Return a statement; an import says that a name is for others as well, as it is without a stub."""
+    """Return a statement for a stub. `import x` becomes `import x as x`: in a stub, other imports are private."""
     if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
         for alias in statement.names:
             if alias.name != "*":

@@ -1,4 +1,4 @@
-"""What is compiled is kept across builds, folders and environments, and never taken for something else."""
+"""Results are cached across builds, folders and environments, and never confused with each other."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import pytest
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.jobs import EMPTY, Job
 from cuda_wheel.builder.toolchain.records import Toolchain
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
+
+pytestmark = pytest.mark.one_toolchain
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SOURCE = '#include "one.h"\n#include <two.h>\nextern "C" __global__ void k(int* x) { *x = ONE + TWO; }\n'
@@ -36,12 +38,13 @@ def project(make_project) -> Path:
 
 
 def built(cuda_wheel: Run, project: Path) -> tuple[int, dict[str, bytes]]:
-    """Return how many jobs were not done again, and what was built."""
+    """Return how many jobs came from the cache, and the files that were built."""
     shutil.rmtree(project / "out", ignore_errors=True)
     result = cuda_wheel("build", project, "-o", project / "out")
     assert result.returncode == 0, result.stdout
-    kept = re.search(r"^cuda-wheel: \d+ jobs? in .* s: (\d+) from the cache", result.stdout, re.MULTILINE)
-    return int(kept[1]) if kept else 0, {path.name: path.read_bytes() for path in (project / "out").rglob("*.fatbin*")}
+    match = re.search(r"^cuda-wheel: \d+ jobs? in .* s: (\d+) from the cache", result.stdout, re.MULTILINE)
+    files = {path.name: path.read_bytes() for path in (project / "out").rglob("*.fatbin*")}
+    return int(match[1]) if match else 0, files
 
 
 def test_nothing_is_compiled_twice(project: Path, cuda_wheel: Run) -> None:
@@ -52,22 +55,22 @@ def test_nothing_is_compiled_twice(project: Path, cuda_wheel: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "again"),
+    ("file", "content", "reused"),
     [
-        ("demo/one.h", "#define ONE 3\n", 2),  # l.cu is left
+        ("demo/one.h", "#define ONE 3\n", 2),  # l.cu does not include it
         ("include/two.h", "#define TWO 3\n", 2),
         ("demo/k.cu", SOURCE + "// edited\n", 2),
-        ("demo/two.h", "#define TWO 4\n", 2),  # goes before the other one
+        ("demo/two.h", "#define TWO 4\n", 2),  # found before the other two.h
         ("include/three.h", "// nobody includes this\n", 4),
     ],
 )
-def test_an_edit_compiles_again_what_it_touches(
-    file: str, content: str, again: int, project: Path, cuda_wheel: Run
+def test_an_edit_compiles_the_affected_jobs_again(
+    file: str, content: str, reused: int, project: Path, cuda_wheel: Run
 ) -> None:
     built(cuda_wheel, project)
     (project / file).write_text(content)
-    kept, outputs = built(cuda_wheel, project)
-    assert kept == again
+    from_cache, outputs = built(cuda_wheel, project)
+    assert from_cache == reused
     fresh = project.with_name("fresh")
     shutil.copytree(project, fresh)
     result = cuda_wheel("build", fresh, "-o", fresh / "out", CUDA_WHEEL_CACHE_DIR=str(fresh / "cache"))
@@ -76,37 +79,37 @@ def test_an_edit_compiles_again_what_it_touches(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "kept"),
+    ("old", "new", "reused"),
     [
-        ('"90-real"', '"90-real", "100-real"', 4),  # one target more
-        ('"90-real"', '"90"', 2),  # PTX as well
+        ('"90-real"', '"90-real", "100-real"', 4),  # an additional target
+        ('"90-real"', '"90"', 2),  # PTX too
         ("include-dirs", "defines = { X = 1 }\ninclude-dirs", 0),
         ("include-dirs", 'std = "c++20"\ninclude-dirs', 0),
         ("include-dirs", "lineinfo = true\ninclude-dirs", 0),
         ("include-dirs", 'ptx-version = "as-compiled"\ninclude-dirs', 0),
-        ("include-dirs", 'compress = "size"\ninclude-dirs', 4),  # packing comes after
+        ("include-dirs", 'compress = "size"\ninclude-dirs', 4),  # bundling follows
     ],
 )
-def test_a_setting_compiles_again_what_it_touches(
-    old: str, new: str, kept: int, project: Path, cuda_wheel: Run
+def test_a_setting_compiles_the_affected_jobs_again(
+    old: str, new: str, reused: int, project: Path, cuda_wheel: Run
 ) -> None:
     built(cuda_wheel, project)
     pyproject = (project / "pyproject.toml").read_text()
     (project / "pyproject.toml").write_text(pyproject.replace(old, new))
-    assert built(cuda_wheel, project)[0] == kept
+    assert built(cuda_wheel, project)[0] == reused
 
 
-def test_another_folder_is_no_other_job(project: Path, cuda_wheel: Run) -> None:
+def test_a_moved_project_uses_the_same_entries(project: Path, cuda_wheel: Run) -> None:
     _, first = built(cuda_wheel, project)
-    moved = project.rename(project.with_name("somewhere else"))
-    kept, second = built(cuda_wheel, moved)
-    assert (kept, second) == (4, first)
+    moved = project.rename(project.with_name("another folder"))
+    reused, second = built(cuda_wheel, moved)
+    assert (reused, second) == (4, first)
 
 
-def test_an_isolated_build_finds_what_another_one_compiled(
+def test_isolated_builds_share_results(
     tmp_path: Path, extra: str, find_links: dict[str, str], bare_python: Path
 ) -> None:
-    """Each has its toolchain, headers and all, in a folder of its own."""
+    """Each build environment has its toolchain, with headers, in a new folder."""
     from tests.support.processes import run
 
     project = copy_fixture("reduce_cub", tmp_path / "project", extra)
@@ -118,14 +121,14 @@ def test_an_isolated_build_finds_what_another_one_compiled(
     assert re.search(r"cuda-wheel: 3 jobs in \d+\.\d s: 3 from the cache\n", outputs[1])
 
 
-def test_what_is_another_one_every_time_is_not_kept(make_project, cuda_wheel: Run) -> None:
+def test_a_result_that_differs_each_time_is_not_cached(make_project, cuda_wheel: Run) -> None:
     text = "__device__ const char* when() { return __TIME__; }\n__global__ void k(const char** x) { *x = when(); }\n"
     project = make_project(TABLE.replace('"include"', ""), **{"demo/k.cu": text})
     assert [built(cuda_wheel, project)[0] for _ in range(2)] == [0, 0]
-    assert all(size < 1000 for _, size, _ in Cache().entries())  # how long it took, the toolchain, and no image
+    assert all(size < 1000 for _, size, _ in Cache().entries())  # durations and the toolchain, but no image
 
 
-def test_warnings_are_told_each_time(make_project, cuda_wheel: Run) -> None:
+def test_warnings_are_repeated_for_cached_results(make_project, cuda_wheel: Run) -> None:
     project = make_project(
         TABLE.replace('"include"', ""), **{"demo/k.cu": "__global__ void k(int* x) { int unused; *x = 1; }\n"}
     )
@@ -139,11 +142,11 @@ def test_a_damaged_entry_is_compiled_again(project: Path, cuda_wheel: Run) -> No
     _, first = built(cuda_wheel, project)
     for _, _, path in Cache().entries():
         Path(path).write_bytes(Path(path).read_bytes()[:-1])
-    kept, second = built(cuda_wheel, project)
-    assert (kept, second) == (0, first)
+    reused, second = built(cuda_wheel, project)
+    assert (reused, second) == (0, first)
 
 
-def test_a_failure_keeps_what_did_compile(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_failed_build_caches_the_jobs_that_compiled(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     (project / "demo/k.cu").write_text("wrong\n")
     assert cuda_wheel("build", project, "-o", tmp_path / "none").returncode == 1
     (project / "demo/k.cu").write_text(SOURCE)
@@ -160,10 +163,10 @@ def test_two_builds_at_once_share_a_cache(tmp_path: Path, extra: str) -> None:
     assert len({next((project.parent / "dist").glob("*.whl")).read_bytes() for project in projects}) == 1
 
 
-# --- what a build tells of it -----------------------------------------------------------------------
+# --- what a build reports -----------------------------------------------------------------------------
 
 
-def test_a_build_that_fails_tells_what_was_done(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_failed_build_reports_its_jobs(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     files = {"demo/good.cu": FILES["demo/l.cu"], "demo/wrong.cu": "wrong\n"}
     project = make_project('[tool.cuda-wheel]\narchitectures = "80-real"\n', **files)
     for how in ("compiled", "from the cache"):
@@ -172,7 +175,7 @@ def test_a_build_that_fails_tells_what_was_done(make_project, cuda_wheel: Run, t
         assert re.search(rf"^cuda-wheel: 2 jobs in \d+\.\d s: 1 {how}, 1 failed(;.*)?$", result.stdout, re.MULTILINE)
 
 
-def test_links_count_too(make_project, cuda_wheel: Run) -> None:
+def test_links_are_counted(make_project, cuda_wheel: Run) -> None:
     table = (
         '[tool.cuda-wheel]\narchitectures = "80-real"\n[[tool.cuda-wheel.module]]\nname = "demo.k"\n'
         'sources = ["demo/k.cu", "demo/l.cu"]\nlink = "lto"\n'
@@ -183,16 +186,16 @@ def test_links_count_too(make_project, cuda_wheel: Run) -> None:
     }
     project = make_project(table, **files)
     lines = [cuda_wheel("build", project, "-o", project / "out").stdout.splitlines()[-1] for _ in range(2)]
-    told = [line.partition(" s: ")[2].partition(";")[0] for line in lines]
-    assert told == ["2 compiled, 1 linked", "3 from the cache"]
+    counts = [line.partition(" s: ")[2].partition(";")[0] for line in lines]
+    assert counts == ["2 compiled, 1 linked", "3 from the cache"]
 
 
 def entries(folder: Path) -> set[Path]:
-    """Return the files of a cache."""
+    """Return the files in a cache folder."""
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-def test_what_modules_came_to_is_all_that_the_next_build_reads(
+def test_the_next_build_reads_module_entries_only(
     make_project, cuda_wheel: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "cache"
@@ -201,7 +204,7 @@ def test_what_modules_came_to_is_all_that_the_next_build_reads(
     project = make_project(TABLE, **files)
     _, first = built(cuda_wheel, project)
     whole = {path for path in entries(folder) if any(content in path.read_bytes() for content in first.values())}
-    assert len(whole) == 2  # each holds a manifest and a fatbin
+    assert len(whole) == 2  # each contains a manifest and a fatbin
     jobs = [path for path in entries(folder) - whole if b"\x7fELF" in path.read_bytes()]
     assert len(jobs) == 4
     for path in jobs:
@@ -212,7 +215,7 @@ def test_what_modules_came_to_is_all_that_the_next_build_reads(
     assert {path.name: path.read_bytes() for path in (project / "again").rglob("*.fatbin*")} == first
 
 
-def test_a_setting_of_the_module_alone_takes_its_jobs_and_makes_it_anew(project: Path, cuda_wheel: Run) -> None:
+def test_a_setting_that_affects_no_job_rebuilds_the_module_from_cached_jobs(project: Path, cuda_wheel: Run) -> None:
     _, first = built(cuda_wheel, project)
     table = f'{TABLE}compress = "size"\n'
     (project / "pyproject.toml").write_text((project / "pyproject.toml").read_text().replace(TABLE, table))
@@ -222,7 +225,7 @@ def test_a_setting_of_the_module_alone_takes_its_jobs_and_makes_it_anew(project:
     assert built(cuda_wheel, project) == (4, second)
 
 
-def test_a_damaged_module_is_made_of_what_its_jobs_gave(
+def test_a_damaged_module_entry_is_rebuilt_from_cached_jobs(
     project: Path, cuda_wheel: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "cache"
@@ -235,31 +238,33 @@ def test_a_damaged_module_is_made_of_what_its_jobs_gave(
     assert built(cuda_wheel, project) == (4, first)
 
 
-def test_fewer_folders_of_headers_are_another_case(tmp_path: Path, toolchain: Toolchain) -> None:
+def test_a_job_with_fewer_include_folders_finds_nothing(tmp_path: Path, toolchain: Toolchain) -> None:
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()
     (folders[0] / "one.h").write_text("#define ONE 1\n")
     job = Job("nvrtc", str(tmp_path), "k.cu", b"", "80", True, False, (), tuple(map(str, folders)), (), False, "auto")
     compiled = replace(EMPTY, cubin=b"code", headers=(str(folders[0] / "one.h"),))
-    time.sleep(0.01)  # what changes while it is compiled is not kept
+    time.sleep(0.01)  # a header that changes after the cache was opened prevents caching
     cache = CompileCache(Cache(), toolchain)
-    assert cache.keep(job, compiled)
-    assert cache.recall(job) == compiled
+    assert cache.store_job(job, compiled)
+    assert cache.load_job(job) == compiled
     for fewer in (folders[1:], folders[:1], []):
-        assert cache.recall(replace(job, include_dirs=tuple(map(str, fewer)))) is None
+        assert cache.load_job(replace(job, include_dirs=tuple(map(str, fewer)))) is None
 
 
-def test_what_was_found_damaged_and_is_edited_meanwhile_is_kept_no_more(tmp_path: Path, toolchain: Toolchain) -> None:
+def test_a_job_whose_header_is_edited_after_its_entry_was_found_is_not_cached(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
     header = tmp_path / "one.h"
     header.write_text("#define ONE 1\n")
     job = Job("nvrtc", str(tmp_path), "k.cu", b"", "80", True, False, (), (), (), False, "auto")
     compiled = replace(EMPTY, cubin=b"code", headers=(str(header),))
-    time.sleep(0.01)  # what changes while it is compiled is not kept
-    assert CompileCache(Cache(), toolchain).keep(job, compiled)
+    time.sleep(0.01)  # a header that changes after the cache was opened prevents caching
+    assert CompileCache(Cache(), toolchain).store_job(job, compiled)
     cache = CompileCache(Cache(), toolchain)
     assert not cache.has_all([job])
-    assert cache.find(job) is not None and cache.has_all([job])
+    assert cache.find_job(job) is not None and cache.has_all([job])
     header.write_text("#define ONE 2\n")
-    assert not cache.keep(job, compiled)
+    assert not cache.store_job(job, compiled)
     assert not cache.has_all([job])

@@ -1,4 +1,4 @@
-"""What a package installed is known without reading it, and never when it may be another by now."""
+"""Headers of packages are hashed without reading them, unless they may have changed since installation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.user_cache.cache import Cache
 
 HEADER = "nvidia/cu99/include/deep/a.h"
 CONTENT = b"#define A 1\n"
@@ -31,12 +31,17 @@ def digest(content: bytes) -> str:
 
 
 def install(site: Path, package: str, later: float = 5.0, **files: tuple[bytes, bytes]) -> None:
-    """Install a package as pip does, its RECORD last, so many seconds later; of each file, what it says is the first."""
+    """Install a package as pip does, with RECORD written last, `later` seconds after the files.
+
+    `files` are (content according to RECORD, actual content) by path.
+    """
     lines = []
-    for path, (said, content) in files.items():
+    for path, (recorded, content) in files.items():
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         (site / path).write_bytes(content)
-        lines.append(f"{path},sha256={urlsafe_b64encode(sha256(said).digest()).decode().rstrip('=')},{len(said)}\n")
+        lines.append(
+            f"{path},sha256={urlsafe_b64encode(sha256(recorded).digest()).decode().rstrip('=')},{len(recorded)}\n"
+        )
     record = site / f"{package}.dist-info/RECORD"
     record.parent.mkdir()
     record.write_text("".join([*lines, f"{package}.dist-info/RECORD,,\n"]))
@@ -46,7 +51,7 @@ def install(site: Path, package: str, later: float = 5.0, **files: tuple[bytes, 
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder of packages, the only one on `sys.path`, with one header of which RECORD says what is not so."""
+    """Return the only folder on `sys.path`, with one header whose hash in RECORD is wrong."""
     site = tmp_path / "site"
     monkeypatch.setattr(sys, "path", [str(site)])
     install(site, "nvidia_cuda_x-1.0", **{HEADER: (OTHER, CONTENT)})
@@ -64,7 +69,7 @@ def edited(header: Path) -> None:
 
 
 def replaced_by_an_old_file(header: Path) -> None:
-    """As `cp -p` and `tar -x` do."""
+    """`cp -p` and `tar -x` keep the old time of change."""
     install_time = (header.parents[4] / "nvidia_cuda_x-1.0.dist-info/RECORD").stat().st_ctime
     os.utime(header.parents[4] / "nvidia_cuda_x-1.0.dist-info/RECORD", (install_time, install_time))
     time.sleep(0.05)
@@ -78,12 +83,12 @@ def grown(header: Path) -> None:
     header.write_bytes(CONTENT + b"\n")
 
 
-def of_the_same_tick(header: Path) -> None:
+def changed_in_the_clock_tick_of_record(header: Path) -> None:
     record = header.parents[4] / "nvidia_cuda_x-1.0.dist-info/RECORD"
     os.utime(record, ns=(header.stat().st_ctime_ns,) * 2)
 
 
-def claimed_by_another(header: Path) -> None:
+def listed_by_a_second_package(header: Path) -> None:
     install(header.parents[4], "nvidia_cuda_y-1.0", **{HEADER: (CONTENT, CONTENT)})
 
 
@@ -91,9 +96,9 @@ def without_record(header: Path) -> None:
     (header.parents[4] / "nvidia_cuda_x-1.0.dist-info/RECORD").unlink()
 
 
-def of_no_cuda_package(header: Path) -> None:
-    described = header.parents[4] / "nvidia_cuda_x-1.0.dist-info"
-    described.rename(described.with_name("headers-1.0.dist-info"))
+def in_no_cuda_package(header: Path) -> None:
+    metadata = header.parents[4] / "nvidia_cuda_x-1.0.dist-info"
+    metadata.rename(metadata.with_name("headers-1.0.dist-info"))
 
 
 @pytest.mark.parametrize(
@@ -102,33 +107,31 @@ def of_no_cuda_package(header: Path) -> None:
         edited,
         pytest.param(
             replaced_by_an_old_file,
-            marks=pytest.mark.skipif(
-                sys.platform == "win32", reason="has no time of the last change of a file's place"
-            ),
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time of an inode's last change"),
         ),
         grown,
-        of_the_same_tick,
-        claimed_by_another,
+        changed_in_the_clock_tick_of_record,
+        listed_by_a_second_package,
         without_record,
-        of_no_cuda_package,
+        in_no_cuda_package,
     ],
 )
-def test_what_may_be_another_by_now_is_read(change: Callable[[Path], None], site: Path) -> None:
+def test_a_header_that_may_have_changed_is_read(change: Callable[[Path], None], site: Path) -> None:
     header = site / HEADER
     change(header)
     assert FileHashes().of(str(header)) == digest(header.read_bytes())
 
 
-def test_a_link_more_is_no_change(site: Path, tmp_path: Path) -> None:
-    """uv installs by links to one file for all environments, so that the next one changes the time of each."""
-    of_the_same_tick(site / HEADER)
+def test_an_additional_hard_link_is_no_change(site: Path, tmp_path: Path) -> None:
+    """uv hard-links one file into all environments: each new environment changes the inode's time."""
+    changed_in_the_clock_tick_of_record(site / HEADER)
     time.sleep(0.05)
     os.utime(site / HEADER, (1e9, 1e9))
-    os.link(site / HEADER, tmp_path / "of another environment")
+    os.link(site / HEADER, tmp_path / "in another environment")
     assert FileHashes().of(str(site / HEADER)) == digest(OTHER)
 
 
-def test_what_is_not_there_has_no_hash(site: Path) -> None:
+def test_a_missing_file_has_no_hash(site: Path) -> None:
     hashes = FileHashes()
     assert hashes.of(str(site / "nvidia/nowhere/a.h")) is None
     assert hashes.of(str(site / "nvidia/cu99/include/deep/b.h")) is None
@@ -136,10 +139,10 @@ def test_what_is_not_there_has_no_hash(site: Path) -> None:
     assert hashes.of(str(site / HEADER)) is None
 
 
-def test_a_header_that_is_patched_in_place_compiles_again(
+def test_a_patched_toolkit_header_compiles_again(
     site: Path, tmp_path: Path, toolchain: Toolchain, workers: Workers
 ) -> None:
-    """In its size too; in another environment, or made undone, it is what it was."""
+    """The patch keeps the size. Without it, and in another environment, the first result is found again."""
     install(site, "nvidia_cuda_z-1.0", **{"nvidia/z/include/a.h": (CONTENT, CONTENT)})
     text = b"#include <a.h>\n__global__ void k(int* x) { *x = A; }\n"
     job = Job(
@@ -149,19 +152,19 @@ def test_a_header_that_is_patched_in_place_compiles_again(
     header = site / "nvidia/z/include/a.h"
     cache = Cache(str(tmp_path / "cache"))
     first = workers.submit(compile_job, job).result()
-    assert CompileCache(cache, toolchain).keep(job, first)
-    assert CompileCache(cache, toolchain).recall(job) == first
+    assert CompileCache(cache, toolchain).store_job(job, first)
+    assert CompileCache(cache, toolchain).load_job(job) == first
     future = time.time() + 10
     header.write_bytes(OTHER)
     os.utime(header, (future, future))
-    assert CompileCache(cache, toolchain).recall(job) is None
+    assert CompileCache(cache, toolchain).load_job(job) is None
     second = workers.submit(compile_job, job).result()
     assert second.cubin != first.cubin
-    assert CompileCache(cache, toolchain).keep(job, second)
-    assert CompileCache(cache, toolchain).recall(job) == second
+    assert CompileCache(cache, toolchain).store_job(job, second)
+    assert CompileCache(cache, toolchain).load_job(job) == second
     header.write_bytes(CONTENT)
     os.utime(header, (future, future))
-    assert CompileCache(cache, toolchain).recall(job) == first
+    assert CompileCache(cache, toolchain).load_job(job) == first
     shutil.rmtree(site)
     install(site, "nvidia_cuda_z-1.0", **{"nvidia/z/include/a.h": (CONTENT, CONTENT)})
-    assert CompileCache(cache, toolchain).recall(job) == first
+    assert CompileCache(cache, toolchain).load_job(job) == first

@@ -1,5 +1,5 @@
-"""A job is done again when anything changes that decides what it reads, and only then; whether NVRTC lists what it
-read, refuses to, or keeps silent."""
+"""A job compiles again if, and only if, a file changes that decides what it reads. This holds whether NVRTC lists the
+headers that it read, rejects the option for that list, or ignores it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.project import build_module
-from cuda_wheel.builder.report.reporter import Silent
+from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import Step
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers import worker
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.cache import Cache
-from tests.builder.sources.test_includes import make
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.opened_files import with_an_option_that_does_nothing, with_an_unknown_option
+from tests.support.projects import write_files
 
 FILES = {
     "src/k.cu": """\
@@ -47,7 +47,7 @@ WAYS = [compile_job, with_an_unknown_option, with_an_option_that_does_nothing]
 
 @pytest.fixture
 def job(tmp_path: Path, toolchain: Toolchain) -> Job:
-    root = make(tmp_path / "project", **FILES)
+    root = write_files(tmp_path / "project", **FILES)
     return Job(
         toolchain.libraries[0], str(root), "src/k.cu", FILES["src/k.cu"].encode(), "80", True, False, ("--std=c++17",),
         ("src", "include"), (), False, "auto",
@@ -55,39 +55,39 @@ def job(tmp_path: Path, toolchain: Toolchain) -> Job:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_a_job_reads_is_what_it_is_known_by(
+def test_a_result_is_found_until_a_deciding_file_changes(
     way: Callable[[Job], Compiled], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
 ) -> None:
     cache = Cache(str(tmp_path / "cache"))
 
-    def kept() -> bool:
-        return CompileCache(cache, toolchain).recall(job) is not None
+    def is_cached() -> bool:
+        return CompileCache(cache, toolchain).load_job(job) is not None
 
-    assert not kept()
-    assert CompileCache(cache, toolchain).keep(job, workers.submit(way, job).result())
+    assert not is_cached()
+    assert CompileCache(cache, toolchain).store_job(job, workers.submit(way, job).result())
     for file, content in {
         **{file: FILES[file] + "// edited\n" for file in FILES if file.endswith(".h") and file != "src/unrelated.h"},
-        "src/maybe.h": "#define MAYBE 1\n",  # which a condition asks for
-        "src/deep/shared.h": "#define SHARED 2\n",  # beside the header that asks for it, and so before all others
-        "src/two.h": "#define TWO 4\n",  # in a folder that is searched before
+        "src/maybe.h": "#define MAYBE 1\n",  # tested by __has_include
+        "src/deep/shared.h": "#define SHARED 2\n",  # beside the including header, so found first
+        "src/two.h": "#define TWO 4\n",  # in a folder that is searched earlier
         "include/maybe.h": "#define MAYBE 3\n",
         "src/deep/three.h": "#define THREE 4\n",
     }.items():
         path = Path(job.root, file)
         path.write_text(content)
-        assert not kept(), file
+        assert not is_cached(), file
         path.write_text(FILES[file]) if file in FILES else path.unlink()
-        assert kept(), file
+        assert is_cached(), file
     Path(job.root, "src/unrelated.h").write_text("// edited")
     Path(job.root, "include/other.h").write_text("// new")
-    assert kept()
+    assert is_cached()
     for other in (
         replace(job, options=("--std=c++20",)),
         replace(job, arch="90"),
         replace(job, include_dirs=("src",)),
         replace(job, text=job.text + b"\n"),
     ):
-        assert CompileCache(cache, toolchain).recall(other) is None
+        assert CompileCache(cache, toolchain).load_job(other) is None
 
 
 @pytest.mark.parametrize(
@@ -98,35 +98,33 @@ def test_what_a_job_reads_is_what_it_is_known_by(
         ("", ("--pre-include=include/two.h",)),
     ],
 )
-def test_where_nobody_can_tell_what_is_read_nothing_is_kept(
+def test_a_result_with_unknown_headers_is_not_cached(
     first: str, options: tuple[str, ...], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
 ) -> None:
-    """A macro from outside that takes parameters, or an option that reads a file; a plain macro can be told."""
+    """A macro with parameters from the options, or an option that reads a file, hides headers; a plain macro does not."""
     text = f"{first}__global__ void k(int* x) {{ *x = TWO; }}\n".encode()
     job = replace(job, text=text, options=options)
     result = workers.submit(with_an_unknown_option, job).result()
     known = first == "#include NAME\n"
     assert (result.headers is not None) == known
-    assert CompileCache(Cache(str(tmp_path / "cache")), toolchain).keep(job, result) == known
+    assert CompileCache(Cache(str(tmp_path / "cache")), toolchain).store_job(job, result) == known
     assert workers.submit(compile_job, job).result().headers == (str(Path(job.root, "include/two.h")),)
 
 
-class Steps(Silent):
-    """The reporter that takes note how all was done."""
+class Steps(SilentReporter):
+    """A reporter that records how each step was done."""
 
     def __init__(self) -> None:
         self.how: list[str] = []
 
-    def done(self, step: Step) -> None:
+    def step_finished(self, step: Step) -> None:
         self.how.append(step.how)
 
 
-def test_a_build_without_a_list_of_headers_uses_the_cache_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refusing = "from cuda_wheel.builder import nvrtc; nvrtc.LIST_HEADERS = ['--list-headers-please']; from "
+def test_a_build_uses_the_cache_if_nvrtc_lists_no_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing = "from cuda_wheel.builder.toolchain import nvrtc; nvrtc.LIST_HEADERS = ['--list-headers-please']; from "
     monkeypatch.setattr(worker, "_CHILD", worker._CHILD.replace("from ", refusing, 1))
-    root = make(tmp_path, **FILES)
+    root = write_files(tmp_path, **FILES)
     table = {"name": "src.k", "sources": ["src/k.cu"], "architectures": ["80-real"], "include-dirs": ["include"]}
 
     def built() -> tuple[list[str], list[str]]:
@@ -150,12 +148,12 @@ def _preceded(header: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [_edited, _preceded, Path.unlink])
-def test_what_is_edited_while_it_compiles_is_not_kept(
+def test_a_result_is_not_cached_if_a_header_changes_during_compilation(
     change: Callable[[Path], None], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
 ) -> None:
-    """Else the next build would take what came of the old header for what comes of the new one."""
+    """Otherwise the next build would use the result of the old header for the new one."""
     cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
     result = workers.submit(compile_job, job).result()
     change(Path(job.root, "include/two.h"))
-    assert not cache.keep(job, result)
-    assert cache.recall(job) is None
+    assert not cache.store_job(job, result)
+    assert cache.load_job(job) is None

@@ -1,4 +1,4 @@
-"""The toolchain that is remembered: the same one, wherever it is installed, and none that has changed."""
+"""A toolchain is remembered across installation folders, and forgotten when it changes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.cache import known_toolchain
+from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.toolchain.records import Toolchain
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.user_cache.cache import Cache
 
 
 def packages(root: Path, release: str = "12.9.86") -> Toolchain:
-    """Make a folder of packages that hold a toolchain, and return that."""
+    """Create a folder of packages with a toolchain, and return the toolchain."""
     library = root / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
     headers = root / "nvidia/cuda_runtime/include"
     for folder in (library.parent, headers, root / f"nvidia_cuda_nvrtc_cu12-{release}.dist-info", root / "cuda"):
@@ -24,9 +24,9 @@ def packages(root: Path, release: str = "12.9.86") -> Toolchain:
 
 
 @pytest.fixture
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder of `sys.path`, which has no other."""
-    folder = tmp_path / "there"
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the only folder on `sys.path`."""
+    folder = tmp_path / "site"
     monkeypatch.setattr(sys, "path", [str(folder)])
     return folder
 
@@ -36,55 +36,55 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(str(tmp_path / "cache"))
 
 
-def test_a_toolchain_is_known_in_another_place(there: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = packages(there)
-    environment = known_toolchain.environment()
-    assert known_toolchain.recall(cache, environment) is None
-    known_toolchain.keep(cache, environment, found)
-    assert known_toolchain.recall(cache, environment) == found
-    elsewhere = there.with_name("elsewhere")
-    shutil.copytree(there, elsewhere)
+def test_a_toolchain_is_recalled_in_another_folder(site: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = packages(site)
+    environment = toolchain_environment()
+    assert recall_toolchain(cache, environment) is None
+    remember_toolchain(cache, environment, found)
+    assert recall_toolchain(cache, environment) == found
+    elsewhere = site.with_name("elsewhere")
+    shutil.copytree(site, elsewhere)
     monkeypatch.setattr(sys, "path", ["/nowhere", str(elsewhere)])
-    assert known_toolchain.environment() == environment
-    recalled = known_toolchain.recall(cache, environment)
+    assert toolchain_environment() == environment
+    recalled = recall_toolchain(cache, environment)
     assert recalled is not None and recalled.libraries[0].startswith(str(elsewhere))
     assert Path(recalled.include_dirs[0]).is_dir() and recalled.supported == (75, 80)
 
 
-def test_other_packages_are_another_environment(there: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = packages(there)
-    known_toolchain.keep(cache, known_toolchain.environment(), found)
-    (there / "nvidia_nvjitlink_cu12-12.9.86.dist-info").mkdir()
-    assert known_toolchain.recall(cache, known_toolchain.environment()) is None
-    (there / "nvidia_nvjitlink_cu12-12.9.86.dist-info").rmdir()
-    assert known_toolchain.recall(cache, known_toolchain.environment()) is not None
+def test_other_packages_are_another_environment(site: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = packages(site)
+    remember_toolchain(cache, toolchain_environment(), found)
+    (site / "nvidia_nvjitlink_cu12-12.9.86.dist-info").mkdir()
+    assert recall_toolchain(cache, toolchain_environment()) is None
+    (site / "nvidia_nvjitlink_cu12-12.9.86.dist-info").rmdir()
+    assert recall_toolchain(cache, toolchain_environment()) is not None
     monkeypatch.setenv("CUDA_HOME", "/opt/cuda")
-    assert known_toolchain.recall(cache, known_toolchain.environment()) is None
+    assert recall_toolchain(cache, toolchain_environment()) is None
 
 
 @pytest.mark.parametrize("change", ["library", "size", "headers"])
-def test_what_is_not_there_any_more_is_not_recalled(change: str, there: Path, cache: Cache) -> None:
-    found = packages(there)
-    environment = known_toolchain.environment()
-    known_toolchain.keep(cache, environment, found)
+def test_a_changed_or_removed_toolchain_is_not_recalled(change: str, site: Path, cache: Cache) -> None:
+    found = packages(site)
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, found)
     library = Path(found.libraries[0])
     if change == "library":
         library.unlink()
     elif change == "size":
-        library.write_text("another one")
+        library.write_text("a longer text")
     else:
         Path(found.include_dirs[0]).rmdir()
-    assert known_toolchain.recall(cache, environment) is None
+    assert recall_toolchain(cache, environment) is None
 
 
-def test_a_library_that_is_no_packages_is_known_by_its_time(there: Path, cache: Cache, tmp_path: Path) -> None:
-    packages(there)
+def test_a_library_outside_of_packages_is_identified_by_its_time(site: Path, cache: Cache, tmp_path: Path) -> None:
+    packages(site)
     system = tmp_path / "opt/libnvrtc.so"
     system.parent.mkdir()
     system.write_text("x")
     found = Toolchain("13.0.88", "13.0", "13.0", (75,), (str(system.parent),), (str(system),) * 3)
-    environment = known_toolchain.environment()
-    known_toolchain.keep(cache, environment, found)
-    assert known_toolchain.recall(cache, environment) == found
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, found)
+    assert recall_toolchain(cache, environment) == found
     system.touch()
-    assert known_toolchain.recall(cache, environment) is None
+    assert recall_toolchain(cache, environment) is None

@@ -1,4 +1,4 @@
-"""Editable installs: a module compiles when it is loaded, again after an edit, and never needlessly."""
+"""In an editable install, a module compiles when it is loaded, again after an edit, and otherwise never again."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.editable import on_load, single_target
-from cuda_wheel.builder.editable.single_target import compile_for_gpu
+from cuda_wheel.builder.editable import local_gpu, on_load
+from cuda_wheel.builder.editable.local_gpu import compile_for_gpu
 from cuda_wheel.builder.errors import CompileError, ConfigError
-from cuda_wheel.runtime import driver as driver_module
-from cuda_wheel.runtime import loading, registry
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.user_cache.cache import Cache
+from tests.support.driver import Driver
 from tests.support.editable import HATCHLING, MODES, SOURCE, TABLE, install_editable, make_tree
 from tests.support.processes import run
+
+pytestmark = pytest.mark.one_toolchain
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +42,7 @@ def compiled(
 
 @pytest.fixture
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return a function after whose call nothing can be compiled any more."""
+    """Return a function that forbids all further compilation."""
 
     def forbid(*arguments: object, **options: object) -> None:
         raise AssertionError("a compiler was started")
@@ -48,7 +50,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr("cuda_wheel.builder.workers.worker.Worker", forbid)
 
 
-def test_a_module_compiles_for_the_gpu_at_hand(project: Path) -> None:
+def test_a_module_compiles_for_the_gpu_in_use(project: Path) -> None:
     manifest, _ = compiled(project)
     assert manifest.name == "demo.kernels.k"
     assert [str(image.target) for image in manifest.images] == ["sm_86"]
@@ -88,17 +90,17 @@ def test_an_edit_changes_what_is_loaded(project: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [lambda header: header.write_text("#define ANSWER 42\n"), Path.unlink])
-def test_what_is_edited_while_it_compiles_is_not_kept(
+def test_a_result_is_not_cached_if_a_header_changes_during_compilation(
     change: Callable[[Path], object], project: Path, no_compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else it would be loaded for what the header says now."""
+    """Otherwise the result of the old header would be loaded for the new one."""
 
     def compile_and_edit(*arguments: Any) -> Any:
         result = compile_for_gpu(*arguments)
         change(project / "include/answer.h")
         return result
 
-    monkeypatch.setattr(single_target, "compile_for_gpu", compile_and_edit)
+    monkeypatch.setattr(local_gpu, "compile_for_gpu", compile_and_edit)
     compiled(project)
     no_compiler()
     with pytest.raises(AssertionError, match="a compiler was started"):
@@ -113,11 +115,11 @@ def test_an_edit_elsewhere_compiles_nothing(file: str, project: Path, no_compile
     compiled(project)
 
 
-def test_another_gpu_is_another_image(project: Path) -> None:
+def test_each_gpu_gets_its_own_image(project: Path) -> None:
     assert [str(compiled(project, cc)[0].images[0].target) for cc in ((8, 0), (9, 0))] == ["sm_80", "sm_90"]
 
 
-def test_a_specific_target_that_the_project_names_is_the_one_to_compile(project: Path) -> None:
+def test_a_specific_target_that_the_project_names_is_preferred(project: Path) -> None:
     with (project / "pyproject.toml").open("a") as stream:
         stream.write('[[tool.cuda-wheel.module]]\nname = "demo.kernels.k"\narchitectures = ["80", "90a"]\n')
     assert str(compiled(project, (9, 0))[0].images[0].target) == "sm_90a"
@@ -129,7 +131,7 @@ def test_a_gpu_newer_than_the_compiler_gets_ptx(project: Path) -> None:
     assert "compute_121" in [str(image.target) for image in manifest.images]
 
 
-def test_a_table_says_where_the_source_is(project: Path) -> None:
+def test_a_module_table_names_the_source(project: Path) -> None:
     (project / "csrc").mkdir()
     (project / "csrc/far.cu").write_text('extern "C" __global__ void far(float* x) {}\n')
     with (project / "pyproject.toml").open("a") as stream:
@@ -138,35 +140,35 @@ def test_a_table_says_where_the_source_is(project: Path) -> None:
     assert [kernel.name for kernel in manifest.kernels] == ["far"]
 
 
-def test_where_there_is_no_source_nobody_asks_for_a_gpu(project: Path) -> None:
+def test_without_a_source_no_gpu_is_needed(project: Path) -> None:
     def ask() -> tuple[int, int]:
         raise AssertionError("asked for the GPU")
 
     assert on_load.compile_on_load("demo.kernels.nothing", [str(project / "demo/kernels")], ask) is None
 
 
-def test_what_is_installed_for_good_is_never_compiled(project: Path, tmp_path: Path) -> None:
-    """A virtual environment may lie within another project's folder."""
+def test_a_regular_install_is_never_compiled(project: Path, tmp_path: Path) -> None:
+    """A virtual environment may be inside another project's folder."""
     installed = project / ".venv/lib/python3/site-packages/demo/kernels"
     installed.mkdir(parents=True)
     (installed / "k.cu").write_text(SOURCE)
     assert on_load.compile_on_load("demo.kernels.k", [str(installed)], lambda: (8, 0)) is None
 
 
-def test_a_project_of_other_people_is_left_alone(project: Path) -> None:
-    """A wheel may be unpacked somewhere below a project that has nothing to do with it."""
+def test_a_project_without_cuda_wheel_is_ignored(project: Path) -> None:
+    """A wheel may be unpacked below an unrelated project."""
     (project / "pyproject.toml").write_text('[build-system]\nrequires = ["hatchling"]\n[project]\nname = "other"\n')
     assert on_load.compile_on_load("demo.kernels.k", [str(project / "demo/kernels")], lambda: (8, 0)) is None
 
 
-def test_what_does_not_compile_says_why_and_is_not_kept(project: Path, cache: Cache) -> None:
+def test_a_compile_error_is_raised_and_not_cached(project: Path, cache: Cache) -> None:
     (project / "demo/kernels/k.cu").write_text("wrong\n")
     with pytest.raises(CompileError, match=r"demo/kernels/k\.cu:1:1: error"):
         compiled(project)
     assert len([path for path in Path(cache.folder).rglob("*") if path.is_file()]) == 1  # the toolchain
 
 
-@pytest.mark.parametrize("lineinfo", ["false", "true"])  # another way to the image
+@pytest.mark.parametrize("lineinfo", ["false", "true"])  # with it, the cubin is made from PTX
 def test_warnings_may_be_errors(project: Path, lineinfo: str) -> None:
     (project / "demo/kernels/k.cu").write_text("__global__ void k(int* x) { int unused = 1; *x = 2; }\n")
     settings = project / "pyproject.toml"
@@ -182,13 +184,13 @@ def test_warnings_may_be_errors(project: Path, lineinfo: str) -> None:
             compiled(project)
 
 
-def test_a_header_that_goes_before_another_one_counts(project: Path) -> None:
+def test_a_new_header_that_is_found_first_compiles_again(project: Path) -> None:
     _, before = compiled(project)
     (project / "demo/kernels/answer.h").write_text("#define ANSWER 43\n")
     assert compiled(project)[1] != before
 
 
-def test_what_was_compiled_before_is_found_again_after_an_edit_is_undone(project: Path, no_compiler) -> None:
+def test_an_undone_edit_finds_the_earlier_result(project: Path, no_compiler) -> None:
     before = compiled(project)
     (project / "demo/kernels/k.cu").write_text(SOURCE + "// edited\n")
     compiled(project)
@@ -197,28 +199,28 @@ def test_what_was_compiled_before_is_found_again_after_an_edit_is_undone(project
     assert compiled(project) == before
 
 
-def test_another_toolchain_is_another_request(project: Path, tmp_path: Path, monkeypatch, no_compiler) -> None:
+def test_another_toolchain_compiles_again(project: Path, tmp_path: Path, monkeypatch, no_compiler) -> None:
     site = tmp_path / "site-packages"
     (site / "nvidia").mkdir(parents=True)
     monkeypatch.syspath_prepend(site)
     compiled(project)
-    (site / "nvidia_nvjitlink-1.dist-info").mkdir()  # as installing a compiler does
+    (site / "nvidia_nvjitlink-1.dist-info").mkdir()  # as the installation of a compiler does
     no_compiler()
     with pytest.raises(AssertionError, match="a compiler was started"):
         compiled(project)
 
 
-def test_wrong_settings_are_told(project: Path) -> None:
+def test_wrong_settings_are_an_error(project: Path) -> None:
     (project / "pyproject.toml").write_text("[tool.cuda-wheel]\ncolour = 1\n")
     with pytest.raises(ConfigError, match=r'tool\.cuda-wheel has no key "colour"'):
         compiled(project)
 
 
-@pytest.mark.filterwarnings("ignore:something that cuda-wheel kept")
+@pytest.mark.filterwarnings("ignore:an entry of the cache")
 def test_a_damaged_entry_counts_as_absent(project: Path, cache: Cache) -> None:
     first = compiled(project)
     entries = [path for path in Path(cache.folder).rglob("*") if path.is_file()]
-    assert len(entries) == 3  # the toolchain, what was read, what came of it
+    assert len(entries) == 3  # the toolchain, the list of files, the result
     for some in (entries, *([entry] for entry in entries)):
         for entry in some:
             entry.write_bytes(entry.read_bytes()[:-1])
@@ -228,21 +230,21 @@ def test_a_damaged_entry_counts_as_absent(project: Path, cache: Cache) -> None:
         assert compiled(project) == first
 
 
-def test_a_cache_that_cannot_be_written_costs_time_alone(project: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_cache_that_cannot_be_written_is_a_warning(project: Path, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "a file").write_text("")
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "a file/cache"))
-    with pytest.warns(RuntimeWarning, match="cannot keep what it compiled in .* CUDA_WHEEL_CACHE_DIR names another"):
+    with pytest.warns(RuntimeWarning, match="cannot write to its cache in .* Set CUDA_WHEEL_CACHE_DIR to another"):
         assert compiled(project)[0].kernels
 
 
-def test_a_source_that_leads_out_of_the_project_is_refused(project: Path, tmp_path: Path) -> None:
+def test_a_source_outside_the_project_is_an_error(project: Path, tmp_path: Path) -> None:
     (tmp_path / "far.cu").write_text(SOURCE)
     (project / "demo/kernels/far.cu").symlink_to(tmp_path / "far.cu")
     with pytest.raises(ConfigError, match=r"far\.cu lies outside the project"):
         compiled(project, name="demo.kernels.far")
 
 
-def test_a_folder_of_headers_that_is_not_there_is_told(project: Path) -> None:
+def test_a_missing_include_folder_is_an_error(project: Path) -> None:
     (project / "pyproject.toml").write_text(HATCHLING.replace("PACKAGE", "demo") + TABLE.replace("include", "nowhere"))
     with pytest.raises(ConfigError):
         compiled(project)
@@ -260,7 +262,7 @@ print(hashlib.sha256(fatbin).hexdigest())
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_editable_install_loads_what_the_source_says_now(mode: str, tmp_path: Path) -> None:
+def test_an_editable_install_follows_edits(mode: str, tmp_path: Path) -> None:
     kernels, python = install_editable(mode, tmp_path)
 
     def loaded() -> str:
@@ -278,12 +280,10 @@ def test_an_editable_install_loads_what_the_source_says_now(mode: str, tmp_path:
     assert not list(tmp_path.rglob("*.fatbin*"))
 
 
-def test_load_compiles_and_hands_back_kernels(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.driver import Driver
-
-    driver = Driver((8, 6))
-    monkeypatch.setattr(driver_module, "_bindings", driver)
-    monkeypatch.setattr(registry, "modules", {})
+def test_load_compiles_and_returns_kernels(
+    project: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = use((8, 6))
     monkeypatch.syspath_prepend(project)
     module = loading.load("demo.kernels.k")
     assert (str(module.image), module.how, list(module)) == ("cubin sm_86", "native", ["k"])

@@ -1,4 +1,4 @@
-"""A build tells what it did when, and nothing that it makes or keeps holds any of that."""
+"""The times of a build are in its trace and its last line, and not in its outputs or the cache."""
 
 from __future__ import annotations
 
@@ -14,27 +14,17 @@ import pytest
 
 from cuda_wheel.builder.report.trace import chrome_trace
 from cuda_wheel.builder.schedule.durations import FORMAT
-from cuda_wheel.builder.timing import Span, Step, phase, timed, times_of
+from cuda_wheel.builder.timing import Span, Step, TimedError, measure, phase
+from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
+from tests.support.traces import FILES, TABLE, assert_nested
+
+pytestmark = pytest.mark.one_toolchain
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-TABLE = """\
-[tool.cuda-wheel]
-architectures = ["80", "90-real"]
-[[tool.cuda-wheel.module]]
-name = "demo.linked"
-sources = ["demo/a.cu", "demo/b.cu"]
-link = "lto"
-"""
-FILES = {
-    "demo/a.cu": "__device__ int f();\n__global__ void k(int* x) { *x = f(); }\n",
-    "demo/b.cu": "__device__ int f() { return 1; }\n",
-    "demo/c.cu": "__global__ void c(int* x) { *x = 1; }\n",
-    "demo/d.cu": "__global__ void d(int* x) { *x = 1; }\n",
-}
 
 
 @pytest.fixture
@@ -42,38 +32,23 @@ def project(make_project) -> Path:
     return make_project(TABLE, **FILES)
 
 
-def assert_nested(events: list[dict]) -> None:
-    """See that events of one thread lie in one another, or do not overlap: else no viewer can draw them."""
-    for tid in {event["tid"] for event in events}:
-        open_until: list[int] = []
-        for event in sorted(
-            (event for event in events if event["tid"] == tid), key=lambda event: (event["ts"], -event["dur"])
-        ):
-            assert event["ts"] >= 0
-            assert event["dur"] >= 0
-            while open_until and open_until[-1] <= event["ts"]:
-                open_until.pop()
-            assert not open_until or event["ts"] + event["dur"] <= open_until[-1]
-            open_until.append(event["ts"] + event["dur"])
-
-
-def test_what_is_measured_does_not_get_into_what_is_kept(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
-    """Two caches, filled at different times, hold the same but for how long all took."""
+def test_times_do_not_get_into_the_cache_entries(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
+    """Two caches that are filled at different times have the same content except for the recorded durations."""
     keys = [Cache.key(FORMAT, f"demo.{name}") for name in ("linked", "c", "d")]
     records = {Path("cache", key[:2], key[2:]) for key in keys}
-    kept = []
+    contents = []
     for name in ("one", "two"):
         folder = tmp_path / name
         result = cuda_wheel("build", project, "-o", folder / "out", CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
         assert result.returncode == 0
         entries = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         assert records < entries.keys()
-        kept.append({path: content for path, content in entries.items() if path not in records})
-    assert kept[0] == kept[1]
+        contents.append({path: content for path, content in entries.items() if path not in records})
+    assert contents[0] == contents[1]
 
 
 @pytest.mark.parametrize("fixture", ["linked", "plugin"])
-def test_all_that_was_done_is_in_the_trace(fixture: str, tmp_path: Path, extra: str, cuda_wheel: Run) -> None:
+def test_every_step_is_in_the_trace(fixture: str, tmp_path: Path, extra: str, cuda_wheel: Run) -> None:
     project = copy_fixture(fixture, tmp_path / "project", extra)
     for first in (True, False):
         result = cuda_wheel("build", project, "-o", tmp_path / "out", "--timings", tmp_path / "trace.json")
@@ -85,13 +60,13 @@ def test_all_that_was_done_is_in_the_trace(fixture: str, tmp_path: Path, extra: 
         steps = [event["args"]["how"] for event in slices if event["name"] not in phases]
         jobs = int(result.stdout.splitlines()[-1].split()[1])
         modules = int(result.stdout.split()[1])
-        bundled = modules if first else 0  # what was bundled before is in the cache
+        bundled = modules if first else 0  # the second build takes the fatbins from the cache
         assert len(steps) == jobs + bundled
         assert steps.count("bundled") == bundled
         assert {event["tid"] for event in slices} <= {event["tid"] for event in events if event["ph"] == "M"}
 
 
-def test_every_back_end_writes_the_trace_where_it_is_told(
+def test_every_back_end_writes_the_trace_to_the_given_path(
     tmp_path: Path, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "traces").mkdir()
@@ -103,12 +78,12 @@ def test_every_back_end_writes_the_trace_where_it_is_told(
         pip_wheel(project, tmp_path / "dist")
     for path in (tmp_path / "hatchling", tmp_path / "setuptools"):
         assert json.loads(path.read_text())["traceEvents"]
-    assert len(list((tmp_path / "traces").glob("cuda-wheel-*.json"))) == 3  # for CMake, each module is a build
+    assert (
+        len(list((tmp_path / "traces").glob("cuda-wheel-*.json"))) == 3
+    )  # with CMake, each module is a separate build
 
 
-def test_a_trace_that_cannot_be_written_ends_the_build_before_it_began(
-    project: Path, cuda_wheel: Run, tmp_path: Path
-) -> None:
+def test_an_unwritable_trace_fails_before_the_build(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_TIMINGS=str(tmp_path / "no" / "folder"))
     assert result.returncode == 1
     assert "the timings cannot be written to " in result.stdout
@@ -116,7 +91,7 @@ def test_a_trace_that_cannot_be_written_ends_the_build_before_it_began(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_build_that_fails_has_a_trace_too(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+def test_a_failed_build_has_a_trace_too(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     files = {"demo/good.cu": FILES["demo/c.cu"], "demo/wrong.cu": "wrong\n"}
     project = make_project('[tool.cuda-wheel]\narchitectures = "80-real"\n', **files)
     result = cuda_wheel(
@@ -132,8 +107,8 @@ def test_a_build_that_fails_has_a_trace_too(make_project, cuda_wheel: Run, tmp_p
     assert re.search(r" s: 1 compiled, 1 failed", result.stdout)
 
 
-def test_a_job_that_ends_badly_has_its_time_in_the_trace_too(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
-    bomb = "".join(f"#define M{n + 1} M{n} M{n} M{n} M{n}\n" for n in range(40))  # would take years
+def test_the_trace_has_the_time_of_a_job_that_was_stopped(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
+    bomb = "".join(f"#define M{n + 1} M{n} M{n} M{n} M{n}\n" for n in range(40))  # expands to 4**40 tokens
     project = make_project(
         '[tool.cuda-wheel]\narchitectures = "80-real"\ntimeout = 2\n',
         **{"demo/k.cu": f"#define M0 +1\n{bomb}enum {{ E = 0 M40 }};\n{FILES['demo/c.cu']}"},
@@ -148,31 +123,28 @@ def test_a_job_that_ends_badly_has_its_time_in_the_trace_too(make_project, cuda_
 
 
 @pytest.mark.parametrize(("function", "argument"), [(os._exit, 1), (bytes, 1 << 44), (int, "x")])
-def test_what_a_call_raises_tells_how_long_it_took(function: Callable, argument: object, workers: Workers) -> None:
-    """The worker dies, its memory does not do, or it says that something is wrong."""
-    with pytest.raises(Exception) as caught:  # noqa: PT011
-        workers.submit(timed, (function, argument)).result()
-    times = times_of(caught.value)
-    assert times is not None
-    assert 0 <= times.seconds < 60
-    assert times_of(ValueError()) is None
+def test_an_error_carries_the_times_of_its_call(function: Callable, argument: object, workers: Workers) -> None:
+    """The worker dies, runs out of memory, or raises an error."""
+    with pytest.raises(TimedError) as caught:
+        workers.enqueue(Call(function, argument, timed=True)).result()
+    assert 0 <= caught.value.times.seconds < 60
 
 
-def test_phases_are_measured_where_they_are_asked_for() -> None:
+def test_phases_are_measured_only_in_timed_calls() -> None:
     @phase("doubling")
     def double(number: int) -> int:
         return 2 * number
 
     assert double(1) == 2
-    measured = timed((double, 3))
-    (span,) = measured.phases
-    assert (measured.value, span.name) == (6, "doubling")
-    assert measured.began <= span.began <= span.ended <= measured.ended
-    assert timed((abs, -1)).phases == ()
+    result, times = measure(double, 3, None)
+    (span,) = times.phases
+    assert (result, span.name) == (6, "doubling")
+    assert times.began <= span.began <= span.ended <= times.ended
+    assert measure(abs, -1, None)[1].phases == ()
 
 
-def test_what_touches_does_not_overlap_in_a_trace() -> None:
-    """Whatever the fractions of microseconds are."""
+def test_adjacent_steps_do_not_overlap_in_a_trace() -> None:
+    """Rounding to microseconds does not make them overlap."""
     times = [1.7e9 + number * 3.3e-6 for number in range(50)]
     steps = [
         Step("demo.k", ("k.cu",), "sm_80", "compiled", "w", began, ended, (Span("compiling", began, ended),))

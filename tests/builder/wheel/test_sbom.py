@@ -1,4 +1,4 @@
-"""The SBOM in a wheel: valid by CycloneDX's own schema, and true."""
+"""The SBOM in a wheel is valid by CycloneDX's schema, and lists what the images were built from."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.wheel.sbom import Materials, merged
-from cuda_wheel.cmake.sbom import main
+from cuda_wheel.cmake.__main__ import main
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel
 from tests.support.projects import KERNEL
 from tests.support.wheels import contents
+
+pytestmark = pytest.mark.lowest
 
 MIXED = """\
 #include <vector>
@@ -33,7 +35,7 @@ int main() { std::vector<int> x; }
 """
 TABLE = '[tool.cuda-wheel]\narchitectures = "80"\n'
 CRT = {"nvidia-cuda-crt", "nvidia-cuda-nvcc"}
-"""Of these, the toolkit's own headers may include some."""
+"""Packages whose headers the toolkit's own headers may include."""
 
 
 def build(project: Path, output: Path) -> dict[str, bytes]:
@@ -44,13 +46,13 @@ def build(project: Path, output: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def mixed(make_project, tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
-    """Return a project of two modules, one with everything that there is to tell of, and the files of its wheel."""
+    """Return a project of two modules, one of which uses every kind of component, and the files of its wheel."""
     files = {"demo/fill.cu": KERNEL, "demo/scale.cu": MIXED, "include/tile.h": "#define TILE 2\n"}
     project = make_project(TABLE + 'include-dirs = ["include"]', **files)
     return project, build(project, tmp_path / "dist")
 
 
-def test_the_sbom_is_valid_and_true(mixed) -> None:
+def test_the_sbom_is_valid_and_complete(mixed) -> None:
     project, files = mixed
     text = files["demo-1.dist-info/sboms/cuda-wheel.cdx.json"]
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.decode()) is None
@@ -58,9 +60,13 @@ def test_the_sbom_is_valid_and_true(mixed) -> None:
     components = {component["bom-ref"]: component for component in document["components"]}
     assert len(components) == len(document["components"])
 
-    made_of = {each["ref"]: each["dependsOn"] for each in document["dependencies"]}
-    assert set(made_of) == {"wheel:demo/fill.fatbin", "wheel:demo/scale.fatbin"}
-    assert set(components) == {*made_of, *made_of["wheel:demo/fill.fatbin"], *made_of["wheel:demo/scale.fatbin"]}
+    depends_on = {each["ref"]: each["dependsOn"] for each in document["dependencies"]}
+    assert set(depends_on) == {"wheel:demo/fill.fatbin", "wheel:demo/scale.fatbin"}
+    assert set(components) == {
+        *depends_on,
+        *depends_on["wheel:demo/fill.fatbin"],
+        *depends_on["wheel:demo/scale.fatbin"],
+    }
     packages = {}
     for reference, component in components.items():
         kind, _, path = reference.partition(":")
@@ -72,31 +78,31 @@ def test_the_sbom_is_valid_and_true(mixed) -> None:
             packages[component["name"]] = component.get("scope", "required")
 
     def own(fatbin: str) -> set[str]:
-        return {reference for reference in made_of[fatbin] if reference.startswith("source:")}
+        return {reference for reference in depends_on[fatbin] if reference.startswith("source:")}
 
     assert own("wheel:demo/fill.fatbin") == {"source:demo/fill.cu"}
     assert own("wheel:demo/scale.fatbin") == {"source:demo/scale.cu", "source:include/tile.h"}
-    # What only compiles is not in the images; what is included is.
+    # The images contain code from included headers, and none from the compilers.
     required = {name.removesuffix("-cu12") for name, scope in packages.items() if scope == "required"}
     assert required - CRT == {"cuda-wheel", "nvidia-cuda-runtime", "nvidia-cuda-cccl"}
     excluded = {name.removesuffix("-cu12") for name, scope in packages.items() if scope == "excluded"}
     assert excluded == {"nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvfatbin", "tree-sitter", "tree-sitter-cuda"}
 
 
-def test_there_is_none_where_the_settings_say_so(make_project, tmp_path: Path) -> None:
+def test_the_settings_can_disable_the_sbom(make_project, tmp_path: Path) -> None:
     files = build(make_project(TABLE + "sbom = false"), tmp_path / "dist")
     assert "demo/fill.fatbin" in files
     assert not [name for name in files if "sbom" in name]
 
 
-def test_cmake_asks_the_settings_too(tmp_path: Path) -> None:
+def test_the_settings_can_disable_the_sbom_in_cmake(tmp_path: Path) -> None:
     part = {"components": [], "dependencies": []}
     (tmp_path / "k.cdx.json").write_text(json.dumps(part))
     (tmp_path / "parts.txt").write_text(f"{tmp_path / 'k.cdx.json'}")
     for setting, there in (("", True), ("sbom = false", False), ("sbom = true", True)):
         (tmp_path / "pyproject.toml").write_text(f"[tool.cuda-wheel]\n{setting}\n")
         folder = tmp_path / f"sboms {setting}"
-        assert main(tmp_path, tmp_path / "parts.txt", folder) == 0
+        assert main(["sbom", str(tmp_path), str(tmp_path / "parts.txt"), str(folder)]) == 0
         assert (folder / "cuda-wheel.cdx.json").is_file() is there
 
 
@@ -106,7 +112,7 @@ def manifest(**changes: Any) -> Manifest:
     return Manifest(**known | {"toolchain": {"nvrtc": "12.9.86"}} | changes)
 
 
-def test_a_toolkit_that_no_package_brought_is_told_by_its_files(tmp_path: Path) -> None:
+def test_a_toolkit_outside_of_packages_is_listed_by_its_files(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(KERNEL)
     folder = tmp_path / "toolkit" / "include"
     (folder / "cuda").mkdir(parents=True)
@@ -130,7 +136,7 @@ def test_a_toolkit_that_no_package_brought_is_told_by_its_files(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("vendored", [True, False])
-def test_what_one_module_is_made_of_is_no_mere_tool_of_another(
+def test_a_component_of_one_module_is_not_excluded_by_another(
     vendored: bool, tmp_path: Path, toolchain: Toolchain
 ) -> None:
     (tmp_path / "k.cu").write_text(KERNEL)
@@ -146,11 +152,9 @@ def test_what_one_module_is_made_of_is_no_mere_tool_of_another(
     assert scope(alone, including) == scope(including, alone) == "required"
 
 
-def test_where_the_compiler_does_not_tell_headers_all_packages_of_them_count(
-    tmp_path: Path, toolchain: Toolchain
-) -> None:
+def test_all_header_packages_are_listed_if_the_compiler_lists_no_headers(tmp_path: Path, toolchain: Toolchain) -> None:
     (tmp_path / "k.cu").write_text(KERNEL)
     materials = Materials(tmp_path, Config(), toolchain, None)
-    made_of = materials.of(manifest(), materials.installed_headers())["dependencies"][0]["dependsOn"]
+    references = materials.of(manifest(), materials.installed_headers())["dependencies"][0]["dependsOn"]
     for name in ("nvidia-cuda-cccl", "nvidia-cuda-runtime"):
-        assert any(reference.startswith(f"pkg:pypi/{name}") for reference in made_of)
+        assert any(reference.startswith(f"pkg:pypi/{name}") for reference in references)

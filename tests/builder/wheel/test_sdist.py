@@ -1,4 +1,4 @@
-"""What an sdist holds: all that a wheel is built from, and nothing that lies elsewhere."""
+"""An sdist contains everything in the project that a wheel is built from."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import pyproject_head
+
+pytestmark = pytest.mark.one_toolchain
 
 TABLE = '[tool.cuda-wheel]\narchitectures = "80-real"\ninclude-dirs = ["generated"]\n'
 HEADS = {
@@ -30,18 +32,18 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def make(tmp_path: Path, backend: str) -> Make:
-    """Return a function that makes a project with one kernel, which begins with `includes`."""
+    """Return a function that creates a project with one kernel, whose source begins with `includes`."""
 
     def make(includes: str, **files: str) -> Path:
         root = tmp_path / "project"
         kernel = f'{includes}\nextern "C" __global__ void k(int* x) {{ *x = 1; }}\n'
-        given = {
+        defaults = {
             "pyproject.toml": HEADS[backend] + TABLE,
             "demo/__init__.py": "",
             "demo/k.cu": kernel,
             "generated/g.h": "",
         }
-        for name, text in (given | files).items():
+        for name, text in (defaults | files).items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
         return root
@@ -54,7 +56,7 @@ def sdist(project: Path, backend: str) -> subprocess.CompletedProcess[str]:
     return run(sys.executable, "-c", program, cwd=project)
 
 
-def test_every_header_is_in_it(make: Make, backend: str) -> None:
+def test_an_sdist_contains_every_header(make: Make, backend: str) -> None:
     project = make(
         '#include "detail/a.h"\n#include <g.h>\n#if 0\n#include "b.inl"\n#endif',
         **{"demo/detail/a.h": '#include "[c] #1.hpp"\n', "demo/detail/[c] #1.hpp": "", "demo/b.inl": "", "demo/unused.txt": ""},
@@ -77,7 +79,7 @@ def test_a_header_outside_the_project_is_an_error(make: Make, backend: str, tmp_
     assert not list(tmp_path.rglob("*.whl"))
 
 
-def test_a_header_that_only_the_host_reads_may_lie_outside(make: Make, backend: str, tmp_path: Path) -> None:
+def test_a_header_for_host_code_may_be_outside_the_project(make: Make, backend: str, tmp_path: Path) -> None:
     project = make('#ifndef __CUDACC_RTC__\n#include "../../common/host.h"\n#endif', **{"../common/host.h": ""})
     result = sdist(project, backend)
     assert result.returncode == 0, result.stdout
@@ -85,12 +87,12 @@ def test_a_header_that_only_the_host_reads_may_lie_outside(make: Make, backend: 
     assert pip_wheel(project, tmp_path / "dist").returncode == 0
 
 
-def test_a_toolkits_header_by_its_path_is_a_warning(make: Make, backend: str, tmp_path: Path) -> None:
+def test_a_toolkit_header_included_by_its_path_is_a_warning(make: Make, backend: str, tmp_path: Path) -> None:
     project = make(f'#include "{tmp_path}/cuda/include/cuda_fp16.h"')
     (tmp_path / "cuda/include").mkdir(parents=True)
     for name in ("cuda_fp16.h", "cuda_runtime_api.h"):
         (tmp_path / "cuda/include" / name).write_text("")
     result = sdist(project, backend)
     assert result.returncode == 0, result.stdout
-    assert "the CUDA toolkit's, by its place on this machine: include it by its name alone" in result.stdout
+    assert "a header of the CUDA toolkit, by its path on this machine. Include it by its name alone" in result.stdout
     assert pip_wheel(project, tmp_path / "dist").returncode == 0

@@ -1,4 +1,4 @@
-"""What a manifest tells of kernels, and which kernels a build refuses or warns of."""
+"""The kernels in a manifest, and the errors and warnings about kernels."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.plan import make_plan
-from cuda_wheel.builder.report.reporter import Silent
+from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.inspect.listing import described
+from cuda_wheel.inspect.kernel_listing import symbol_lines
 from cuda_wheel.runtime.manifest import Manifest, Parameter
 
 Build = Callable[..., tuple[Manifest, list[str]]]
 
 
-class Listener(Silent):
+class Listener(SilentReporter):
     def __init__(self) -> None:
         self.warnings: list[str] = []
 
@@ -34,7 +34,7 @@ class Listener(Silent):
 
 @pytest.fixture
 def build(tmp_path: Path, workers: Workers, toolchain: Toolchain) -> Build:
-    """Return a function that builds a module of one text, and gives its manifest and the warnings."""
+    """Return a function that builds a module from one text, and returns its manifest and the warnings."""
 
     def build(text: str, *architectures: str, **settings: object) -> tuple[Manifest, list[str]]:
         source = tmp_path / "demo" / "k.cu"
@@ -73,15 +73,15 @@ def test_parameters_have_their_cpp_types(build: Build) -> None:
     found = {kernel.name: [parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels}
     assert found == {
         "plain": ["const float*", "unsigned int", "P"],
-        "c": ["const float*", "unsigned int", "", "P*"],  # its symbol says nothing, but the text does
-        "doubtful": ["void*", ""],  # the text says nothing for sure, but PTX for Blackwell says what is a pointer
+        "c": ["const float*", "unsigned int", "", "P*"],  # the symbol has no types, but the source does
+        "doubtful": ["void*", ""],  # the source is ambiguous, but PTX for Blackwell marks pointers
         "t<float, 3>": ["float (&)[3]"],
         "named< int >": ["int*"],
     }
     assert warnings == []
 
 
-def test_a_text_that_disagrees_with_the_compiled_code_is_not_believed(build: Build, tmp_path: Path) -> None:
+def test_types_in_the_source_that_disagree_with_the_compiled_code_are_ignored(build: Build, tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "macros.h").write_text(
         "#define real float y, int\n#define short int\n#define REAL const float\n"
@@ -101,7 +101,7 @@ def test_a_text_that_disagrees_with_the_compiled_code_is_not_believed(build: Bui
     }
 
 
-def test_macros_of_the_settings_leave_doubt(build: Build) -> None:
+def test_types_that_macros_from_the_settings_may_change_are_ignored(build: Build) -> None:
     text = 'extern "C" __global__ void k(float* x, REAL* y) {}  extern "C" __global__ void l(float* x) {}'
     manifest, _ = build(text, defines={"REAL": "int"})
     found = [[parameter.cpp for parameter in kernel.parameters] for kernel in manifest.kernels]
@@ -124,7 +124,7 @@ def test_launch_bounds_are_in_every_image(build: Build) -> None:
     assert cubin["b"]["registers"] > 0
     assert "max_threads" not in cubin["u"]
     assert text == {"b": {"max_threads": 256, "min_blocks": 2}}
-    assert described(manifest) == [
+    assert symbol_lines(manifest) == [
         "b(float*): at most 256 threads in a block, at least 2 blocks on a multiprocessor",
         "u(float*, long, float4)",
         "v: global variable, 12 bytes",
@@ -145,24 +145,24 @@ def test_a_kernel_that_an_image_lacks_is_an_error(build: Build) -> None:
         build(PARTLY, "80", "90-real")
     message = str(caught.value)
     assert "later<float> is in the image of sm_90, and not of sm_80, compute_80\n" in message
-    assert "An #if with __CUDA_ARCH__ around a kernel does that." in message
+    assert "An #if with __CUDA_ARCH__ around a kernel causes this." in message
     assert 'optional-kernels = ["later<float>"]' in message
     assert "everywhere is" not in message
 
 
-def test_kernels_that_a_condition_takes_away_are_named(build: Build) -> None:
+def test_an_error_names_kernels_inside_a_false_condition(build: Build) -> None:
     with pytest.raises(CompileError, match=r"It seems to define never \(line 2\): is that inside an #if"):
         build("#ifdef NEVER\n__global__ void never() {}\n#endif")
 
 
 @pytest.mark.parametrize("pattern", ["later<float>", "later*", "_Z5laterI*", "later< float >"])
-def test_a_kernel_that_an_image_may_lack_is_marked(build: Build, pattern: str) -> None:
+def test_an_optional_kernel_lists_the_images_that_lack_it(build: Build, pattern: str) -> None:
     manifest, warnings = build(PARTLY, "80", "90-real", **{"optional-kernels": [pattern, "nothing"]})
     assert {kernel.name: kernel.absent for kernel in manifest.kernels} == {
         "everywhere": (),
         "later<float>": ("sm_80", "compute_80"),
     }
-    assert "later<float>(float*): not in sm_80, compute_80" in described(manifest)
+    assert "later<float>(float*): not in sm_80, compute_80" in symbol_lines(manifest)
     assert warnings == []
 
 
@@ -183,7 +183,7 @@ def test_a_kernel_whose_parameters_differ_is_an_error(build: Build) -> None:
     assert "\n  sm_80: .b8 of 4 bytes at 0\n  sm_90: .b8 of 20 bytes at 0\n" in message
 
 
-def test_variables_that_differ_between_images_are_not_told(build: Build) -> None:
+def test_variables_that_differ_between_images_are_left_out(build: Build) -> None:
     manifest, _ = build(
         "__device__ int same; __device__ char other[__CUDA_ARCH__]; __global__ void k() { same = other[0]; }",
         "80-real",
@@ -192,7 +192,7 @@ def test_variables_that_differ_between_images_are_not_told(build: Build) -> None
     assert [variable.name for variable in manifest.globals] == ["same"]
 
 
-def test_kernels_that_no_image_has_are_told(build: Build) -> None:
+def test_a_kernel_that_no_image_has_is_a_warning(build: Build) -> None:
     manifest, warnings = build(
         """
         namespace ns { __global__ void k() {} }
@@ -205,11 +205,11 @@ def test_kernels_that_no_image_has_are_told(build: Build) -> None:
     assert [kernel.name for kernel in manifest.kernels] == ["ns::k"]
     assert warnings == [
         "demo/k.cu:3: warning: no image has the kernel template t: name its instantiations in the module's instantiate.",
-        "demo/k.cu:5: warning: no image has the kernel never: is it inside an #if that is not met?",
+        "demo/k.cu:5: warning: no image has the kernel never: is it inside an #if whose condition is false?",
     ]
 
 
-def test_templates_of_a_file_without_kernels_are_named(build: Build) -> None:
+def test_an_error_names_the_templates_of_a_file_without_kernels(build: Build) -> None:
     with pytest.raises(CompileError, match=r"It has templates: a \(line 1\), b \(line 2\)\. Name their instantiations"):
         build("template <class T> __global__ void a(T* x) {}\ntemplate <int N> __global__ void b() {}")
 
@@ -224,7 +224,7 @@ def test_a_build_prints_the_warnings(
     assert "demo/k.cu:2: warning: no image has the kernel template t" in result.stdout
 
 
-def test_the_tables_parameters_are_the_manifests(build: Build) -> None:
+def test_parameters_survive_the_json_of_the_manifest(build: Build) -> None:
     manifest, _ = build("__global__ void k(char c, double d, float3 v) {}")
     assert manifest.kernels[0].parameters == (
         Parameter("u8", 0, 1, "char"),

@@ -1,0 +1,69 @@
+"""Write a build's warnings and errors about jobs and modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cuda_wheel.builder.cache.job_files import contains_project_path, uses_build_time
+from cuda_wheel.builder.describe.kernel_table import missing_kernel_warnings
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target
+from cuda_wheel.builder.plan import ModulePlan
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.runtime.errors import CudaWheelError
+
+__all__ = [
+    "as_build_error",
+    "bundle_failure",
+    "compile_failure",
+    "job_warnings",
+    "module_warnings",
+    "warnings_as_errors",
+]
+
+
+def compile_failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
+    """Return the error for a job that failed."""
+    return f"{job.source} does not compile for {job.target_name} with {toolchain.name}:\n{error}"
+
+
+def bundle_failure(module: ModulePlan, toolchain: Toolchain, error: CompileError) -> str:
+    """Return the error for a module whose images could not be bundled."""
+    return f"{module.module.label} cannot be bundled with nvFatbin {toolchain.nvfatbin}:\n{error}"
+
+
+def as_build_error(error: Exception) -> CudaWheelError:
+    """Return a worker's exception as an error that a build reports: an OSError is the machine's, any other is a bug."""
+    if isinstance(error, CudaWheelError):
+        return error
+    if isinstance(error, OSError):
+        return CompileError(str(error))
+    return CompileError(f"internal error in cuda-wheel; please report it: {error!r}")
+
+
+def job_warnings(job: Job, result: Compiled) -> list[str]:
+    """Return the warnings about a job whose result differs from build to build."""
+    warnings = []
+    if uses_build_time(job.text):
+        warnings.append(f"{job.source} uses the time of the build (__DATE__ or __TIME__), so every build differs.")
+    if contains_project_path(job, result):
+        warnings.append(
+            f"{job.source} for {job.target_name}: the image contains this folder's path ({job.root}), so builds in "
+            "other folders differ."
+        )
+    return warnings
+
+
+def module_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
+    """Return the warnings about a module, the compiler's and cuda-wheel's, from its merged results by architecture."""
+    real = {target.arch for target in module.targets if target.real}
+    logs = {f"{'sm' if arch in real else 'compute'}_{arch}": result.log for arch, result in results.items()}
+    return [*merge_by_target(logs), *missing_kernel_warnings(module, results)]
+
+
+def warnings_as_errors(module: ModulePlan, warnings: Sequence[str]) -> str | None:
+    """Return the error for a module that has warnings and sets `warnings-as-errors`; else None."""
+    if not module.module.settings.warnings_as_errors or not any(map(is_warning, warnings)):
+        return None
+    return "\n\n".join([f"{module.module.label} has warnings (warnings-as-errors):", *warnings])

@@ -1,0 +1,52 @@
+"""Write the result of a job or a link as bytes, and read it back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+from cuda_wheel.builder.cache.job_files import path_of, place_of
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
+
+__all__ = ["pack", "unpack"]
+
+_IMAGES = ("cubin", "ptx", "ltoir")
+_PATHS = ("headers", "absent")
+
+
+def pack(compiled: Compiled, job: Job | None) -> bytes:
+    """Return the bytes of a job's result, or of a link's if `job` is None: a line of JSON, then the images."""
+    document = {item.name: getattr(compiled, item.name) for item in fields(compiled)}
+    images = [document[name] for name in _IMAGES]
+    document |= {name: None if image is None else len(image) for name, image in zip(_IMAGES, images, strict=True)}
+    for name in _PATHS:
+        document[name] = [place_of(path, job) for path in document[name] or ()] if job else []
+    return json.dumps(document).encode() + b"\n" + b"".join(image or b"" for image in images)
+
+
+def unpack(entry: bytes, job: Job | None) -> Compiled:
+    """Return the result that `pack` wrote, with the paths of its files as the given job finds them.
+
+    The job may come from another machine than the one that was packed.
+    """
+    head, _, body = entry.partition(b"\n")
+    document = json.loads(head)
+    at = 0
+    for name in _IMAGES:
+        size = document[name]
+        document[name] = None if size is None else body[at : at + size]
+        at += size or 0
+    for name in _PATHS:
+        document[name] = tuple(path_of(tuple(place), job) for place in document[name]) if job else ()
+    version = document["ptx_version_compiled"]
+    kernels = document["kernels"].items()
+    return Compiled(
+        **document
+        | {
+            "ptx_version_compiled": None if version is None else tuple(version),
+            "kernels": {symbol: tuple(Parameter(*each) for each in parameters) for symbol, parameters in kernels},
+            "variables": tuple(GlobalInfo(*each) for each in document["variables"]),
+            "blanked": tuple(document["blanked"]),
+        }
+    )

@@ -1,0 +1,207 @@
+"""List the kernels and variables of a module for its manifest, and check that all images have the same kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
+from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.plan import ModulePlan, cuda_sources
+from cuda_wheel.builder.sources.source_files import Source
+from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Parameter
+
+__all__ = ["kernel_table", "missing_kernel_warnings", "variable_table"]
+
+
+def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[KernelInfo, ...]:
+    """Return the kernels of a module, sorted by symbol, from its merged results by architecture.
+
+    Raises CompileError if there is none, if a kernel's parameters differ between images, and if an image lacks a kernel
+    that `optional-kernels` does not name; ConfigError if a kernel has two names.
+    """
+    symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
+    if not symbols and not module.relocatable:
+        raise CompileError(_no_kernel(module))
+    names = _names_by_symbol(list(results.values()))
+    declared = _declared_types(module) if any(not symbol.startswith("_Z") for symbol in symbols) else {}
+    kernels = [_kernel(symbol, names.get(symbol), module, results, declared.get(symbol)) for symbol in symbols]
+    patterns = module.module.settings.optional_kernels
+    lacking = [kernel for kernel in kernels if kernel.absent and not _is_optional(kernel, patterns)]
+    if lacking:
+        raise CompileError(_lacking(lacking, module))
+    return tuple(kernels)
+
+
+def _is_optional(kernel: KernelInfo, patterns: Sequence[str]) -> bool:
+    return any(_matches(text, pattern) for pattern in patterns for text in (kernel.name, kernel.symbol))
+
+
+def _matches(text: str, pattern: str) -> bool:
+    # Without spaces: "k<float,16>" and "k<float, 16>" are the same kernel.
+    return fnmatchcase("".join(text.split()), "".join(pattern.split()))
+
+
+def variable_table(results: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
+    """Return the variables of a module, sorted by symbol, without those whose size or state space differs between
+    images."""
+    found: dict[str, set[GlobalInfo]] = {}
+    for result in results.values():
+        for variable in result.variables:
+            found.setdefault(variable.symbol, set()).add(variable)
+    return tuple(next(iter(same)) for _, same in sorted(found.items()) if len(same) == 1)
+
+
+# --- one kernel ------------------------------------------------------------------------------------
+
+Layout = tuple[tuple[str, int, int], ...]
+"""The PTX type, offset and size in bytes of each parameter of a kernel."""
+
+
+def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
+    """Return the name expression of each symbol."""
+    names: dict[str, str] = {}
+    for expression, symbol in (pair for result in results for pair in result.names.items()):
+        other = names.setdefault(symbol, expression)
+        if other != expression:
+            raise ConfigError(f"instantiate names one kernel twice, as {other!r} and as {expression!r}: remove one.")
+    return names
+
+
+def _declared_types(module: ModulePlan) -> dict[str, tuple[str, ...]]:
+    """Return the parameter types of `extern "C"` kernels, whose symbols do not contain them, as far as the sources show
+    them without doubt."""
+    macros = re.findall(r"(?:-D|--define-macro)[= \n]?(\w+)", "\n".join(module.options))
+    return parameter_types("\n".join(source.text for source in cuda_sources(module.module)), frozenset(macros))
+
+
+def _kernel(
+    symbol: str,
+    expression: str | None,
+    module: ModulePlan,
+    results: Mapping[str, Compiled],
+    declared: tuple[str, ...] | None,
+) -> KernelInfo:
+    """Return a kernel's entry. `declared` are its parameter types in the source, if these are certain."""
+    demangled = signature(symbol)
+    name = expression or demangled.name
+    found = {str(target): results[target.arch].kernels.get(symbol) for target in module.all_targets}
+    absent = tuple(target for target, parameters in found.items() if parameters is None)
+    layouts: dict[Layout, list[str]] = {}
+    pointers: set[int] = set()
+    for target, parameters in found.items():
+        if parameters is not None:
+            layouts.setdefault(tuple(each[:3] for each in parameters), []).append(target)
+            pointers.update(index for index, each in enumerate(parameters) if each.cpp)
+    if len(layouts) > 1:
+        raise CompileError(_differing(name, layouts, module))
+    (layout,) = layouts
+    parameters = tuple(Parameter(*each, "void*" if index in pointers else "") for index, each in enumerate(layout))
+    return KernelInfo(name, symbol, _with_types(parameters, demangled.parameters, declared), absent)
+
+
+def _with_types(
+    parameters: tuple[Parameter, ...], demangled: Sequence[str] | None, declared: tuple[str, ...] | None
+) -> tuple[Parameter, ...]:
+    """Return the parameters with their C++ types: from the symbol, or else from the source if that agrees with the
+    compiled code."""
+    types = demangled
+    if types is None and declared is not None and agree(declared, parameters):
+        types = declared
+    if types is None or len(types) != len(parameters):
+        return parameters
+    return tuple(each._replace(cpp=type_ or each.cpp) for each, type_ in zip(parameters, types, strict=True))
+
+
+# --- errors and warnings -----------------------------------------------------------------------------
+
+
+def _differing(name: str, layouts: Mapping[Layout, Sequence[str]], module: ModulePlan) -> str:
+    listed = "".join(f"\n  {', '.join(targets)}: {_layout_text(layout)}" for layout, targets in layouts.items())
+    return (
+        f"the kernel {name} of {module.module.label} has other parameters in some images than in others, so no launch "
+        f"fits all of them:{listed}\nAn #if with __CUDA_ARCH__ causes this: declare the parameters, and the structs "
+        "that they use, alike for every target."
+    )
+
+
+def _layout_text(parameters: Layout) -> str:
+    return ", ".join(f".{type_} of {size} bytes at {offset}" for type_, offset, size in parameters) or "none"
+
+
+def _lacking(kernels: Sequence[KernelInfo], module: ModulePlan) -> str:
+    lines = []
+    for kernel in kernels:
+        present = ", ".join(str(target) for target in module.all_targets if str(target) not in kernel.absent)
+        lines.append(f"{kernel.name} is in the image of {present}, and not of {', '.join(kernel.absent)}")
+    names = ", ".join(f'"{kernel.name}"' for kernel in kernels)
+    return (
+        f"some images of {module.module.label} lack kernels that others have:\n  " + "\n  ".join(lines) + "\n"
+        "An #if with __CUDA_ARCH__ around a kernel causes this. Define the kernel for every target, with an empty body "
+        f"where it cannot work; or choose other architectures; or allow it: optional-kernels = [{names}]."
+    )
+
+
+def _no_kernel(module: ModulePlan) -> str:
+    sources = cuda_sources(module.module)
+    scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
+    templates = ", ".join(_located(*each, module) for each in scanned if each[1].template)
+    others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
+    text = f"{module.module.label} has no kernel: it compiles to an empty image."
+    if templates:
+        text += f" It has templates: {templates}. Name their instantiations in the module's instantiate."
+    if others:
+        text += f" It seems to define {others}: is that inside an #if whose condition is false?"
+    if not sources and any(source.kind == "nvvm" for source in module.module.sources):
+        text += " In NVVM IR, !nvvm.annotations says which functions are kernels."
+    if sources and not scanned:
+        text += (
+            " A template is compiled only if the module's instantiate names it; a file of helper functions can be left "
+            "out of sources."
+        )
+    return text
+
+
+def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
+    place = f"line {kernel.line}" if len(module.module.paths) == 1 else f"{source.path}:{kernel.line}"
+    return f"{kernel.name} ({place})"
+
+
+def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
+    """Return a warning for each kernel that a source seems to define and no image has.
+
+    Nothing for a module without any kernel: that is an error, or a module of device functions.
+    """
+    names = {_plain_name(symbol) for result in results.values() for symbol in result.kernels}
+    if not names:
+        return []
+    blanked = {text for result in results.values() for text in result.blanked}
+    return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, blanked)]
+
+
+def _missing_in(source: Source, names: Collection[str], blanked: Collection[str]) -> list[str]:
+    left_out = [
+        range(int(match[1]), int(match[2] or match[1]) + 1)
+        for text in blanked
+        if (match := re.match(re.escape(source.path) + r":(\d+)(?:-(\d+))?: ", text))
+    ]
+    return [
+        f"{source.path}:{kernel.line}: warning: no image has the kernel {_likely_reason(kernel)}"
+        for kernel in kernels_in(source.text)
+        if kernel.name not in names and not any(kernel.line in lines for lines in left_out)
+    ]
+
+
+def _likely_reason(kernel: ScannedKernel) -> str:
+    if kernel.template:
+        return f"template {kernel.name}: name its instantiations in the module's instantiate."
+    return f"{kernel.name}: is it inside an #if whose condition is false?"
+
+
+def _plain_name(symbol: str) -> str:
+    """Return a kernel's name without scope and template arguments."""
+    return signature(symbol).name.partition("<")[0].rpartition("::")[2]

@@ -1,0 +1,102 @@
+"""Write the manifest of a built module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from cuda_wheel.builder.describe.extern_table import extern_table
+from cuda_wheel.builder.describe.kernel_table import kernel_table, variable_table
+from cuda_wheel.builder.describe.merge import absent_headers, all_headers
+from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
+from cuda_wheel.builder.plan import ModulePlan
+from cuda_wheel.builder.releases import first_reading
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, parse_version
+
+__all__ = ["built_module"]
+
+
+def built_module(
+    module: ModulePlan,
+    results: Mapping[str, Compiled],
+    contents: Sequence[ImageContent],
+    bundled: Bundled,
+    toolchain: Toolchain,
+) -> BuiltModule:
+    """Return a built module with its manifest, from its merged results by architecture, its images and its fatbin.
+
+    Raises CompileError if it has no kernel, or if a kernel is missing in some images or differs between them;
+    ConfigError if a kernel has two names.
+    """
+    kernels = kernel_table(module, results)
+    cuda = parse_version(toolchain.nvrtc)
+    images = [
+        _image(content, offset, results[content[0].arch], cuda)
+        for content, offset in zip(contents, bundled.offsets, strict=True)
+    ]
+    name = module.module.name
+    manifest = Manifest(
+        name=name,
+        fatbin=name.rpartition(".")[2] + ".fatbin",
+        fatbin_size=len(bundled.fatbin),
+        fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
+        toolchain=_compilers(module, toolchain),
+        sources=module.module.paths,
+        options=module.options,
+        images=tuple(images),
+        kernels=kernels,
+        globals=variable_table(results),
+        extern=extern_table(module, contents),
+        host_code=tuple(sorted({text for result in results.values() for text in result.blanked}, key=_host_code_order)),
+    )
+    text = manifest.to_json().encode()
+    Manifest.from_json(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
+    merged = results.values()
+    return BuiltModule(manifest, text, bundled.fatbin, all_headers(merged), absent_headers(merged))
+
+
+def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:
+    target, source, (kind, _, content) = image
+    version = ptx.version(content.decode()) if kind == "ptx" else None
+    return Image(
+        kind=kind,
+        target=target,
+        ptx_version=version,
+        ptx_version_compiled=version and (result.ptx_version_compiled or version),
+        # Machine code from any release of a CUDA major version runs on any driver of that major version or a later
+        # one. Source: CUDA Compatibility, "Minor Version Compatibility".
+        driver=(cuda[0], 0) if version is None else first_reading(version, cuda),
+        offset=offset,
+        size=len(content),
+        sha256=sha256(content).hexdigest(),
+        resources=_resources(result, target),
+        source=source,
+    )
+
+
+def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
+    """Return the versions of the compilers and linkers that a module was built with."""
+    nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
+    return {
+        "nvrtc": toolchain.nvrtc,
+        "nvjitlink": toolchain.nvjitlink,
+        "nvfatbin": toolchain.nvfatbin,
+        **({"nvvm": nvvm} if nvvm else {}),
+    }
+
+
+def _resources(result: Compiled, target: Target) -> dict[str, dict[str, int]]:
+    """Return launch bounds and, for machine code, resource use, by kernel symbol."""
+    reported = result.resources if target.real else {}
+    return {
+        symbol: {**result.bounds.get(symbol, {}), **reported.get(symbol, {})}
+        for symbol in sorted({*result.bounds, *reported})
+    }
+
+
+def _host_code_order(text: str) -> tuple[str, int, str]:
+    """Return the file, the first line and the text of an entry such as "k.cu:12-40: function main"."""
+    file, lines, _ = text.split(":", 2)
+    return file, int(lines.partition("-")[0]), text

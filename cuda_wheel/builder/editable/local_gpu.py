@@ -1,0 +1,122 @@
+"""Compile one module for this machine's GPU only, as compile on load needs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
+from cuda_wheel.builder.cache.job_files import search_candidates
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_headers
+from cuda_wheel.builder.config.parsers import Architectures
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.describe.module_manifest import built_module
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.hostcode.detection import has_kernel_launches, may_contain_host_code
+from cuda_wheel.builder.jobs import BuiltModule, Bundled, ImageContent, Job
+from cuda_wheel.builder.plan import ModulePlan, Plan, make_plan
+from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
+from cuda_wheel.builder.toolchain.find import find_nvvm
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.builder.workers.worker import Worker
+from cuda_wheel.runtime.manifest import Target, Version, dotted
+from cuda_wheel.runtime.rules import unsupported
+
+__all__ = ["compile_for_gpu"]
+
+
+def compile_for_gpu(
+    root: Path, config: Config, module: SourceModule, toolchain: Toolchain, capability: Version, worker: Worker
+) -> tuple[BuiltModule, list[str] | None]:
+    """Return the module, compiled for a compute capability, and the absolute paths that decide the result.
+
+    None for the paths if the compiler cannot list them. Raises ConfigError or CompileError.
+    """
+    nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
+    plan = _plan(config, module, root, toolchain, capability, nvvm)
+    jobs = plan.modules[0].jobs
+    built = None
+    if len(jobs) == 1 and nvrtc_generates_cubin(jobs[0]) and not jobs[0].ptx:
+        built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
+    if built is None:
+        with Workers(config.timeout, config.memory_limit, count=1) as workers:
+            (built,) = execute(plan, workers, _PythonWarnings(), None, lambda module: module)
+    if built.headers is None:
+        return built, None
+    candidates = [path for job in jobs for path in search_candidates(built.headers, job)]
+    compilers = (*toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ()))
+    return built, [*built.headers, *candidates, *built.absent, *compilers]
+
+
+def _compile_cubin(
+    module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
+) -> BuiltModule | None:
+    """Return a module that is a single cubin. It needs NVRTC only, and no fatbin around the cubin.
+
+    None if more than one call of NVRTC is necessary, as for host code.
+    """
+    if has_kernel_launches(job):
+        return None
+    try:
+        request = nvrtc_request(job)
+        answer = with_headers(request, worker.call(compile_text, request, timeout))
+        if may_contain_host_code(job, answer):
+            return None
+        result = read_nvrtc_result(job, answer)
+    except CompileError as error:
+        raise CompileError(compile_failure(job, toolchain, error)) from None
+    warnings = module_warnings(module, {job.arch: result})
+    refusal = warnings_as_errors(module, warnings)
+    if refusal is not None:
+        raise CompileError(refusal)
+    cubin = result.cubin or b""
+    contents: list[ImageContent] = [(module.targets[0], None, ("cubin", job.arch, cubin))]
+    built = built_module(module, {job.arch: result}, contents, Bundled(cubin, (0,)), toolchain)
+    for text in warnings:
+        _PythonWarnings().warning(text)
+    return built
+
+
+class _PythonWarnings(SilentReporter):
+    """The reporter of compile on load: the compiler's warnings become Python warnings."""
+
+    def warning(self, text: str) -> None:
+        from warnings import warn  # most loads have no warning
+
+        warn(text, RuntimeWarning, stacklevel=2)
+
+
+def _plan(
+    config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version, nvvm: Nvvm | None
+) -> Plan:
+    """Return the plan for one module on one GPU."""
+    named = make_plan(config, [module], root, toolchain, lambda: [capability], nvvm).modules[0].targets
+    target = _target(named, toolchain, capability)
+    settings = replace(module.settings, architectures=Architectures((target,), f"the GPU of this machine ({target})"))
+    return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability], nvvm)
+
+
+def _target(named: tuple[Target, ...], toolchain: Toolchain, capability: Version) -> str:
+    """Return the target to compile for, as in `architectures`.
+
+    In this order: the most specific "a" or "f" target that the project names and the GPU supports; the GPU's own
+    target; the newest PTX, if the compiler is older than the GPU.
+    """
+    specific = [target for target in named if target.real and target.suffix and unsupported(target, capability) is None]
+    if specific:
+        return str(max(specific, key=lambda target: (target.capability, target.suffix == "a")))
+    own = Target(*capability, "", True)
+    if own.major * 10 + own.minor in toolchain.supported:
+        return str(own)
+    older = [number for number in toolchain.supported if (number // 10, number % 10) <= capability]
+    if not older:
+        raise ConfigError(
+            f"{toolchain.name} cannot compile for this machine's GPU, of compute capability {dotted(capability)}. "
+            "Install an older toolchain, cuda-wheel[cu12]."
+        )
+    return str(max(older))

@@ -1,0 +1,69 @@
+"""Run calls in workers and handle each result in this thread as soon as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any
+
+from cuda_wheel.builder.compile.precompiled import HeaderGroup
+from cuda_wheel.builder.schedule.order import time_needed
+from cuda_wheel.builder.timing import Timed
+from cuda_wheel.builder.workers.executor import Call, Executor
+
+__all__ = ["Handler", "TaskQueue"]
+
+Handler = Callable[["Future[Timed[Any]]"], None]
+"""Handles the result, or the exception, of a call that is done."""
+
+
+class TaskQueue:
+    """The calls that workers run or that wait for a worker."""
+
+    def __init__(self, workers: Executor) -> None:
+        self._workers = workers
+        self._pending: dict[Future[Timed[Any]], tuple[Handler, float]] = {}
+        """The handler and the expected seconds of each call whose result is not handled."""
+        # Futures put themselves here when done. `concurrent.futures.wait` would examine all of them at each call.
+        self._done: SimpleQueue[Future[Timed[Any]]] = SimpleQueue()
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def submit(
+        self,
+        function: Callable[[Any], Any],
+        argument: object,
+        handler: Handler,
+        seconds: float,
+        following: float = 0.0,
+        options: tuple[str, ...] | None = None,
+        group: HeaderGroup | None = None,
+    ) -> Future[Timed[Any]]:
+        """Run `function(argument)` in a worker, and then `handler` in this thread.
+
+        The call is expected to take `seconds`, and what waits for it takes `following` seconds more: the longest goes
+        first. One worker runs calls of the same `options` only, and prefers those of one `group`.
+        """
+        call = Call(function, argument, options, seconds + following, group, timed=True)
+        future: Future[Timed[Any]] = self._workers.enqueue(call)
+        self._pending[future] = handler, seconds
+        future.add_done_callback(self._done.put)
+        return future
+
+    def handle_done(self) -> None:
+        """Handle the results that are there, without waiting."""
+        while not self._done.empty():
+            self.handle_next()
+
+    def handle_next(self) -> None:
+        """Wait for a result and handle it. A call that was cancelled is ignored."""
+        future = self._done.get()
+        handler, _ = self._pending.pop(future)
+        if not future.cancelled():
+            handler(future)
+
+    def seconds_left(self, further: Iterable[float]) -> float:
+        """Return the seconds that all pending calls, and further ones of these durations, need with all workers."""
+        return time_needed([*(seconds for _, seconds in self._pending.values()), *further], self._workers.count)
