@@ -1,1 +1,1 @@
-"""hatchling's side of cuda-wheel: the build hook `cuda`, and what hatchling puts into a wheel."""
+"""The plugin for hatchling: the build hook `cuda`, and the files that hatchling puts into a wheel."""

@@ -1,4 +1,4 @@
-"""The build hook `cuda`: compiles a project's `.cu` files into its wheel."""
+"""The build hook `cuda`: compile a project's `.cu` files into its wheel."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 __all__ = ["CudaBuildHook"]
 
 HATCHLING_KEYS = {"dependencies", "require-runtime-dependencies", "require-runtime-features", "enable-by-default"}
-"""What hatchling itself reads in every hook's table."""
+"""The keys that hatchling itself reads from the table of every hook."""
 
 
 class CudaBuildHook(BuildHookInterface[Any]):
-    """Puts each module's fatbin and manifest into a standard wheel, and takes its sources out.
+    """Adds each module's fatbin and manifest to a standard wheel, and removes its sources.
 
-    Where it is switched on for sdists too, it sees that they hold all that a wheel is built from. An editable install
-    gets nothing: its modules compile when they are loaded.
+    If the hook is enabled for sdists too, it adds all files that are needed to build a wheel. It does nothing for an
+    editable install, whose modules are compiled on load.
     """
 
     PLUGIN_NAME = "cuda"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        self._until_finalized = ExitStack()
-        steps = {"sdist": self._complete, "wheel": self._build}
+        self._cleanup = ExitStack()
+        steps = {"sdist": self._add_sources, "wheel": self._add_images}
         if version == "editable" or self.target_name not in steps:
             return
         from cuda_wheel.runtime.errors import CudaWheelError
@@ -39,10 +39,10 @@ class CudaBuildHook(BuildHookInterface[Any]):
         try:
             steps[self.target_name](build_data)
         except CudaWheelError as error:
-            self._until_finalized.close()
+            self._cleanup.close()
             self.app.abort(f"cuda-wheel: {error}")
         except BaseException:
-            self._until_finalized.close()
+            self._cleanup.close()
             raise
 
     def _read_config(self) -> Config:
@@ -52,47 +52,47 @@ class CudaBuildHook(BuildHookInterface[Any]):
         misplaced = sorted(set(self.config) - HATCHLING_KEYS)
         if misplaced:
             raise ConfigError(
-                "the table of the hook cuda takes no options of its own: "
+                "the table of the hook cuda has no options of its own: "
                 f"move {', '.join(misplaced)} to [tool.cuda-wheel]."
             )
         return read_config(Path(self.root), os.environ)
 
-    def _complete(self, build_data: dict[str, Any]) -> None:
+    def _add_sources(self, build_data: dict[str, Any]) -> None:
         from cuda_wheel.builder.wheel.sdist import sdist_files
-        from hatch_cuda.layout import wheel_files
+        from hatch_cuda.hatch_layout import wheel_files
 
         root = Path(self.root)
         for path in sdist_files(self._read_config(), root, wheel_files(root), self.app.display_warning):
-            # Even where .gitignore, whose syntax this is, names it.
+            # Files that .gitignore excludes are added only as artifacts. The patterns have the syntax of .gitignore.
             build_data["artifacts"].append("/" + re.sub(r"([*?!#\\\[\] ])", r"\\\1", path))
 
-    def _build(self, build_data: dict[str, Any]) -> None:
+    def _add_images(self, build_data: dict[str, Any]) -> None:
         from cuda_wheel.builder.project import build_files
         from cuda_wheel.builder.report.progress import ProgressReporter
         from cuda_wheel.builder.scratch import scratch
         from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
         from cuda_wheel.builder.sources.modules import named_sources
         from cuda_wheel.builder.wheel.sbom import SBOM
-        from hatch_cuda.layout import wheel_files
+        from hatch_cuda.hatch_layout import wheel_files
 
         root = Path(self.root)
         config = self._read_config()
-        # Outside the project, so that the source tree stays as it is, and file by file: hatchling takes a folder that
-        # merges with a package for a second copy of its files.
-        folder = self._until_finalized.enter_context(scratch())
+        # In a folder outside the project, so that the source tree stays unchanged; and file by file, because hatchling
+        # would treat a folder that merges with a package as a second copy of the package's files.
+        folder = self._cleanup.enter_context(scratch())
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
             for path in build_files(root, config, wheel_files(root), reporter, folder):
                 build_data["force_include"][str(folder / path)] = path
         if config.sbom and "sbom_files" in build_data:
             build_data["sbom_files"].append(str(folder / SBOM))
-        elif config.sbom:  # hatchling before 1.28, which knows no such thing
+        elif config.sbom:  # hatchling before 1.28, which has no "sbom_files"
             metadata = f"{self.build_config.builder.artifact_project_id}.dist-info"
             build_data["force_include"][str(folder / SBOM)] = f"{metadata}/sboms/{SBOM}"
         if config.exclude_sources:
-            self._leave_out(DEVICE_SOURCES, named_sources(config, root))
+            self._exclude(DEVICE_SOURCES, named_sources(config, root))
 
-    def _leave_out(self, suffixes: tuple[str, ...], sources: set[Path]) -> None:
-        """Keep files out of the wheel, however they came to be selected: by package, as artifact, or forced."""
+    def _exclude(self, suffixes: tuple[str, ...], sources: set[Path]) -> None:
+        """Exclude files from the wheel, even if they are artifacts or force-included."""
         builder = self.build_config.builder
         selected = builder.recurse_included_files
 
@@ -104,4 +104,4 @@ class CudaBuildHook(BuildHookInterface[Any]):
         builder.recurse_included_files = filtered
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        self._until_finalized.close()
+        self._cleanup.close()

@@ -1,4 +1,4 @@
-"""What hatchling imports in every environment that holds cuda-wheel: kept to the registration."""
+"""Register the build hook. hatchling imports this module in every environment with cuda-wheel, so it imports little."""
 
 from __future__ import annotations
 

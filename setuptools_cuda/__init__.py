@@ -1,4 +1,4 @@
-"""setuptools' side of cuda-wheel. setuptools imports this in every environment that has it: kept to the entry point."""
+"""The plugin for setuptools, which imports this module in every environment with cuda-wheel: it imports little."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["finalize_distribution"]
 
 
 def finalize_distribution(distribution: Distribution) -> None:
-    """Add the command `build_cuda` to the build of a project with a table `[tool.cuda-wheel]`, and to no other's."""
+    """Add the command `build_cuda` to the build of a project that has a table `[tool.cuda-wheel]`."""
     if _has_table(Path("pyproject.toml")):
-        from setuptools_cuda.build_command import add_to
+        from setuptools_cuda.build_cuda import add_to
 
         add_to(distribution)
 
@@ -25,14 +25,14 @@ def _has_table(pyproject: Path) -> bool:
         content = pyproject.read_bytes()
     except OSError:
         return False
-    if b"cuda-wheel" not in content:  # nearly every project: not even worth a parser
+    if b"cuda-wheel" not in content:  # nearly every project: do not parse the file
         return False
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        # The second one is misspelt, which its owner wants to be told.
+        # The second spelling is wrong; `build_cuda` reports it as an error.
         return bool({"cuda-wheel", "cuda_wheel"} & set(tomllib.loads(content.decode()).get("tool", {})))
-    except ValueError:  # setuptools will say so itself
+    except ValueError:  # setuptools reports it
         return False

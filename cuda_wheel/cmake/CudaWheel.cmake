@@ -1,15 +1,15 @@
 # cuda_wheel_add_module(
-#   TARGET name                     the module's last name, and the target's
-#   DESTINATION pkg/kernels         where it is installed; with the target's name, its dotted name
-#   SOURCES file.cu ...             and .ll, .bc, .ptx, .ltoir, .cubin, .fatbin, .o, .a, which several need LINK for
-#   [ARCHITECTURES 80-real 90 ...]  else CMAKE_CUDA_ARCHITECTURES, else the table's; CUDAARCHS goes before all
+#   TARGET name                     the name of the CMake target, and the last part of the module's dotted name
+#   DESTINATION pkg/kernels         the installation folder, which gives the first parts of the dotted name
+#   SOURCES file.cu ...             also .ll, .bc, .ptx, .ltoir, .cubin, .fatbin, .o, .a; several sources need LINK
+#   [ARCHITECTURES 80-real 90 ...]  default: CMAKE_CUDA_ARCHITECTURES, then pyproject.toml; CUDAARCHS overrides all
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
 #   [INSTANTIATE "gemm<float, 16>" ...] [LINK lto|ptx] [HOST_CODE auto]
 #   [EXTERN function ...] [EXTERN_DEFAULT file.cu ...] [RELOCATABLE])
 #
-# Compiles a CUDA module to NAME.fatbin and NAME.fatbin.json, and installs both. What is not given here is as
-# [tool.cuda-wheel] in the pyproject.toml nearest above says. No language needs to be enabled. Where the source lies in
-# a package whose __init__.py attaches the kernels, its stub is installed too.
+# Compile a CUDA module to NAME.fatbin and NAME.fatbin.json, and install both. The defaults of the settings come from
+# [tool.cuda-wheel] in the pyproject.toml of the nearest parent folder. The project need not enable any CMake language. If
+# the first source is in a package whose __init__.py attaches the kernels, the package's type stub is installed too.
 
 include_guard(GLOBAL)
 cmake_policy(PUSH)
@@ -36,20 +36,20 @@ function(cuda_wheel_add_module)
 
   _cuda_wheel_project_root(root)
   if(root MATCHES ";")
-    message(FATAL_ERROR "cuda_wheel_add_module: to CMake, the ';' in ${root} ends a path. Build in another folder.")
+    message(FATAL_ERROR "cuda_wheel_add_module: CMake splits the path ${root} at the ';'. Build in another folder.")
   endif()
   set(sources)
   foreach(source IN LISTS arg_SOURCES arg_EXTERN_DEFAULT)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
     if(NOT EXISTS "${source}")
-      message(FATAL_ERROR "cuda_wheel_add_module(TARGET ${arg_TARGET}): there is no source ${source}.")
+      message(FATAL_ERROR "cuda_wheel_add_module(TARGET ${arg_TARGET}): the source ${source} does not exist.")
     endif()
     list(APPEND sources "${source}")
   endforeach()
   foreach(folder IN LISTS arg_INCLUDE_DIRECTORIES)
     cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
     if(NOT IS_DIRECTORY "${folder}")
-      message(FATAL_ERROR "cuda_wheel_add_module(TARGET ${arg_TARGET}): there is no folder ${folder}.")
+      message(FATAL_ERROR "cuda_wheel_add_module(TARGET ${arg_TARGET}): the folder ${folder} does not exist.")
     endif()
   endforeach()
   _cuda_wheel_relative(relative_sources "${root}" ${arg_SOURCES})
@@ -82,11 +82,11 @@ function(cuda_wheel_add_module)
   list(JOIN table ",\n  " table)
   list(APPEND settings "\"module\": {\n  ${table}\n }")
   list(JOIN settings ",\n " settings)
-  # Written when it differs only, so that configuring again compiles nothing again.
+  # The file is written only if its content changes, so that configuring again does not recompile anything.
   set(recorded "${stem}.cuda-wheel.json")
   file(CONFIGURE OUTPUT "${recorded}" CONTENT "{\n ${settings}\n}\n" @ONLY)
   if(SKBUILD_STATE STREQUAL "editable")
-    # The module compiles when it is loaded, as these settings say.
+    # An editable installation compiles the module on load, with these settings.
     add_custom_target("${arg_TARGET}")
     install(FILES "${recorded}" DESTINATION "${destination}")
     return()
@@ -95,8 +95,8 @@ function(cuda_wheel_add_module)
   string(TOLOWER "${package}.${arg_TARGET}" folded)
   get_property(other GLOBAL PROPERTY "cuda_wheel_name_${folded}")
   if(other AND NOT other STREQUAL "${package}.${arg_TARGET}")
-    message(FATAL_ERROR "cuda_wheel_add_module: ${package}.${arg_TARGET} and ${other} would be one file where case does "
-      "not count, as on Windows and macOS: rename one of them.")
+    message(FATAL_ERROR "cuda_wheel_add_module: ${package}.${arg_TARGET} and ${other} would be the same file on a "
+      "case-insensitive file system, as on Windows and macOS: rename one of them.")
   endif()
   set_property(GLOBAL PROPERTY "cuda_wheel_name_${folded}" "${package}.${arg_TARGET}")
 
@@ -109,36 +109,37 @@ function(cuda_wheel_add_module)
   endif()
   add_custom_command(
     OUTPUT ${outputs} "${part}"
-    COMMAND "${Python_EXECUTABLE}" -m cuda_wheel.cmake.build_module "${recorded}"
+    COMMAND "${Python_EXECUTABLE}" -m cuda_wheel.cmake build "${recorded}"
     DEPENDS "${recorded}" ${sources} ${pyproject}
     DEPFILE "${stem}.d"
-    # Python looks there first for what it imports: nothing but images is in it, and the build folder may be the project.
+    # Python imports modules from its working directory first. This folder contains only images, whereas the build folder
+    # may be the project's folder.
     WORKING_DIRECTORY "${built}"
     COMMENT "Compiling CUDA module ${package}.${arg_TARGET}"
     VERBATIM)
   add_custom_target("${arg_TARGET}" ALL DEPENDS ${outputs})
   install(FILES ${outputs} DESTINATION "${destination}")
-  # A package that attaches its kernels gets a stub of them, when all are there.
+  # A package that attaches its kernels gets a type stub, which is written at install time, after all modules are built.
   list(GET sources 0 first)
   cmake_path(REPLACE_FILENAME first "__init__.py" OUTPUT_VARIABLE init)
   if(EXISTS "${init}")
     set_property(GLOBAL APPEND PROPERTY "cuda_wheel_${package}" "${package}.${arg_TARGET}")
     get_property(names GLOBAL PROPERTY "cuda_wheel_${package}")
     list(JOIN names " " names)
-    install(CODE "execute_process(COMMAND [==[${Python_EXECUTABLE}]==] -m cuda_wheel.cmake.stub [==[${root}]==]
+    install(CODE "execute_process(COMMAND [==[${Python_EXECUTABLE}]==] -m cuda_wheel.cmake stub [==[${root}]==]
       [==[${built}]==] [==[${init}]==] ${names} WORKING_DIRECTORY [==[${built}]==] COMMAND_ERROR_IS_FATAL ANY)")
     install(FILES "${built}/${destination}/__init__.pyi" DESTINATION "${destination}" OPTIONAL)
   endif()
-  # With loader = "vendor" the package carries the loader as well.
+  # With loader = "vendor" the package contains the loader too.
   string(REGEX REPLACE "/.*" "" top "${destination}")
   install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel/${top}/_cuda_wheel" DESTINATION "${top}" OPTIONAL
     FILES_MATCHING PATTERN "*.py")
-  # What scikit-build-core makes a wheel of has a folder for its metadata, and that one SBOM of all modules.
+  # scikit-build-core provides a folder for the wheel's metadata. One SBOM of all modules is installed there.
   if(SKBUILD_METADATA_DIR)
     get_property(parts GLOBAL PROPERTY cuda_wheel_parts)
     if(NOT parts)
       cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _cuda_wheel_install_sbom)
-      set_property(GLOBAL PROPERTY cuda_wheel_sbom "[==[${Python_EXECUTABLE}]==] -m cuda_wheel.cmake.sbom [==[${root}]==]")
+      set_property(GLOBAL PROPERTY cuda_wheel_sbom "[==[${Python_EXECUTABLE}]==] -m cuda_wheel.cmake sbom [==[${root}]==]")
       set_property(GLOBAL PROPERTY cuda_wheel_built "${built}")
     endif()
     set_property(GLOBAL APPEND PROPERTY cuda_wheel_parts "${part}")
@@ -155,7 +156,8 @@ function(_cuda_wheel_install_sbom)
     WORKING_DIRECTORY [==[${built}]==] COMMAND_ERROR_IS_FATAL ANY)")
 endfunction()
 
-# The folder of the nearest pyproject.toml at or above the current one, else the top of the CMake project.
+# Set `out` to the nearest parent folder that contains a pyproject.toml (the current folder included), or else to the top
+# folder of the CMake project.
 function(_cuda_wheel_project_root out)
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   while(NOT EXISTS "${folder}/pyproject.toml")
@@ -179,7 +181,7 @@ function(_cuda_wheel_relative out root)
   set(${out} "${paths}" PARENT_SCOPE)
 endfunction()
 
-# Append `"key": value` as JSON to the list `out`; nothing where there is no value.
+# Append `"key": value` as JSON to the list `out`, unless the value is empty.
 function(_cuda_wheel_member out key kind value)
   if(value STREQUAL "")
     return()

@@ -1,3 +1,3 @@
-# find_package(CudaWheel) is include(CudaWheel): there is nothing to search for but this folder.
+# find_package(CudaWheel) does the same as include(CudaWheel): this folder is all that there is to find.
 include("${CMAKE_CURRENT_LIST_DIR}/CudaWheel.cmake")
 set(CudaWheel_FOUND TRUE)

@@ -1,1 +1,1 @@
-"""CMake's side of cuda-wheel: `CudaWheel.cmake`, found through the entry point `cmake.module`, and what it runs."""
+"""CMake's side of cuda-wheel: `CudaWheel.cmake`, found through the entry point `cmake.module`, and its steps."""

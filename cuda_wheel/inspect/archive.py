@@ -1,56 +1,133 @@
-"""Open wheels as zip archives, and refuse damaged or malicious ones."""
+"""Open wheels as zip archives, read and hash their files, and reject damaged or malicious ones."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import struct
 import zipfile
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 from cuda_wheel.runtime.errors import ImageError
 
 __all__ = [
-    "opened",
-    "unpacked",
-    "unreadable",
+    "file_digests",
+    "member_digest",
+    "metadata_file",
+    "open_wheel",
+    "read_member",
+    "unlisted_space",
+    "wheel_members",
 ]
 
+MAXIMUM_SIZE, MAXIMUM_RATIO = 1 << 30, 100
+"""A file is rejected if it unpacks to more bytes than both this size and this multiple of its own size. (Machine code
+deflates to a tenth of its size.)"""
 
-def opened(path: Path) -> zipfile.ZipFile:
-    """Return a wheel as an archive. Raises ImageError for one that is damaged, or made to do harm when it is
-    unpacked."""
+LOCAL_HEADER = struct.Struct("<26xHH")
+"""The fixed part of the header before each file in an archive. It ends with the lengths of the file's name and of the
+extra field, which follow it. (PKWARE's APPNOTE.TXT, 4.3.7)"""
+
+
+def open_wheel(path: Path) -> zipfile.ZipFile:
+    """Open a wheel as an archive.
+
+    Raises ImageError if it is damaged, or would do harm when it is unpacked.
+    """
     try:
         archive = zipfile.ZipFile(path)
         members = archive.infolist()
-    except Exception as error:  # zipfile lets through whatever its parts raise of a damaged archive
-        raise unreadable(path, error) from error
+    except Exception as error:  # for a damaged archive, zipfile raises whatever the code that it calls raises
+        raise _unreadable(path, error) from error
     names = [info.filename for info in members]
     for name in names:
         if name.startswith(("/", "\\")) or name[1:2] == ":" or ".." in name.replace("\\", "/").split("/"):
-            raise ImageError(f"{path} is no wheel: {name!r} in it would be outside the folder that it is unpacked to.")
-    folded = Counter(map(str.casefold, names))  # where case does not count, one would replace the other
+            raise ImageError(f"{path} is not a valid wheel: {name!r} would be unpacked outside the target directory.")
+    folded = Counter(map(str.casefold, names))  # on a case-insensitive file system, one would replace the other
     if len(folded) < len(names):
-        twice = next(name for name in names if folded[name.casefold()] > 1)
-        raise ImageError(f"{path} is no wheel: it has {twice!r} twice.")
+        duplicate = next(name for name in names if folded[name.casefold()] > 1)
+        raise ImageError(f"{path} is not a valid wheel: it contains {duplicate!r} twice.")
     size = sum(info.file_size for info in members)
-    if size > max(BOMB_SIZE, BOMB_RATIO * path.stat().st_size):
-        raise ImageError(f"{path} would unpack to {size} bytes, which is more than a wheel of its size can hold.")
+    if size > max(MAXIMUM_SIZE, MAXIMUM_RATIO * path.stat().st_size):
+        raise ImageError(f"{path} would unpack to {size} bytes, which is too much for a wheel of its size.")
     return archive
 
 
-BOMB_SIZE, BOMB_RATIO = 1 << 30, 100
-"""A wheel that unpacks to more bytes than this, and to more than so many times its own size, is none. (Machine code
-deflates to a tenth.)"""
+def wheel_members(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the files of a wheel, without directories; raises ImageError for a name that a terminal cannot show."""
+    unprintable = next((info.filename for info in archive.infolist() if not info.filename.isprintable()), None)
+    if unprintable is not None:
+        raise ImageError(f"{path} is not a valid wheel: it contains a file with the name {unprintable!r}.")
+    return [info for info in archive.infolist() if not info.is_dir()]
 
 
-def unpacked(archive: zipfile.ZipFile, name: str, size: int = -1) -> bytes:
-    """Return the content of a file in a wheel, or its first `size` bytes; raises ImageError where it is damaged."""
+def read_member(archive: zipfile.ZipFile, name: str, size: int = -1) -> bytes:
+    """Return the content of a file in a wheel, or its first `size` bytes; raises ImageError if it is damaged."""
     try:
         with archive.open(name) as file:
             return file.read(size)
-    except Exception as error:  # as in `opened`; also for what is encrypted
-        raise unreadable(Path(archive.filename or ""), error) from error
+    except Exception as error:  # as in `open_wheel`; also raised for an encrypted file
+        raise _unreadable(Path(archive.filename or ""), error) from error
 
 
-def unreadable(path: Path, error: Exception) -> ImageError:
-    """Return the error of a wheel that zipfile fails to read."""
+def member_digest(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, algorithm: str) -> bytes:
+    """Return the hash of a file in a wheel; raises ImageError if it is damaged."""
+    digest = hashlib.new(algorithm)
+    try:
+        with archive.open(info) as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except Exception as error:  # as in `open_wheel`
+        raise _unreadable(path, error) from error
+    return digest.digest()
+
+
+def file_digests(path: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of a wheel, by its path in the wheel; raises ImageError if it is not a wheel."""
+    with open_wheel(path) as archive:
+        return {
+            info.filename: member_digest(path, archive, info, "sha256").hex() for info in wheel_members(path, archive)
+        }
+
+
+def metadata_file(path: Path, name: str) -> bytes | None:
+    """Return a file of the wheel's metadata, such as "RECORD", or None if there is none.
+
+    Raises ImageError if `path` is not a wheel, or has two metadata directories with such a file.
+    """
+    with open_wheel(path) as archive:
+        pattern = re.compile(rf"[^/]+\.dist-info/{re.escape(name)}")
+        found = [info.filename for info in wheel_members(path, archive) if pattern.fullmatch(info.filename)]
+        if len(found) > 1:
+            raise ImageError(f"{path} is not a valid wheel: it contains both {found[0]} and {found[1]}.")
+        return read_member(archive, found[0]) if found else None
+
+
+def unlisted_space(path: Path, archive: zipfile.ZipFile) -> list[str]:
+    """Return where a wheel has space for files that its central directory does not list, one line each.
+
+    `zipfile` does not see such files, but a program that reads the archive from its beginning does. Raises ImageError
+    if `path` is not a wheel.
+    """
+    ranges = [("the start of the archive", 0, 0)]
+    try:
+        with path.open("rb") as file:
+            for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+                start = file.seek(info.header_offset)
+                end = start + LOCAL_HEADER.size + sum(LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size)))
+                ranges.append((info.filename, start, end + info.compress_size))
+    except Exception as error:  # as in `open_wheel`
+        raise _unreadable(path, error) from error
+    lines = []
+    for (before, _, end), (name, start, _) in pairwise([*ranges, ("the central directory", archive.start_dir, 0)]):
+        if start < end:
+            lines.append(f"{name} overlaps {before}")
+        elif start - end >= LOCAL_HEADER.size:  # a shorter gap is a data descriptor: the sizes after a streamed file
+            lines.append(f"{start - end} bytes after {before} belong to no file")
+    return lines
+
+
+def _unreadable(path: Path, error: Exception) -> ImageError:
     return ImageError(f"{path} cannot be read as a wheel: {error or type(error).__name__}.")

@@ -1,88 +1,106 @@
-"""Compare a module's files with what its manifest says."""
+"""Compare a module's files with its manifest."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 
-from cuda_wheel.inspect.modules import Found
-from cuda_wheel.runtime.formats import elf, ptx
+from cuda_wheel.inspect.found_modules import FoundModule
+from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.formats.fatbin import whole_fatbin
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Image, Manifest, Parameter, Target, dotted
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Image, Manifest, Parameter, Target, Version, dotted
 
-__all__ = [
-    "differences",
-]
+__all__ = ["manifest_differences"]
 
 
-def differences(found: Found) -> list[str]:
-    """Return what of a module is not as its manifest says, one line each; nothing where all is well.
+def manifest_differences(found: FoundModule) -> list[str]:
+    """Return where a module's files differ from its manifest, one line each; an empty list if nothing differs.
 
-    Hashes show what was changed since the manifest was written; what an image says of its target, kernels and their
-    parameters shows what was exchanged, though the manifest has its hash.
+    The hashes reveal every change since the manifest was written. The target, kernels and parameters that an image
+    declares reveal an exchanged image even if the manifest has its hash.
     """
     manifest = found.manifest
     try:
         fatbin = found.read(manifest.fatbin)
     except OSError as error:
         return [f"{manifest.fatbin} cannot be read: {error}"]
-    wrong = []
-    if re.split(r"[/\\]", found.where)[-1] != manifest.name.rpartition(".")[2] + MANIFEST_SUFFIX:
-        wrong.append(f"the manifest in {found.where} is another module's")
+    lines = []
+    if re.split(r"[/\\]", found.location)[-1] != manifest.name.rpartition(".")[2] + MANIFEST_SUFFIX:
+        lines.append(f"{found.location} is the manifest of another module")
     if len(fatbin) != manifest.fatbin_size:
-        wrong.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
+        lines.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
     for image in manifest.images:
-        if image.offset is None:  # compressed: only the whole can be checked
-            wrong += [] if whole_fatbin(fatbin) else [f"{manifest.fatbin} is no whole fatbin"]
+        if image.offset is None:  # compressed: only the whole fatbin can be checked
+            lines += [] if whole_fatbin(fatbin) else [f"{manifest.fatbin} is not a complete fatbin"]
             break
-        content = fatbin[image.offset : image.offset + image.size]
-        if sha256(content).hexdigest() != image.sha256:
-            wrong.append(f"{image} is not what the manifest says")
-        elif image.kind != "ltoir":
-            wrong += _contradictions(image, content, manifest)
-    if not wrong and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
-        wrong.append(f"{manifest.fatbin} differs between its images")
-    return wrong
+        lines += _image_differences(image, fatbin[image.offset : image.offset + image.size], manifest)
+    if not lines and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
+        lines.append(f"{manifest.fatbin} differs from the manifest between its images")
+    return lines
+
+
+def _image_differences(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
+    """Yield how an image differs from the manifest."""
+    if sha256(content).hexdigest() != image.sha256:
+        yield f"{image} differs from the manifest"
+    elif image.kind != "ltoir":
+        yield from _contradictions(image, content, manifest)
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What an image declares about itself."""
+
+    target: str
+    matches_target: bool
+    """Whether the image can have the target that the manifest gives it."""
+    ptx_version: Version | None
+    kernels: Mapping[str, tuple[Parameter, ...]]
+    variables: Mapping[str, tuple[str, int]]
+
+
+def _contents(image: Image, content: bytes) -> _Contents:
+    """Return what an image declares; raises ValueError if it is damaged."""
+    if image.kind == "cubin":
+        cubin = read_cubin(content)
+        matches = divmod(cubin.arch, 10) == image.target.capability
+        kernels = {symbol: entry.parameters for symbol, entry in cubin.kernels.items()}
+        return _Contents(f"sm_{cubin.arch}", matches, image.ptx_version, kernels, cubin.variables)
+    text = ptx.plain(content.decode())
+    target = Target.parse(f"compute_{ptx.target(text)}")
+    # PTX that a project brings may be for a lower target than the image that is built from it.
+    matches = target == image.target if target.suffix else target.capability <= image.target.capability
+    return _Contents(str(target), matches, ptx.version(text), ptx.kernels(text), ptx.variables(text))
 
 
 def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
-    """Yield what machine code or PTX says of itself and the manifest says otherwise."""
-    kernels: Mapping[str, tuple[Parameter, ...]]
-    variables: Mapping[str, tuple[str, int]]
+    """Yield where an image and the manifest contradict each other, although the image's hash is right."""
     try:
-        if image.kind == "cubin":
-            cubin = elf.read_cubin(content)
-            target, fits = f"sm_{cubin.arch}", divmod(cubin.arch, 10) == image.target.capability
-            kernels = {symbol: entry.parameters for symbol, entry in cubin.kernels.items()}
-            variables = cubin.variables
-        else:
-            text = ptx.plain(content.decode())
-            own, version = Target.parse(f"compute_{ptx.target(text)}"), ptx.version(text)
-            # Somebody's own PTX may be for less than the image that is made of it.
-            fits = own == image.target if own.suffix else own.capability <= image.target.capability
-            target, kernels, variables = str(own), ptx.kernels(text), ptx.variables(text)
-            if version != image.ptx_version:
-                yield f"{image} is PTX {dotted(version)}"
+        declared = _contents(image, content)
     except ValueError as error:
         yield f"{image} is damaged: {error}"
         return
-    if not fits:
-        yield f"{image} is for {target}"
+    if declared.ptx_version is not None and declared.ptx_version != image.ptx_version:
+        yield f"{image} is PTX {dotted(declared.ptx_version)}"
+    if not declared.matches_target:
+        yield f"{image} is for {declared.target}"
     for variable in manifest.globals:
-        _, size = variables.get(variable.symbol, ("", variable.size))
+        _, size = declared.variables.get(variable.symbol, ("", variable.size))
         if size != variable.size:
             yield f"{image} has {size} bytes of {variable.symbol}"
-    if image.source is not None:  # one source's part of the kernels
+    if image.source is not None:  # the image of one source has only some of the kernels
         return
     for kernel in manifest.kernels:
         if str(image.target) in kernel.absent:
             continue
-        if kernel.symbol not in kernels:
+        if kernel.symbol not in declared.kernels:
             yield f"{image} has no kernel {kernel.symbol}"
-        elif _places(kernels[kernel.symbol]) != _places(kernel.parameters):
+        elif _layout(declared.kernels[kernel.symbol]) != _layout(kernel.parameters):
             yield f"{image} has other parameters for {kernel.symbol}"
 
 
-def _places(parameters: Iterable[Parameter]) -> list[tuple[int, int]]:
+def _layout(parameters: Iterable[Parameter]) -> list[tuple[int, int]]:
     return [(parameter.offset, parameter.size) for parameter in parameters]

@@ -1,4 +1,4 @@
-"""Gather what this machine has: driver, GPUs, compilers, headers, cache, and what installed packages load here."""
+"""Examine this machine: driver, GPUs, compilers, headers, cache, and which images the installed packages load."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from importlib.metadata import distributions
 from typing import Any
 
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.inspect import cache
-from cuda_wheel.inspect.modules import find_modules
-from cuda_wheel.runtime.cache import Cache
+from cuda_wheel.builder.toolchain.find import find_toolchain, toolchain_parts
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.inspect.cache_contents import cache_contents
+from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.runtime.driver import device_and_driver, device_count, device_name
 from cuda_wheel.runtime.errors import CudaWheelError, DriverError
+from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
-from cuda_wheel.runtime.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.rules import resolve
+from cuda_wheel.runtime.user_cache.cache import Cache
 
-__all__ = [
-    "examine",
-]
+__all__ = ["examine_machine"]
 
 
-def examine() -> dict[str, Any]:
-    """Return the findings as a JSON object; what is not there says why in its place ("error")."""
-    machine = _machine()
+def examine_machine() -> dict[str, Any]:
+    """Return the findings as a JSON object; for each missing part, it gives the reason ("error")."""
+    machine = _driver_and_gpus()
     return {
         "python": {"version": sys.version.split()[0], "prefix": sys.prefix},
         **machine,
@@ -33,7 +33,7 @@ def examine() -> dict[str, Any]:
     }
 
 
-def _machine() -> dict[str, Any]:
+def _driver_and_gpus() -> dict[str, Any]:
     try:
         found = [(device_name(number), *device_and_driver(number)) for number in range(device_count())]
     except DriverError as error:
@@ -47,11 +47,8 @@ def _machine() -> dict[str, Any]:
 
 
 def _toolchain() -> dict[str, Any]:
-    from cuda_wheel.builder.toolchain.find import find_toolchain, parts
-    from cuda_wheel.builder.workers.pool import Workers
-
     with Workers(timeout=60, memory=None, count=1) as workers:
-        listed = [part._asdict() for part in workers.submit(parts, None).result()]
+        listed = [part._asdict() for part in workers.submit(toolchain_parts, None).result()]
         try:
             found = workers.submit(find_toolchain, None).result()
         except CudaWheelError as error:
@@ -63,13 +60,13 @@ def _toolchain() -> dict[str, Any]:
 
 def _cache() -> dict[str, Any]:
     try:
-        return cache.examine(Cache())
+        return cache_contents(Cache())
     except CudaWheelError as error:
         return {"error": str(error)}
 
 
 def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return every module of every installed distribution, and what each kind of GPU here would load."""
+    """Return every module of every installed distribution, and the image that each GPU model of this machine loads."""
     found = []
     for distribution in distributions():
         manifests = [file for file in distribution.files or () if file.name.endswith(MANIFEST_SUFFIX)]

@@ -1,4 +1,4 @@
-"""Build a wheel again from its project, and tell what comes out otherwise."""
+"""Rebuild a wheel from its project, and compare the two wheels."""
 
 from __future__ import annotations
 
@@ -17,113 +17,114 @@ from pathlib import Path
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.builder.wheel.sbom import SBOM
-from cuda_wheel.inspect.modules import find_modules
-from cuda_wheel.inspect.wheel import digests, metadata_file, read_sbom
+from cuda_wheel.inspect.archive import file_digests, metadata_file
+from cuda_wheel.inspect.found_modules import find_modules
+from cuda_wheel.inspect.wheel_sbom import WheelSbom, read_sbom
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest, parse_version
 
-__all__ = [
-    "Comparison",
-    "compare",
-    "pins",
-    "rebuild",
-]
+__all__ = ["Comparison", "compare", "pins", "rebuild"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two builds of a wheel differ in. Nothing where they are the same."""
+    """The differences between two builds of a wheel."""
 
     modules: Mapping[str, Sequence[str]]
-    """Of each module of either, by name: what differs, one line each."""
+    """The differences of each module in either wheel, by name, one line each; empty if there are none."""
     files: Sequence[str]
-    """Other files that cuda-wheel makes: stubs, the loader's copy, the SBOM. Paths in the wheel."""
+    """The other files written by cuda-wheel that differ: stubs, the vendored loader, the SBOM. Paths in the wheel."""
     others: Sequence[str]
-    """Files that the build back end makes, or copies."""
+    """The files written or copied by the build back end that differ."""
 
     @property
     def is_identical(self) -> bool:
-        """Whether all that cuda-wheel makes is the same, byte for byte."""
+        """Whether all files written by cuda-wheel are the same, byte for byte."""
         return not self.files and not any(self.modules.values())
 
 
 def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
-    """Build the project in a folder, or in an sdist, and compare the result with `wheel`.
+    """Build the project, which is a folder or an sdist, and compare the result with `wheel`.
 
-    It is built by pip, or else uv: in an environment of its own, with the versions of packages that the wheel tells of,
-    or in this one where it is not to be `isolated`. Nothing is taken from the cache, and nothing written to the
-    project. No code of the wheel is run; the project's build back end is, as in any build.
+    pip builds it, or uv if pip is not installed: if `isolated`, in a new environment with the package versions that the
+    wheel records, else in this environment. The cache is not used, and the project's folder is not written to. No code
+    of the wheel is run; the project's build back end is run, as in any build.
 
-    Raises ImageError for what is no wheel of cuda-wheel's, and CudaWheelError where the project does not build.
+    Raises ImageError if `wheel` was not built with cuda-wheel, and CudaWheelError if the project does not build.
     """
-    wanted = pins(wheel)
+    requirements = pins(wheel)
     with scratch() as folder:
-        root = _copied(project, folder)
+        root = _copy_project(project, folder)
         constraints, output = folder / "constraints.txt", folder / "wheel"
-        constraints.write_text("".join(f"{pin}\n" for pin in wanted), encoding="utf-8")
+        constraints.write_text("".join(f"{pin}\n" for pin in requirements), encoding="utf-8")
         environ = os.environ | {"CUDA_WHEEL_CACHE_DIR": str(folder / "cache")}
         environ.pop("CUDA_WHEEL_CACHE_READONLY", None)
-        command, extra = _front_end(root, output, constraints, isolated)
-        # What it says, which may take long, goes where it is seen and in nobody's way. Python imports from where it is
-        # started: not from the folder of a stranger's wheel.
-        result = subprocess.run(command, cwd=folder, env=environ | extra, stdout=sys.stderr, check=False)
-        made = sorted(output.glob("*.whl"))
-        if result.returncode != 0 or len(made) != 1:
-            raise CudaWheelError(f"{project} does not build: {' '.join(command[:4])} ended with {result.returncode}.")
-        return compare(wheel, made[0])
+        command, variables = _build_command(root, output, constraints, isolated)
+        # The output goes to standard error: people see it, and it does not mix with the report on standard output.
+        # Python imports modules from its working directory, which must not be the folder of an untrusted wheel.
+        result = subprocess.run(command, cwd=folder, env=environ | variables, stdout=sys.stderr, check=False)
+        wheels = sorted(output.glob("*.whl"))
+        if result.returncode != 0 or len(wheels) != 1:
+            raise CudaWheelError(
+                f"{project} does not build: {' '.join(command[:4])} exited with status {result.returncode}."
+            )
+        return compare(wheel, wheels[0])
 
 
 def pins(wheel: Path) -> list[str]:
-    """Return the requirements that ask for what a wheel was built with: "nvidia-cuda-nvrtc-cu12==12.9.86".
+    """Return requirements for the packages that a wheel was built with: "nvidia-cuda-nvrtc-cu12==12.9.86".
 
-    They are by its SBOM; without one, by its manifests. Raises ImageError for what is no wheel of cuda-wheel's.
+    They come from its SBOM or, if it has none, from its manifests. Raises ImageError if cuda-wheel did not build it.
     """
     modules, sbom = find_modules(str(wheel)), read_sbom(wheel)
-    found = _toolchain(modules[0].manifest) if sbom is None else dict(sbom.packages)
+    versions = _toolchain_packages(modules[0].manifest) if sbom is None else dict(sbom.packages)
     generator = re.search(rb"^Generator: *([\w.-]+) +\(?([\w.+!-]+)\)?\s*$", metadata_file(wheel, "WHEEL") or b"", re.M)
     if generator:  # "hatchling 1.33.0", "setuptools (84.2.1)"
-        found[generator[1].decode()] = generator[2].decode()
-    # A stranger's words become the lines of a file of pip's, whose options they could be.
+        versions[generator[1].decode()] = generator[2].decode()
+    # These strings of an untrusted wheel become lines of pip's constraints file, where they could be options.
     return [
         f"{name}=={version}"
-        for name, version in sorted(found.items())
+        for name, version in sorted(versions.items())
         if re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII) and re.fullmatch(r"\d[\w.+!*]*", version, re.ASCII)
     ]
 
 
-def _toolchain(manifest: Manifest) -> dict[str, str]:
-    """Return the versions of the compilers' packages that a manifest tells of: NVRTC's alone is exact."""
+def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
+    """Return the versions of the compilers' packages that a manifest records: only NVRTC's is exact."""
     versions = manifest.toolchain
     suffix = "-cu12" if parse_version(versions["nvrtc"])[0] == 12 else ""
-    found = {f"nvidia-cuda-nvrtc{suffix}": versions["nvrtc"]}
-    return found | {
+    return {f"nvidia-cuda-nvrtc{suffix}": versions["nvrtc"]} | {
         f"nvidia-{name}{suffix}": f"{versions[name]}.*" for name in ("nvjitlink", "nvfatbin") if name in versions
     }
 
 
 NOT_SOURCES = shutil.ignore_patterns("build", "dist", ".venv", "venv", ".nox", ".tox", "*.egg-info", "__pycache__")
-"""What lies in projects' folders and is left of earlier builds, or no part of them."""
+"""What a project's folder may contain that is not part of the project: results of earlier builds, environments."""
 
 
-def _left_out(place: str, names: list[str], top: str, folder: Path) -> set[str]:
-    """Return what of a folder is not copied: no source, or the folder that it is copied to."""
-    own = {folder.name} & {*names} if os.path.samefile(place, folder.parent) else set()
-    return own | (NOT_SOURCES(top, names) if place == top else set())
+def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
+    """Return which entries of a directory are not copied: what is not a source, and the folder that is copied to."""
+    target = {folder.name} & {*names} if os.path.samefile(directory, folder.parent) else set()
+    return target | (NOT_SOURCES(top, names) if directory == top else set())
 
 
-def _copied(project: Path, folder: Path) -> Path:
-    """Return a folder in `folder` with what a project's folder holds, or an sdist."""
+def _copy_project(project: Path, folder: Path) -> Path:
+    """Copy a project's folder, or unpack an sdist, into `folder`; return the project's root there."""
     root = folder / "project"
     try:
         if project.is_dir():
             top = str(project)
-            shutil.copytree(top, root, symlinks=True, ignore=lambda place, names: _left_out(place, names, top, folder))
+            shutil.copytree(
+                top, root, symlinks=True, ignore=lambda directory, names: _not_copied(directory, names, top, folder)
+            )
         elif hasattr(tarfile, "data_filter"):
             with tarfile.open(project) as archive:
                 archive.extractall(folder / "sdist", filter="data")
             (root,) = (folder / "sdist").iterdir()
         else:
-            raise CudaWheelError(f"this Python cannot unpack {project} safely: unpack it, and name its folder.")
+            raise CudaWheelError(
+                f"this version of Python cannot unpack {project} safely: unpack it and pass its folder."
+            )
     except (OSError, tarfile.TarError, EOFError, zlib.error, ValueError) as error:
         raise CudaWheelError(f"{project} is neither a project's folder nor an sdist: {error}.") from error
     if not (root / "pyproject.toml").is_file():
@@ -131,85 +132,111 @@ def _copied(project: Path, folder: Path) -> Path:
     return root
 
 
-def _front_end(root: Path, output: Path, constraints: Path, isolated: bool) -> tuple[list[str], dict[str, str]]:
-    """Return the command that builds a project's wheel, and its environment variables."""
-    own = [] if isolated else ["--no-build-isolation"]
+def _build_command(root: Path, output: Path, constraints: Path, isolated: bool) -> tuple[list[str], dict[str, str]]:
+    """Return the command that builds a project's wheel, and the environment variables to set for it."""
+    isolation = [] if isolated else ["--no-build-isolation"]
     if importlib.util.find_spec("pip"):
-        pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--disable-pip-version-check", *own]
-        # pip 25.3 and later read the second for builds.
-        place = constraints.as_uri()  # of a path, pip would take what stands between spaces for several
-        variables = {"PIP_CONSTRAINT": place, "PIP_BUILD_CONSTRAINT": place} if isolated else {}
+        pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--disable-pip-version-check", *isolation]
+        # pip splits the variable's value at spaces, which a path may contain and a URI does not. For builds, pip 25.3
+        # and later read PIP_BUILD_CONSTRAINT.
+        uri = constraints.as_uri()
+        variables = {"PIP_CONSTRAINT": uri, "PIP_BUILD_CONSTRAINT": uri} if isolated else {}
         return [*pip, "-w", str(output), str(root)], variables
     uv = shutil.which("uv")
     if uv is None:
-        raise CudaWheelError("neither pip nor uv is here to build with: install one of them.")
-    options = ["--python", sys.executable, "--build-constraints", str(constraints), *own]
+        raise CudaWheelError("neither pip nor uv is installed, and one of them is needed to build the wheel.")
+    options = ["--python", sys.executable, "--build-constraints", str(constraints), *isolation]
     return [uv, "build", "--wheel", *options, "-o", str(output), str(root)], {}
 
 
-def compare(wheel: Path, made: Path) -> Comparison:
-    """Return what a wheel and its rebuild differ in; raises ImageError where one is no wheel of cuda-wheel's."""
-    files = [{_by_any_name(name): digest for name, digest in digests(path).items()} for path in (wheel, made)]
-    differing = {name for name in files[0].keys() | files[1].keys() if files[0].get(name) != files[1].get(name)}
-    manifests, sboms = [_manifests(path) for path in (wheel, made)], [read_sbom(path) for path in (wheel, made)]
+def compare(wheel: Path, rebuilt: Path) -> Comparison:
+    """Return the differences between a wheel and its rebuild; raises ImageError if cuda-wheel did not build one."""
+    first, second = _contents(wheel), _contents(rebuilt)
+    differing = {
+        name
+        for name in first.digests.keys() | second.digests.keys()
+        if first.digests.get(name) != second.digests.get(name)
+    }
     modules: dict[str, Sequence[str]] = {}
-    told = set()
-    for place in sorted(manifests[0].keys() | manifests[1].keys()):
-        pair = [its.get(place) for its in manifests]
-        fatbins = [f"{place.rpartition('/')[0]}/{its.fatbin}" for its in pair if its is not None]
-        told |= {place, *fatbins}
-        made_of = [sbom.made_of.get(fatbins[0], {}) if sbom and all(sboms) else {} for sbom in sboms]
-        name = place.removesuffix(MANIFEST_SUFFIX).replace("/", ".")
-        same = differing.isdisjoint({place, *fatbins}) and made_of[0] == made_of[1]
-        modules[name] = [] if same else _explained(pair[0], pair[1], made_of[0], made_of[1])
+    reported = set()
+    for path in sorted(first.manifests.keys() | second.manifests.keys()):
+        files = {path, *first.fatbin_of(path), *second.fatbin_of(path)}
+        # The inputs can be compared only if both wheels have an SBOM.
+        inputs = (first.inputs_of(path), second.inputs_of(path)) if first.sbom and second.sbom else ({}, {})
+        same = differing.isdisjoint(files) and inputs[0] == inputs[1]
+        manifests = first.manifests.get(path), second.manifests.get(path)
+        modules[path.removesuffix(MANIFEST_SUFFIX).replace("/", ".")] = [] if same else _module_lines(manifests, inputs)
+        reported |= files
     sbom = f"dist-info/sboms/{SBOM}"
-    if any(modules.values()):  # it says so too
-        told.add(sbom)
-    rest = sorted(differing - told - {"dist-info/RECORD"})
-    ours = [name for name in rest if name == sbom or _is_ours(name)]
-    return Comparison(modules, ours, [name for name in rest if name not in ours])
+    if any(modules.values()):  # then the SBOM differs for the same reason
+        reported.add(sbom)
+    rest = sorted(differing - reported - {"dist-info/RECORD"})
+    own = [name for name in rest if name == sbom or _is_written_by_cuda_wheel(name)]
+    return Comparison(modules, own, [name for name in rest if name not in own])
 
 
-def _by_any_name(name: str) -> str:
-    """Return a path in a wheel without the project's name and version, which may be another's."""
-    return re.sub(r"^[^/]+\.dist-info/", "dist-info/", name)
+@dataclass(frozen=True)
+class _WheelContents:
+    """The content of one of the compared wheels."""
+
+    digests: Mapping[str, str]
+    """The SHA-256 of each file, by its path without the project's name and version."""
+    manifests: Mapping[str, Manifest]
+    """The manifests by their paths."""
+    sbom: WheelSbom | None
+
+    def fatbin_of(self, path: str) -> list[str]:
+        """Return the path of the fatbin that belongs to a manifest, if the wheel has the manifest."""
+        return [f"{path.rpartition('/')[0]}/{self.manifests[path].fatbin}"] if path in self.manifests else []
+
+    def inputs_of(self, path: str) -> Mapping[str, str]:
+        """Return what the SBOM says that a manifest's fatbin was built from."""
+        return {} if self.sbom is None else self.sbom.inputs.get(next(iter(self.fatbin_of(path)), ""), {})
 
 
-def _is_ours(name: str) -> bool:
-    name = name.lower()  # to some systems it is the same file
+def _contents(path: Path) -> _WheelContents:
+    modules = find_modules(str(path))
+    return _WheelContents(
+        # The project's name and version may differ between the wheels.
+        {re.sub(r"^[^/]+\.dist-info/", "dist-info/", name): digest for name, digest in file_digests(path).items()},
+        {module.location.removeprefix(f"{path}: "): module.manifest for module in modules},
+        read_sbom(path),
+    )
+
+
+def _is_written_by_cuda_wheel(name: str) -> bool:
+    name = name.lower()  # on a case-insensitive file system it is the same file
     return name.endswith((".fatbin", MANIFEST_SUFFIX, "/__init__.pyi")) or f"/{VENDORED_PACKAGE}/" in name
 
 
-def _manifests(path: Path) -> dict[str, Manifest]:
-    return {module.where.removeprefix(f"{path}: "): module.manifest for module in find_modules(str(path))}
-
-
-def _explained(
-    first: Manifest | None, second: Manifest | None, made_of: Mapping[str, str], made_of_now: Mapping[str, str]
+def _module_lines(
+    manifests: tuple[Manifest | None, Manifest | None], inputs: tuple[Mapping[str, str], Mapping[str, str]]
 ) -> list[str]:
-    """Return what two modules of one name, which are not the same, differ in: one line each."""
+    """Return the differences between two builds of a module, which are not the same: one line each."""
+    first, second = manifests
     if first is None or second is None:
-        return ["is in the wheel alone"] if second is None else ["is in the rebuild alone"]
-    lines = _told(first.toolchain, second.toolchain) + _told(made_of, made_of_now)
+        return ["is only in the wheel"] if second is None else ["is only in the rebuild"]
+    lines = _table_lines(first.toolchain, second.toolchain) + _table_lines(*inputs)
     if first.options != second.options:
         lines.append(f"options {' '.join(first.options)} in the wheel, {' '.join(second.options)} in the rebuild")
-    images = [
-        {str(each) + (f" of {each.source}" if each.source else ""): f"sha256:{each.sha256}" for each in its.images}
-        for its in (first, second)
-    ]
-    lines += _told(*images)
+    lines += _table_lines(_image_hashes(first), _image_hashes(second))
     return lines or ["the manifest or the fatbin differs, but no image"]
 
 
-def _told(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
-    """Return in words what two tables, of versions and "sha256:...", differ in."""
+def _image_hashes(manifest: Manifest) -> dict[str, str]:
+    return {
+        str(image) + (f" of {image.source}" if image.source else ""): f"sha256:{image.sha256}"
+        for image in manifest.images
+    }
+
+
+def _table_lines(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Return the differences between two tables of versions and "sha256:..." values, one line each."""
     lines = []
     for name in sorted(first.keys() | second.keys()):
-        was, now = first.get(name), second.get(name)
-        if was is None or now is None:
-            lines.append(f"{name} is in the {'wheel' if now is None else 'rebuild'} alone")
-        elif was != now:
-            lines.append(
-                f"{name} is another" if "sha256:" in was else f"{name} {was} in the wheel, {now} in the rebuild"
-            )
+        old, new = first.get(name), second.get(name)
+        if old is None or new is None:
+            lines.append(f"{name} is only in the {'wheel' if new is None else 'rebuild'}")
+        elif old != new:
+            lines.append(f"{name} differs" if "sha256:" in old else f"{name} {old} in the wheel, {new} in the rebuild")
     return lines

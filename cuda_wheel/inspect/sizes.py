@@ -1,4 +1,4 @@
-"""Measure what images cost, installed and in a wheel, and what it would save to leave a target out."""
+"""Measure the size of images, installed and in a wheel, and what dropping a target saves and costs."""
 
 from __future__ import annotations
 
@@ -6,132 +6,176 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cuda_wheel.inspect.coverage import Loss, lost, reaches_later, without
-from cuda_wheel.inspect.modules import Found
+from cuda_wheel.builder.describe.coverage import KEYS, Cell, Cells, Key, KnownCells, module_cells, once_linked
+from cuda_wheel.inspect.coverage_report import cells_to_json
+from cuda_wheel.inspect.found_modules import FoundModule
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.manifest import Image, Target, dotted
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version
+from cuda_wheel.runtime.rules import unsupported
 
 __all__ = [
-    "Bytes",
     "ImageSize",
+    "Loss",
     "ModuleSize",
+    "Size",
     "TargetSize",
-    "measure",
-    "targets_of",
-    "to_json",
-    "total",
+    "losses_without",
+    "measure_module",
+    "sizes_by_target",
+    "sizes_to_json",
+    "total_size",
 ]
 
+FUTURE: Version = (999, 0)
+"""A compute capability of a future GPU, of no known family."""
 
-class Bytes(NamedTuple):
-    """How many bytes something takes, installed and in a wheel, which is deflated."""
+
+class Size(NamedTuple):
+    """A size in bytes: installed, and deflated in a wheel."""
 
     installed: int
     in_wheel: int
 
 
 class ImageSize(NamedTuple):
-    """An image and what it takes: its range of the fatbin, and that deflated by itself. What it shares with its
-    neighbours costs less in a wheel. None in a compressed fatbin, of which nobody can tell its part."""
+    """An image and its size: its byte range of the fatbin, and that range deflated separately. In a wheel, images that
+    have content in common take less. None for an image of a compressed fatbin, where its share is not known."""
 
     image: Image
-    size: Bytes | None
+    size: Size | None
 
 
 class ModuleSize(NamedTuple):
-    """What a module takes. In a wheel that is what the archive says, else what its files come to when deflated."""
+    """The sizes of a module's files: in a wheel, those of the archive; elsewhere, those after deflating the files."""
 
-    found: Found
-    fatbin: Bytes
-    manifest: Bytes
+    found: FoundModule
+    fatbin: Size
+    manifest: Size
     images: tuple[ImageSize, ...]
-    saved: Mapping[Target, Bytes]
-    """What the fatbin would be smaller by without a target's images, for each: deflated with them and without. Empty
-    for a compressed one."""
+    saved: Mapping[Target, Size]
+    """For each target, how much smaller the fatbin is without the target's images. Empty for a compressed fatbin."""
+
+
+class Loss(NamedTuple):
+    """GPUs and drivers that get a worse image in some modules: "jit" instead of "native", "none" instead of "jit"."""
+
+    names: tuple[str, ...]
+    before: Cell
+    after: Cell
+    keys: tuple[Key, ...]
 
 
 class TargetSize(NamedTuple):
-    """What a target's images take in all modules, what it would save to leave it out, and what that would lose."""
+    """The size of a target's images in all modules, and what dropping the target saves and costs."""
 
     target: Target
     images: int
     unknown: int
-    """How many of them are in compressed fatbins, and not part of the sums."""
-    size: Bytes
-    saved: Bytes
+    """The number of images in compressed fatbins; the sizes do not include them."""
+    size: Size
+    saved: Size
     lost: tuple[Loss, ...]
-    later: bool
-    """Whether GPUs that are still to come would have no image of some module, which now have."""
+    loses_future_gpus: bool
+    """Whether some module would no longer have an image for future GPUs."""
 
 
-def measure(found: Found) -> ModuleSize:
-    """Return what a module takes; raises ImageError where its fatbin cannot be read."""
+def measure_module(found: FoundModule) -> ModuleSize:
+    """Return the sizes of a module; raises ImageError if its fatbin cannot be read."""
     manifest = found.manifest
-    fatbin, text = manifest.fatbin, f"{manifest.fatbin}.json"
     try:
-        content = found.read(fatbin)
+        fatbin = found.read(manifest.fatbin)
     except OSError as error:
-        raise ImageError(f"{manifest.name}: {fatbin} cannot be read: {error.strerror or error}.") from error
-    images = tuple(ImageSize(image, _range(image, content)) for image in manifest.images)
-    whole = _deflated(content)
+        raise ImageError(f"{manifest.name}: {manifest.fatbin} cannot be read: {error.strerror or error}.") from error
+    images = tuple(ImageSize(image, _image_size(image, fatbin)) for image in manifest.images)
+    whole = _deflated_size(fatbin)
     saved = {}
     if all(size is not None for _, size in images):
         for target in dict.fromkeys(image.target for image in manifest.images):
-            rest = _cut([image for image in manifest.images if image.target == target], content)
-            saved[target] = Bytes(len(content) - len(rest), whole - _deflated(rest))
-    return ModuleSize(found, _file(found, fatbin), _file(found, text), images, saved)
+            rest = _without_images([image for image in manifest.images if image.target == target], fatbin)
+            saved[target] = Size(len(fatbin) - len(rest), whole - _deflated_size(rest))
+    fatbin_size, manifest_size = (_file_size(found, name) for name in (manifest.fatbin, f"{manifest.fatbin}.json"))
+    return ModuleSize(found, fatbin_size, manifest_size, images, saved)
 
 
-def targets_of(modules: Sequence[ModuleSize]) -> list[TargetSize]:
-    """Return what each target takes in all of these modules, by target."""
+def sizes_by_target(modules: Sequence[ModuleSize]) -> list[TargetSize]:
+    """Return the size of each target's images in all modules, sorted by target."""
     manifests = [module.found.manifest for module in modules]
-    sizes = []
-    for target in sorted({image.target for manifest in manifests for image in manifest.images}):
-        its = [size for module in modules for image, size in module.images if image.target == target]
-        sizes.append(
-            TargetSize(
-                target,
-                len(its),
-                its.count(None),
-                total(size for size in its if size is not None),
-                total(module.saved[target] for module in modules if target in module.saved),
-                tuple(lost(manifests, target)),
-                any(reaches_later(each) and not reaches_later(without(each, target)) for each in manifests),
-            )
-        )
-    return sizes
+    targets = sorted({image.target for manifest in manifests for image in manifest.images})
+    return [_target_size(target, modules, manifests) for target in targets]
 
 
-def total(sizes: Iterable[Bytes]) -> Bytes:
-    """Return the sums of sizes."""
+def _target_size(target: Target, modules: Sequence[ModuleSize], manifests: Sequence[Manifest]) -> TargetSize:
+    sizes = [size for module in modules for image, size in module.images if image.target == target]
+    return TargetSize(
+        target,
+        len(sizes),
+        sizes.count(None),
+        total_size(size for size in sizes if size is not None),
+        total_size(module.saved[target] for module in modules if target in module.saved),
+        tuple(losses_without(target, manifests)),
+        any(_covers_future(each) and not _covers_future(_without_target(each, target)) for each in manifests),
+    )
+
+
+def total_size(sizes: Iterable[Size]) -> Size:
+    """Return the sum of sizes."""
     installed, in_wheel = 0, 0
     for size in sizes:
         installed, in_wheel = installed + size.installed, in_wheel + size.in_wheel
-    return Bytes(installed, in_wheel)
+    return Size(installed, in_wheel)
 
 
-def _range(image: Image, fatbin: bytes) -> Bytes | None:
+def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[Loss]:
+    """Return the cells of the modules' coverage that get worse without their images for a target."""
+    known: KnownCells = {}
+    names: dict[tuple[Cells, Cells], list[str]] = {}
+    for manifest in manifests:
+        before, after = (
+            module_cells(once_linked(each), known) for each in (manifest, _without_target(manifest, target))
+        )
+        names.setdefault((before, after), []).append(manifest.name)
+    losses = []
+    for (before, after), modules in names.items():
+        changed: dict[tuple[Cell, Cell], list[Key]] = {}
+        for key, old, new in zip(KEYS, before, after, strict=True):
+            if old != new:
+                changed.setdefault((old, new), []).append(key)
+        losses += [Loss(tuple(modules), old, new, tuple(keys)) for (old, new), keys in sorted(changed.items())]
+    return losses
+
+
+def _without_target(manifest: Manifest, target: Target) -> Manifest:
+    return manifest._replace(images=tuple(image for image in manifest.images if image.target != target))
+
+
+def _covers_future(manifest: Manifest) -> bool:
+    """Return whether a module has an image for future GPUs: by the rule for images, that is PTX."""
+    return any(unsupported(image.target, FUTURE) is None for image in once_linked(manifest).images)
+
+
+def _image_size(image: Image, fatbin: bytes) -> Size | None:
     if image.offset is None:
         return None
     content = fatbin[image.offset : image.offset + image.size]
-    return Bytes(len(content), _deflated(content))
+    return Size(len(content), _deflated_size(content))
 
 
-def _cut(images: Iterable[Image], fatbin: bytes) -> bytes:
-    kept, at = [], 0
+def _without_images(images: Iterable[Image], fatbin: bytes) -> bytes:
+    """Return a fatbin's bytes without the byte ranges of some images."""
+    parts, end_of_last = [], 0
     for start, end in sorted((image.offset or 0, (image.offset or 0) + image.size) for image in images):
-        kept.append(fatbin[at:start])
-        at = max(at, end)
-    return b"".join([*kept, fatbin[at:]])
+        parts.append(fatbin[end_of_last:start])
+        end_of_last = max(end_of_last, end)
+    return b"".join([*parts, fatbin[end_of_last:]])
 
 
-def _file(found: Found, name: str) -> Bytes:
-    content, packed = found.read(name), found.packed(name)
-    return Bytes(len(content), _deflated(content) if packed is None else packed)
+def _file_size(found: FoundModule, name: str) -> Size:
+    content, compressed = found.read(name), found.compressed_size(name)
+    return Size(len(content), _deflated_size(content) if compressed is None else compressed)
 
 
-def _deflated(content: bytes) -> int:
-    """Return what bytes come to in a wheel, as zipfile writes it by default."""
+def _deflated_size(content: bytes) -> int:
+    """Return the size of bytes in a wheel, which zipfile compresses with its default level."""
     compressor = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
     return len(compressor.compress(content)) + len(compressor.flush())
 
@@ -139,42 +183,42 @@ def _deflated(content: bytes) -> int:
 # --- as JSON ------------------------------------------------------------------------------------------
 
 
-def to_json(modules: Sequence[ModuleSize], archive: int | None) -> dict[str, Any]:
-    """Return sizes as a JSON object; `archive` is the size of the wheel that they are of, in bytes, if they are."""
+def sizes_to_json(modules: Sequence[ModuleSize], wheel_size: int | None) -> dict[str, Any]:
+    """Return sizes as a JSON object; `wheel_size` is the wheel's size in bytes, or None outside a wheel."""
     return {
-        "modules": [
-            {
-                "name": module.found.manifest.name,
-                "fatbin": module.fatbin._asdict(),
-                "manifest": module.manifest._asdict(),
-                "images": [
-                    {"kind": image.kind, "target": str(image.target), "source": image.source, "size": image.size}
-                    | (size._asdict() if size else dict.fromkeys(Bytes._fields))
-                    for image, size in module.images
-                ],
-            }
-            for module in modules
-        ],
-        "targets": [
-            {
-                "target": str(target.target),
-                "images": target.images,
-                "unknown": target.unknown,
-                **target.size._asdict(),
-                "saves": target.saved._asdict(),
-                "loses": [_loss_json(loss) for loss in target.lost],
-                "loses_later_gpus": target.later,
-            }
-            for target in targets_of(modules)
-        ],
+        "modules": [_module_to_json(module) for module in modules],
+        "targets": [_target_to_json(target) for target in sizes_by_target(modules)],
         "total": {
-            "fatbins": total(module.fatbin for module in modules)._asdict(),
-            "manifests": total(module.manifest for module in modules)._asdict(),
-            "wheel": archive,
+            "fatbins": total_size(module.fatbin for module in modules)._asdict(),
+            "manifests": total_size(module.manifest for module in modules)._asdict(),
+            "wheel": wheel_size,
         },
     }
 
 
-def _loss_json(loss: Loss) -> dict[str, Any]:
-    cells = [{"gpu": f"sm_{gpu[0]}{gpu[1]}", "driver": dotted(driver)} for gpu, driver in loss.keys]
-    return {"modules": list(loss.names), "from": loss.before, "to": loss.after, "cells": cells}
+def _module_to_json(module: ModuleSize) -> dict[str, Any]:
+    return {
+        "name": module.found.manifest.name,
+        "fatbin": module.fatbin._asdict(),
+        "manifest": module.manifest._asdict(),
+        "images": [
+            {"kind": image.kind, "target": str(image.target), "source": image.source, "size": image.size}
+            | (size._asdict() if size else dict.fromkeys(Size._fields))
+            for image, size in module.images
+        ],
+    }
+
+
+def _target_to_json(target: TargetSize) -> dict[str, Any]:
+    return {
+        "target": str(target.target),
+        "images": target.images,
+        "unknown": target.unknown,
+        **target.size._asdict(),
+        "saves": target.saved._asdict(),
+        "loses": [
+            {"modules": list(loss.names), "from": loss.before, "to": loss.after, "cells": cells_to_json(loss.keys)}
+            for loss in target.lost
+        ],
+        "loses_later_gpus": target.loses_future_gpus,
+    }

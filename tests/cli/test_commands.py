@@ -1,4 +1,4 @@
-"""The `cuda-wheel` command, as people and scripts use it."""
+"""The `cuda-wheel` command: its output, JSON and exit statuses."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from cuda_wheel import __version__
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.projects import KERNEL
 
+pytestmark = pytest.mark.one_toolchain
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_inspect_prints_the_promised_json(fixture_wheel, cuda_wheel: Command, extra: str) -> None:
+def test_inspect_prints_the_documented_json(fixture_wheel, cuda_wheel: Command, extra: str) -> None:
     wheel = fixture_wheel("saxpy")
     (module,) = json.loads(cuda_wheel("inspect", wheel, "--json").stdout)["modules"]
     assert module["name"] == "saxpy_demo.kernels.saxpy"
@@ -90,11 +92,11 @@ def test_explain_names_the_image_and_the_reasons(
     assert (f"{target}" if how else "no image fits") in plain.stdout
 
 
-def test_explain_counts_on_nvjitlink_where_told(fixture_wheel, cuda_wheel: Command) -> None:
+def test_explain_uses_nvjitlink_if_it_is_given(fixture_wheel, cuda_wheel: Command) -> None:
     arguments = ("explain", fixture_wheel("reduce_cub"), "--device", "sm_100", "--driver", "10.2", "--json")
     assert json.loads(cuda_wheel(*arguments).stdout)["modules"][0]["image"] is None
     result = cuda_wheel(*arguments, "--nvjitlink", "10.2")
-    assert json.loads(result.stdout)["modules"][0]["how"] is None  # reads PTX 6.5 only
+    assert json.loads(result.stdout)["modules"][0]["how"] is None  # nvJitLink 10.2 reads only PTX up to 6.5
     result = cuda_wheel("explain", *arguments[1:3], "sm_100", "--driver", "12.0", "--nvjitlink", "12.9")
     assert "jit" in result.stdout
 
@@ -110,7 +112,7 @@ def test_verify_passes_what_was_built(fixture_wheel, unpacked, cuda_wheel: Comma
     for path in (fixture_wheel("stencil"), unpacked("stencil")):
         result = cuda_wheel("verify", path)
         assert result.returncode == 0
-        assert result.stdout.startswith("stencil_demo.kernels.stencil: as the manifest says\n")
+        assert result.stdout.startswith("stencil_demo.kernels.stencil: matches its manifest\n")
 
 
 def change(fatbin: Path, at: int) -> None:
@@ -122,12 +124,12 @@ def change(fatbin: Path, at: int) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda fatbin, images: change(fatbin, images[0]["offset"] + 9), "cubin sm_80 is not what the manifest says"),
+        (lambda fatbin, images: change(fatbin, images[0]["offset"] + 9), "cubin sm_80 differs from the manifest"),
         (
             lambda fatbin, images: change(fatbin, images[2]["offset"] + 9),
-            "ptx compute_90 (PTX 7.8) is not what the manifest says",
+            "ptx compute_90 (PTX 7.8) differs from the manifest",
         ),
-        (lambda fatbin, images: change(fatbin, 0), "stencil.fatbin differs between its images"),
+        (lambda fatbin, images: change(fatbin, 0), "stencil.fatbin differs from the manifest between its images"),
         (lambda fatbin, images: fatbin.write_bytes(fatbin.read_bytes()[:-1]), "bytes, not"),
         (lambda fatbin, images: fatbin.unlink(), "stencil.fatbin cannot be read"),
     ],
@@ -143,7 +145,7 @@ def test_verify_names_what_differs(damage, message: str, unpacked, cuda_wheel: C
 
 
 def rewritten(text: str, path: tuple[str | int, ...], value: object) -> str:
-    """Return a manifest with another value, and with the SHA-256 that it then should have."""
+    """Return a manifest with a changed value and the right SHA-256 for it."""
     document = json.loads(text)
     place = document
     for step in path[:-1]:
@@ -162,10 +164,10 @@ FORGERIES: list[tuple[tuple[str | int, ...], object, str]] = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), FORGERIES)
-def test_verify_names_what_images_say_otherwise(
+def test_verify_names_where_images_contradict_the_manifest(
     path: tuple[str | int, ...], value: object, message: str, fixture_wheel, tmp_path: Path, cuda_wheel: Command
 ) -> None:
-    """A forger has given the manifest, and RECORD, the hashes that they then should have."""
+    """The manifest and, in the second case, RECORD have the right hashes for the change."""
     with zipfile.ZipFile(fixture_wheel("stencil")) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     manifest = next(name for name in files if name.endswith(".fatbin.json"))
@@ -176,8 +178,8 @@ def test_verify_names_what_images_say_otherwise(
     whole = files | {record: files[record].replace(recorded(old), recorded(files[manifest]))}
     for number, (content, also) in enumerate(
         [
-            (files, "RECORD: stencil_demo/kernels/stencil.fatbin.json is not what RECORD says"),
-            (whole, "RECORD: the files are as it says"),
+            (files, "RECORD: stencil_demo/kernels/stencil.fatbin.json differs from RECORD"),
+            (whole, "RECORD: matches the files"),
         ]
     ):
         with zipfile.ZipFile(tmp_path / f"{number}.whl", "w") as archive:
@@ -190,31 +192,31 @@ def test_verify_names_what_images_say_otherwise(
 
 
 def recorded(content: bytes) -> bytes:
-    """Return what RECORD says of a file: its hash and size."""
+    """Return the hash and size of a file as RECORD lists them."""
     return urlsafe_b64encode(sha256(content).digest()).rstrip(b"=") + b",%d" % len(content)
 
 
-def test_verify_knows_an_installed_modules_files(unpacked, cuda_wheel: Command) -> None:
+def test_verify_checks_installed_files_against_record(unpacked, cuda_wheel: Command) -> None:
     folder = unpacked("saxpy")
     path = folder / "saxpy_demo/kernels/saxpy.fatbin.json"
     path.write_text(rewritten(path.read_text(), ("options",), ["--other"]))
     for place in (folder, folder / "saxpy_demo", path.with_suffix("")):
         result = cuda_wheel("verify", place)
-        assert (result.returncode, f"{path} is not what RECORD says" in result.stdout) == (1, True)
+        assert (result.returncode, f"{path} differs from RECORD" in result.stdout) == (1, True)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("command", ["inspect", "explain", "verify", "coverage"])
-def test_a_wheel_that_is_made_to_do_harm_is_no_wheel(command: str, fixture_wheel, tmp_path: Path, capsys) -> None:
+def test_a_malicious_wheel_is_rejected(command: str, fixture_wheel, tmp_path: Path, capsys) -> None:
     from cuda_wheel.cli.main import main
 
     path = tmp_path / "saxpy.whl"
     name = "saxpy_demo/kernels/saxpy.fatbin"
     for more, message in (
-        (name, f"it has '{name}' twice"),
-        (name.upper(), f"it has '{name}' twice"),
-        ("../x", "'../x' in it would be outside the folder that it is unpacked to"),
-        ("/x", "'/x' in it would be outside"),
+        (name, f"it contains '{name}' twice"),
+        (name.upper(), f"it contains '{name}' twice"),
+        ("../x", "'../x' would be unpacked outside the target directory"),
+        ("/x", "'/x' would be unpacked outside"),
         ("C:\\x", "'C:"),
     ):
         path.write_bytes(fixture_wheel("saxpy").read_bytes())
@@ -224,10 +226,10 @@ def test_a_wheel_that_is_made_to_do_harm_is_no_wheel(command: str, fixture_wheel
         assert message in capsys.readouterr().err
     content = bytearray(fixture_wheel("saxpy").read_bytes())
     entry = content.index(b"PK\x01\x02")
-    content[entry + 24 : entry + 28] = (3 << 30).to_bytes(4, "little")  # the size that it has when it is unpacked
+    content[entry + 24 : entry + 28] = (3 << 30).to_bytes(4, "little")  # the uncompressed size
     path.write_bytes(content)
     assert main([command, str(path)]) == 1
-    assert "bytes, which is more than a wheel of its size can hold" in capsys.readouterr().err
+    assert "bytes, which is too much for a wheel of its size" in capsys.readouterr().err
     content = bytearray(fixture_wheel("saxpy").read_bytes())
     for place in [match.start() for match in re.finditer(rb"PK\x01\x02", content)]:
         content[place + 8] |= 1  # encrypted
@@ -236,7 +238,7 @@ def test_a_wheel_that_is_made_to_do_harm_is_no_wheel(command: str, fixture_wheel
     assert "is encrypted" in capsys.readouterr().err
 
 
-def test_names_are_no_markup(unpacked, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_not_markup(unpacked, capsys: pytest.CaptureFixture[str]) -> None:
     from cuda_wheel.cli.main import main
 
     folder = unpacked("saxpy")
@@ -249,19 +251,19 @@ def test_names_are_no_markup(unpacked, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("command", ["inspect", "explain", "verify"])
-def test_a_place_without_modules_is_told(command: str, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_a_path_without_modules_is_an_error(command: str, cuda_wheel: Command, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("nothing")
     (tmp_path / "broken.fatbin.json").write_text("{")
     with zipfile.ZipFile(tmp_path / "empty.whl", "w"):
         pass
     for path, message in {
-        tmp_path / "empty": "holds no module",
-        tmp_path / "empty.whl": "holds no module",
+        tmp_path / "empty": "contains no module",
+        tmp_path / "empty.whl": "contains no module",
         tmp_path / "text": "is neither a wheel nor a fatbin with its manifest",
-        tmp_path / "nowhere.whl": "there is no file or folder",
+        tmp_path / "nowhere.whl": "nowhere.whl does not exist",
         "nowhere": "no package of that name is installed",
-        "json": "holds no module",
+        "json": "contains no module",
         "json.decoder": "no package of that name is installed",
         tmp_path / "broken.fatbin.json": "is not a cuda-wheel manifest",
     }.items():
@@ -271,7 +273,7 @@ def test_a_place_without_modules_is_told(command: str, cuda_wheel: Command, tmp_
         assert "Traceback" not in result.stdout
 
 
-def test_a_damaged_wheel_is_told_and_never_a_traceback(fixture_wheel, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_a_damaged_wheel_is_an_error_without_a_traceback(fixture_wheel, cuda_wheel: Command, tmp_path: Path) -> None:
     content = fixture_wheel("saxpy").read_bytes()
     random = Random(0)
     for number in range(12):
@@ -282,7 +284,7 @@ def test_a_damaged_wheel_is_told_and_never_a_traceback(fixture_wheel, cuda_wheel
         path.write_bytes(damaged[: random.randrange(len(damaged))] if number % 3 == 0 else damaged)
         result = cuda_wheel("verify", path)
         assert "Traceback" not in result.stdout
-        assert result.returncode in (0, 1)  # a bit of another file, or of none, may be the one that changed
+        assert result.returncode in (0, 1)  # the changed bit may be outside the module's files
 
 
 def test_names_that_the_terminal_cannot_show_are_escaped(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
@@ -294,7 +296,7 @@ def test_names_that_the_terminal_cannot_show_are_escaped(make_project, cuda_whee
         assert json.loads(result.stdout)["modules"][0]["name"] == "demo.größe"
 
 
-def test_a_place_that_cannot_be_written_is_told(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+def test_an_output_folder_that_cannot_be_written_is_an_error(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = cuda_wheel("build", make_project('[tool.cuda-wheel]\narchitectures = "80"'), "-o", tmp_path / "file")
     assert result.returncode == 1
@@ -302,7 +304,7 @@ def test_a_place_that_cannot_be_written_is_told(make_project, cuda_wheel: Comman
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_output_that_nobody_can_take_is_told(fixture_wheel) -> None:
+def test_a_full_standard_output_is_an_error(fixture_wheel) -> None:
     command = [sys.executable, "-m", "cuda_wheel", "verify", str(fixture_wheel("saxpy"))]
     with open("/dev/full", "w") as full:
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -334,9 +336,9 @@ def test_build_shows_a_bar_on_a_terminal_and_the_lines_after_it(make_project, tm
     ) as process:
         os.close(theirs)
         seen = b""
-        with contextlib.suppress(OSError):  # the terminal's end
-            while piece := os.read(ours, 4096):
-                seen += piece
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while output := os.read(ours, 4096):
+                seen += output
         lines = process.stdout.read().splitlines()
     os.close(ours)
     assert process.returncode == 0
@@ -348,7 +350,7 @@ def test_build_shows_a_bar_on_a_terminal_and_the_lines_after_it(make_project, tm
     assert len(lines) == 3
 
 
-def test_build_of_what_is_no_project_is_told(cuda_wheel: Command, tmp_path: Path) -> None:
+def test_build_without_a_valid_project_is_an_error(cuda_wheel: Command, tmp_path: Path) -> None:
     assert "it has no pyproject.toml" in cuda_wheel("build", tmp_path, "-o", tmp_path / "out").stdout
     (tmp_path / "pyproject.toml").write_text("[build-system\n")
     assert "pyproject.toml cannot be read" in cuda_wheel("build", tmp_path, "-o", tmp_path / "out").stdout
@@ -371,15 +373,15 @@ def test_wrong_usage_is_status_2(arguments: tuple[str, ...], cuda_wheel: Command
     assert result.stdout.startswith("usage: cuda-wheel")
 
 
-def test_the_version_is_told(cuda_wheel: Command) -> None:
+def test_the_version_is_printed(cuda_wheel: Command) -> None:
     assert cuda_wheel("--version").stdout == f"cuda-wheel {__version__}\n"
 
 
-def test_what_is_for_linking_is_shown_and_explained(fixture_wheel, cuda_wheel: Command) -> None:
+def test_inspect_and_explain_show_what_is_for_linking(fixture_wheel, cuda_wheel: Command) -> None:
     wheel = fixture_wheel("plugin")
     shown = cuda_wheel("inspect", wheel, COLUMNS="200").stdout
-    assert "user_transform: for others to link with" in shown
-    assert 'for whoever links it to define, extern "C" float user_transform(float x, float parameter)' in shown
+    assert "user_transform: for linking with other modules" in shown
+    assert 'to be defined by the linking code, extern "C" float user_transform(float x, float parameter)' in shown
     explained = cuda_wheel("explain", wheel, "--device", "sm_90", "--driver", "13.0")
     assert explained.returncode == 0
     assert (

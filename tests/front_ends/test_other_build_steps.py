@@ -1,4 +1,4 @@
-"""Projects in which something else builds too: its work and the images are both in the wheel."""
+"""Projects with other build steps: the wheel contains their outputs and the images."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tests.support.processes import pip_wheel, run
 from tests.support.projects import KERNEL, pyproject_head
 from tests.support.wheels import contents, images
 
+pytestmark = pytest.mark.one_toolchain
+
 HATCHLING = pyproject_head("hatchling") + '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n'
 SETUPTOOLS = pyproject_head("setuptools") + '[tool.setuptools]\npackages = ["demo"]\n'
 TABLE = '[tool.cuda-wheel]\narchitectures = "80"\n'
@@ -29,7 +31,7 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/made.txt" DESTINATION demo)
 
 @pytest.fixture
 def make(tmp_path: Path, extra: str) -> Callable[..., Path]:
-    """Return a function that makes a project with one kernel of its pyproject.toml, without our table, and of files."""
+    """Return a function that creates a project with one kernel from a pyproject.toml without our table, and files."""
 
     def make(pyproject: str, **files: str) -> Path:
         root = tmp_path / "project"
@@ -45,7 +47,7 @@ def make(tmp_path: Path, extra: str) -> Callable[..., Path]:
 
 @pytest.fixture
 def built(tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that builds a project's wheel, sees to its images, and gives its path."""
+    """Return a function that builds a project's wheel, checks its images, and returns its path."""
 
     def built(project: Path, **environ: str) -> Path:
         result = pip_wheel(project, tmp_path / "dist", **environ)
@@ -80,7 +82,7 @@ def test_the_projects_own_build_command_runs_too(make, built) -> None:
 
 
 def test_a_build_command_named_in_pyproject_runs_too(make, built) -> None:
-    """setuptools applies that table after every plugin."""
+    """setuptools applies [tool.setuptools.cmdclass] after all plugins."""
     mine = """
         from pathlib import Path
         from setuptools.command.build import build
@@ -149,7 +151,7 @@ def test_scikit_build_cores_setuptools_plugin_runs_cmake_too(way: str, make, bui
     assert contents(built(make(pyproject, **files)))["demo/made.txt"] == b"by CMake"
 
 
-def test_images_that_cmake_made_are_left_alone(make, tmp_path: Path) -> None:
+def test_images_built_by_cmake_are_not_touched(make, tmp_path: Path) -> None:
     call = "find_package(CudaWheel REQUIRED)\ncuda_wheel_add_module(TARGET k SOURCES csrc/k.cu DESTINATION demo)\n"
     pyproject = SETUPTOOLS.replace('"setuptools"', '"setuptools", "scikit-build-core"')
     pyproject = pyproject.replace("setuptools.build_meta", "scikit_build_core.setuptools.build_meta")
@@ -160,7 +162,7 @@ def test_images_that_cmake_made_are_left_alone(make, tmp_path: Path) -> None:
         assert result.returncode == 0, result.stdout
         (wheel,) = (tmp_path / "dist").glob("*.whl")
         assert sorted(images(wheel)) == [f"demo/{name}.fatbin{end}" for name in kernels for end in ("", ".json")]
-        (project / "demo/fill.cu").unlink(missing_ok=True)  # and then CMake compiles all that there is
+        (project / "demo/fill.cu").unlink(missing_ok=True)  # in the second build, CMake compiles all kernels
 
 
 # --- hatchling -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Coverage: which cells there are, what a gate asks for, what would help, and how it is drawn."""
+"""Coverage: its cells, the requirement that gates on it, the advice, and the picture."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.describe.coverage import DRIVERS, Coverage, advice, cover, describe, gaps, missing
+from cuda_wheel.builder.describe.coverage import DRIVERS, Coverage, advice, cells_text, cover, gaps, missing
 from cuda_wheel.builder.releases import GPUS
-from cuda_wheel.cli.coverage_table import to_html, to_svg
-from cuda_wheel.inspect.coverage import columns, parse_requirement
+from cuda_wheel.inspect.coverage_picture import coverage_to_html, coverage_to_svg
+from cuda_wheel.inspect.coverage_report import driver_groups, parse_requirement
 from cuda_wheel.runtime.manifest import Manifest
-from tests.runtime.test_rules import image, images, manifest
+from tests.support.manifests import image, images, manifest
 from tests.support.projects import ROOT
 
 
 def covered(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Coverage:
-    (coverage,) = cover([made(*targets, nvrtc=nvrtc, ptx=ptx)])
+    (coverage,) = cover([module(*targets, nvrtc=nvrtc, ptx=ptx)])
     return coverage
 
 
-def made(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Manifest:
+def module(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Manifest:
     return manifest(*(image(target, ptx, nvrtc) for target in targets))._replace(toolchain={"nvrtc": nvrtc})
 
 
@@ -35,37 +35,37 @@ def made(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Manifest:
         ("sm_80", "13.5.37", "7.0", (8, 6), (12, 9), "none"),
         ("sm_80 compute_80", "13.5.37", "7.0", (8, 6), (12, 9), "jit"),
         ("sm_80", "13.5.37", "7.0", (8, 6), (13, 0), "native"),
-        ("compute_80", "12.9.86", "8.8", (8, 6), (12, 2), "link"),  # nvJitLink 12.9 is there for every driver 12
-        ("compute_80", "13.5.37", "9.5", (8, 6), (12, 2), "none"),  # and 13.5 is for none of them
+        ("compute_80", "12.9.86", "8.8", (8, 6), (12, 2), "link"),  # nvJitLink 12.9 works with every driver for CUDA 12
+        ("compute_80", "13.5.37", "9.5", (8, 6), (12, 2), "none"),  # nvJitLink 13.5 works with none of them
         ("compute_80", "13.5.37", "9.5", (8, 6), (13, 0), "link"),
         ("sm_80", "12.9.86", "7.0", (7, 5), (12, 4), "none"),
         ("sm_100", "12.9.86", "7.0", (10, 0), (12, 4), "unknown"),  # R550 does not know that GPU
         ("sm_70", "12.9.86", "7.0", (7, 0), (13, 0), "native"),
-        ("sm_70", "12.9.86", "7.0", (7, 0), (13, 1), "unknown"),  # and R590 not any more that one
+        ("sm_70", "12.9.86", "7.0", (7, 0), (13, 1), "unknown"),  # R590 no longer supports that GPU
     ],
 )
-def test_a_cell_says_how_a_gpu_gets_the_module(targets, nvrtc, ptx, gpu, driver, cell) -> None:
+def test_a_cell_states_how_a_gpu_gets_the_module(targets, nvrtc, ptx, gpu, driver, cell) -> None:
     assert covered(*targets.split(), nvrtc=nvrtc, ptx=ptx).cells[gpu, driver] == cell
 
 
-def test_modules_with_the_same_cells_stand_together() -> None:
+def test_modules_with_the_same_cells_are_grouped() -> None:
     one, two, other = (
-        made(target)._replace(name=name) for name, target in [("a.b", "sm_80"), ("a.c", "sm_80"), ("a.d", "sm_90")]
+        module(target)._replace(name=name) for name, target in [("a.b", "sm_80"), ("a.c", "sm_80"), ("a.d", "sm_90")]
     )
     assert [coverage.names for coverage in cover([one, other, two])] == [("a.b", "a.c"), ("a.d",)]
 
 
 @given(images)
-def test_columns_put_only_drivers_together_that_are_alike(held) -> None:
-    (coverage,) = cover([manifest(*held)])
-    groups = columns(coverage)
+def test_only_drivers_with_the_same_cells_form_a_group(stored) -> None:
+    (coverage,) = cover([manifest(*stored)])
+    groups = driver_groups(coverage)
     assert [driver for group in groups for driver in group] == list(DRIVERS)
     for group in groups:
         for gpu in GPUS:
             assert len({coverage.cells[gpu.capability, driver] for driver in group}) == 1
 
 
-# --- the gate ---------------------------------------------------------------------------------------
+# --- the requirement --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_columns_put_only_drivers_together_that_are_alike(held) -> None:
         ("!sm_87", [gpu.capability for gpu in GPUS if gpu.capability != (8, 7)], DRIVERS, "jit"),
     ],
 )
-def test_a_requirement_is_read(text: str, gpus, drivers, least: str) -> None:
+def test_a_requirement_is_parsed(text: str, gpus, drivers, least: str) -> None:
     requirement = parse_requirement(text)
     assert (list(requirement.gpus), requirement.drivers, requirement.least) == (gpus, drivers, least)
 
@@ -87,18 +87,18 @@ def test_a_requirement_is_read(text: str, gpus, drivers, least: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ampere", "'ampere' is neither GPUs"),
-        ("sm_81", "'sm_81' is no GPU that is known: sm_50, "),
-        ("driver>12", "'driver>12' is neither"),
-        ("driver>=99.0", "no driver is within"),
+        ("ampere", "'ampere' is not a range of GPUs"),
+        ("sm_81", "'sm_81' is not a known GPU: sm_50, "),
+        ("driver>12", "'driver>12' is not a range of GPUs"),
+        ("driver>=99.0", "no driver satisfies"),
     ],
 )
-def test_a_requirement_that_says_nothing_is_refused(text: str, message: str) -> None:
+def test_an_invalid_requirement_is_rejected(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_requirement(text)
 
 
-def test_what_falls_short_is_named_and_what_no_driver_knows_is_not() -> None:
+def test_missing_cells_are_listed_without_unknown_ones() -> None:
     coverage = covered("sm_80", "compute_80", nvrtc="13.5.37", ptx="8.5")
     assert missing(coverage, parse_requirement("sm_80..sm_89,driver>=12.4,driver<=12.5")) == [
         (gpu, (12, 4)) for gpu in [(8, 0), (8, 6), (8, 7), (8, 9)]
@@ -108,9 +108,9 @@ def test_what_falls_short_is_named_and_what_no_driver_knows_is_not() -> None:
     assert missing(coverage, parse_requirement("sm_86,driver==12.9,native")) == [((8, 6), (12, 9))]
 
 
-def test_cells_are_told_in_words() -> None:
+def test_cells_are_described_in_text() -> None:
     keys = [(gpu, driver) for gpu in [(7, 5), (8, 9)] for driver in [(12, 2), (12, 3)]] + [((9, 0), (12, 2))]
-    assert describe(keys) == (
+    assert cells_text(keys) == (
         "Turing (7.5), Ada (8.9) with drivers for CUDA 12.2 to 12.3; Hopper (9.0) with drivers for CUDA 12.2"
     )
 
@@ -134,22 +134,22 @@ def test_cells_are_told_in_words() -> None:
         (
             covered("compute_80", ptx="8.8"),
             "sm_86,driver==12.4",
-            ['ptx-version: "auto" lowers PTX to what more drivers read, as far as it is proven equal'],
+            ['ptx-version: "auto" lowers PTX to a version that more drivers accept, if it is proven equivalent'],
         ),
     ],
 )  # fmt: skip
-def test_advice_says_what_would_fill_the_cells(coverage: Coverage, requirement: str, lines: list[str]) -> None:
+def test_advice_names_what_would_cover_the_cells(coverage: Coverage, requirement: str, lines: list[str]) -> None:
     assert advice(coverage, missing(coverage, parse_requirement(requirement))) == lines
 
 
-def test_a_choice_that_covers_what_is_made_today_has_no_gaps() -> None:
+def test_targets_that_cover_all_current_gpus_have_no_gaps() -> None:
     targets = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120", "compute_120"]
-    assert gaps([made(*targets)]) is None
-    assert gaps([made("compute_75", nvrtc="13.5.37", ptx="6.3")]) is None
+    assert gaps([module(*targets)]) is None
+    assert gaps([module("compute_75", nvrtc="13.5.37", ptx="6.3")]) is None
 
 
-def test_a_choice_with_gaps_is_one_line() -> None:
-    line = gaps([made("sm_80", nvrtc="13.5.37"), made("sm_80", nvrtc="13.5.37")._replace(name="pkg.l")])
+def test_gaps_are_one_line() -> None:
+    line = gaps([module("sm_80", nvrtc="13.5.37"), module("sm_80", nvrtc="13.5.37")._replace(name="pkg.l")])
     assert line.startswith("pkg.k and 1 more: no image for Turing (7.5), ")
     assert '"75-virtual"' in line and "cuda-wheel[cu12]" in line
     assert "8.7" not in line
@@ -157,8 +157,8 @@ def test_a_choice_with_gaps_is_one_line() -> None:
 
 
 @given(st.lists(images, min_size=1, max_size=3))
-def test_advice_is_there_for_every_gap(held) -> None:
-    line = gaps([manifest(*each)._replace(name=f"pkg.k{number}") for number, each in enumerate(held)])
+def test_every_gap_has_advice(stored) -> None:
+    line = gaps([manifest(*each)._replace(name=f"pkg.k{number}") for number, each in enumerate(stored)])
     assert line is None or ": no image for " in line
 
 
@@ -199,7 +199,7 @@ def test_the_command_prints_json(fixture_wheel, cuda_wheel) -> None:
     assert document["missing"] == [{"gpu": "sm_70", "driver": "12.0"}]
 
 
-def test_the_pictures_are_whole_and_reproducible(fixture_wheel, cuda_wheel, tmp_path: Path) -> None:
+def test_the_pictures_are_complete_and_reproducible(fixture_wheel, cuda_wheel, tmp_path: Path) -> None:
     for name in ("one", "two"):
         result = cuda_wheel(
             "coverage", fixture_wheel("saxpy"), "--svg", tmp_path / f"{name}.svg", "--html", tmp_path / f"{name}.html"
@@ -215,48 +215,13 @@ def test_the_pictures_are_whole_and_reproducible(fixture_wheel, cuda_wheel, tmp_
     assert svg in (tmp_path / "one.html").read_text()
 
 
-def test_the_picture_in_the_readme_is_the_fixtures(fixture_wheel, cuda_wheel, extra: str, tmp_path: Path) -> None:
+def test_the_picture_in_the_readme_is_up_to_date(fixture_wheel, cuda_wheel, extra: str, tmp_path: Path) -> None:
     if extra != "cu12":
-        pytest.skip("it was drawn with the other toolchain")
+        pytest.skip("the picture was drawn with the other toolchain")
     assert cuda_wheel("coverage", fixture_wheel("saxpy"), "--svg", tmp_path / "now.svg").returncode == 0
     assert (tmp_path / "now.svg").read_text() == (ROOT / "docs/coverage.svg").read_text()
 
 
 def test_a_name_cannot_break_out_of_the_picture() -> None:
     coverage = covered("sm_80")._replace(names=("<script>&",))
-    assert "<script>&" not in to_svg([coverage]) + to_html([coverage])
-
-
-# --- doctor -----------------------------------------------------------------------------------------
-
-
-def test_doctor_tells_what_is_here(cuda_wheel, extra: str, tmp_path: Path) -> None:
-    result = cuda_wheel("doctor", "--json", CUDA_WHEEL_CACHE_DIR=str(tmp_path), CUDA_VISIBLE_DEVICES="")
-    assert result.returncode == 0, result.stdout
-    found = json.loads(result.stdout)
-    assert "driver is installed" in found["driver"]["error"]
-    assert found["gpus"] == []
-    assert found["toolchain"]["nvrtc"].startswith(extra.removeprefix("cu") + ".")
-    parts = {part["name"]: part for part in found["toolchain"]["parts"]}
-    optional = [parts.pop(name) for name in ("nvvm", "libdevice")]
-    assert all(part["found_via"] == "site-packages" for part in parts.values())
-    if extra == "cu12" or optional[0]["path"]:
-        assert all(part["found_via"] == "site-packages" and Path(part["path"]).is_file() for part in optional)
-    else:
-        assert all(part["found_via"] == "not found; only NVVM IR needs it" for part in optional)
-    assert found["cache"].items() >= {"folder": str(tmp_path), "set_by": "CUDA_WHEEL_CACHE_DIR", "entries": 0}.items()
-    text = cuda_wheel("doctor", CUDA_VISIBLE_DEVICES="").stdout
-    assert text.startswith("Python     3.")
-    assert f"nvrtc {found['toolchain']['nvrtc']}" in text
-
-
-def test_doctor_tells_what_is_not_here(bare_python: Path, fixture_wheel, tmp_path: Path) -> None:
-    from tests.support.processes import run
-
-    assert run(bare_python, "-m", "pip", "install", "--no-deps", fixture_wheel("saxpy")).returncode == 0
-    found = json.loads(run(bare_python, "-m", "cuda_wheel", "doctor", "--json", cwd=tmp_path).stdout)
-    assert "no CUDA toolchain is installed" in found["toolchain"]["error"]
-    assert {"name": "nvrtc", "path": None, "found_via": "not found"} in found["toolchain"]["parts"]
-    (module,) = found["modules"]
-    assert (module["distribution"], module["name"], module["loads"]) == ("saxpy-demo", "saxpy_demo.kernels.saxpy", [])
-    assert run(bare_python, "-m", "pip", "uninstall", "-y", "saxpy-demo").returncode == 0
+    assert "<script>&" not in coverage_to_svg([coverage]) + coverage_to_html([coverage])

@@ -1,4 +1,4 @@
-"""`cuda-wheel inspect --size`: what images cost, and what a target less would save and lose."""
+"""`cuda-wheel inspect --size`: the sizes of images, and what dropping a target saves and costs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.describe.coverage import cover
-from cuda_wheel.inspect.coverage import lost
-from cuda_wheel.inspect.modules import find_modules
-from cuda_wheel.inspect.sizes import Bytes, measure, targets_of
+from cuda_wheel.inspect.found_modules import find_modules
+from cuda_wheel.inspect.sizes import Size, losses_without, measure_module, sizes_by_target
 from cuda_wheel.runtime.manifest import Image, Manifest, Target
 from tests.support.projects import KERNEL
 
@@ -22,10 +21,10 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def deflated(content: bytes) -> int:
-    return len(zlib.compress(content)) - 6  # its header and checksum
+    return len(zlib.compress(content)) - 6  # without the header and checksum of zlib
 
 
-def test_what_images_cost_is_measured(fixture_wheel, cuda_wheel: Command) -> None:
+def test_the_sizes_of_images_are_measured(fixture_wheel, cuda_wheel: Command) -> None:
     wheel = fixture_wheel("stencil")
     sizes = json.loads(cuda_wheel("inspect", "--size", "--json", wheel).stdout)
     (module,) = sizes["modules"]
@@ -37,8 +36,8 @@ def test_what_images_cost_is_measured(fixture_wheel, cuda_wheel: Command) -> Non
             assert module[key] == {"installed": info.file_size, "in_wheel": info.compress_size}
     for image, size in zip(manifest.images, module["images"], strict=True):
         content = fatbin[image.offset : image.offset + image.size]
-        told = {"kind": image.kind, "target": str(image.target), "source": None, "size": image.size}
-        assert size == told | {"installed": image.size, "in_wheel": deflated(content)}
+        described = {"kind": image.kind, "target": str(image.target), "source": None, "size": image.size}
+        assert size == described | {"installed": image.size, "in_wheel": deflated(content)}
     for target in sizes["targets"]:
         (image,) = (image for image in manifest.images if str(image.target) == target["target"])
         rest = fatbin[: image.offset] + fatbin[image.offset + image.size :]
@@ -61,13 +60,13 @@ def test_a_folder_is_measured_as_its_wheel_would_be(fixture_wheel, unpacked, cud
     assert inside == outside
     assert len(inside["modules"]) > 1
     for target in inside["targets"]:
-        its = [image for module in inside["modules"] for image in module["images"]]
-        its = [image for image in its if image["target"] == target["target"]]
-        assert target["images"] == len(its)
-        assert target["in_wheel"] == sum(image["in_wheel"] for image in its)
+        images = [image for module in inside["modules"] for image in module["images"]]
+        images = [image for image in images if image["target"] == target["target"]]
+        assert target["images"] == len(images)
+        assert target["in_wheel"] == sum(image["in_wheel"] for image in images)
 
 
-def test_a_fatbin_that_is_gone_is_named(unpacked, cuda_wheel: Command) -> None:
+def test_a_missing_fatbin_is_named(unpacked, cuda_wheel: Command) -> None:
     folder = unpacked("stencil")
     (folder / "stencil_demo/kernels/stencil.fatbin").unlink()
     result = cuda_wheel("inspect", "--size", folder)
@@ -75,18 +74,16 @@ def test_a_fatbin_that_is_gone_is_named(unpacked, cuda_wheel: Command) -> None:
     assert "stencil_demo.kernels.stencil: stencil.fatbin cannot be read: No such file" in result.stdout
 
 
-def test_a_person_reads_what_is_saved_and_lost(fixture_wheel, cuda_wheel: Command) -> None:
+def test_the_text_shows_what_is_saved_and_lost(fixture_wheel, cuda_wheel: Command) -> None:
     text = cuda_wheel("inspect", "--size", fixture_wheel("stencil"), COLUMNS="300").stdout
     assert "cubin sm_80" in text
     assert "without sm_80: " in text
-    assert "in place of machine code for Ampere (8.0), Ampere (8.6), Ada (8.9) with drivers for CUDA 1" in text
-    assert "without compute_90: no image at all for GPUs that are still to come" in text
+    assert "instead of machine code for Ampere (8.0), Ampere (8.6), Ada (8.9) with drivers for CUDA 1" in text
+    assert "without compute_90: no image for future GPUs" in text
     assert "the wheel has " in text
 
 
-def test_of_a_compressed_fatbin_the_whole_is_known_and_the_loss(
-    make_project, cuda_wheel: Command, tmp_path: Path
-) -> None:
+def test_a_compressed_fatbin_has_a_total_size_and_losses(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = "80"', **{"demo/packed.cu": KERNEL})
     assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
     sizes = json.loads(cuda_wheel("inspect", "--size", "--json", tmp_path / "out").stdout)
@@ -100,7 +97,7 @@ def test_of_a_compressed_fatbin_the_whole_is_known_and_the_loss(
     assert real["loses"]
     assert {(loss["from"], loss["to"]) for loss in real["loses"]} <= {("native", "jit"), ("native", "link")}
     text = cuda_wheel("inspect", "--size", tmp_path / "out", COLUMNS="300").stdout
-    assert "Of compressed fatbins" in text
+    assert "in a compressed fatbin" in text
     assert "unknown" in text
 
 
@@ -115,14 +112,14 @@ def manifest(name: str, *targets: str) -> Manifest:
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "compute_75", "sm_86"])
-def test_what_is_lost_is_what_the_coverage_tells(target: str) -> None:
-    """The same as if the modules had been built without that target."""
+def test_the_losses_match_the_coverage(target: str) -> None:
+    """The losses are the same as if the modules had been built without the target."""
     modules = {"a": ("sm_80", "sm_90", "compute_75"), "b": ("sm_80", "sm_90"), "c": ("sm_80", "sm_86", "sm_90")}
     before, after = (
         {
             coverage.names[0]: coverage.cells
-            for name, its in modules.items()
-            for coverage in cover([manifest(name, *(each for each in its if each != left_out))])
+            for name, targets in modules.items()
+            for coverage in cover([manifest(name, *(each for each in targets if each != left_out))])
         }
         for left_out in (None, target)
     )
@@ -132,7 +129,7 @@ def test_what_is_lost_is_what_the_coverage_tells(target: str) -> None:
         for key in before[name]
         if before[name][key] != after[name][key]
     }
-    losses = lost([manifest(name, *its) for name, its in modules.items()], Target.parse(target))
+    losses = losses_without(Target.parse(target), [manifest(name, *targets) for name, targets in modules.items()])
     found = [(name, key, loss.before, loss.after) for loss in losses for name in loss.names for key in loss.keys]
     assert set(found) == expected
     assert len(found) == len(expected)
@@ -140,8 +137,8 @@ def test_what_is_lost_is_what_the_coverage_tells(target: str) -> None:
 
 
 def test_targets_are_summed_over_modules(unpacked) -> None:
-    modules = [measure(found) for found in find_modules(str(unpacked("linked")))]
-    for target in targets_of(modules):
+    modules = [measure_module(found) for found in find_modules(str(unpacked("linked")))]
+    for target in sizes_by_target(modules):
         saved = [module.saved[target.target] for module in modules if target.target in module.saved]
-        assert target.saved == Bytes(sum(each.installed for each in saved), sum(each.in_wheel for each in saved))
+        assert target.saved == Size(sum(each.installed for each in saved), sum(each.in_wheel for each in saved))
         assert target.size.installed == target.saved.installed

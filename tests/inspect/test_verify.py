@@ -1,4 +1,4 @@
-"""`cuda-wheel verify` of a whole wheel, and `--rebuild`: whatever a stranger changes in a wheel is named."""
+"""`cuda-wheel verify` of a whole wheel, and `--rebuild`: every change to a wheel is reported."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.inspect.differences import differences
-from cuda_wheel.inspect.modules import find_modules
+from cuda_wheel.inspect.archive import file_digests
+from cuda_wheel.inspect.differences import manifest_differences
+from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.inspect.rebuild import Comparison, compare, pins, rebuild
-from cuda_wheel.inspect.wheel import digests, read_sbom, record_differences, sbom_differences
+from cuda_wheel.inspect.record import record_differences
+from cuda_wheel.inspect.wheel_sbom import read_sbom, sbom_differences
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
 from tests.support.wheels import contents
+
+pytestmark = pytest.mark.one_toolchain
 
 METADATA = "saxpy_demo-1.0.dist-info"
 SBOM, RECORD = f"{METADATA}/sboms/cuda-wheel.cdx.json", f"{METADATA}/RECORD"
@@ -44,7 +48,7 @@ Change = Callable[[bytes], bytes]
 
 
 def sources(folder: Path, extra: str) -> Path:
-    """Return a project to build the wheel of; few targets are enough."""
+    """Return a copy of a fixture with few targets."""
     project = copy_fixture("saxpy", folder, extra)
     with (project / "pyproject.toml").open("a") as stream:
         stream.write('[tool.cuda-wheel]\narchitectures = "80"\n')
@@ -61,8 +65,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Path:
 
 @pytest.fixture
 def altered(wheel: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that gives the wheel with some files as a function makes them of what they are, or without
-    them, and with a RECORD that is right again unless it is among them."""
+    """Return a function that changes or removes files of the wheel, and corrects RECORD unless it is one of them."""
 
     def altered(changes: Mapping[str, Change | None]) -> Path:
         files = contents(wheel)
@@ -89,7 +92,7 @@ def record(files: Mapping[str, bytes]) -> bytes:
 
 
 def edited(edit: Callable[[Any], object]) -> Change:
-    """Return a change of a JSON document in place; a manifest gets the SHA-256 that it then should have."""
+    """Return a function that edits a JSON document; a manifest gets the right SHA-256."""
 
     def change(content: bytes) -> bytes:
         document = json.loads(content)
@@ -103,11 +106,11 @@ def edited(edit: Callable[[Any], object]) -> Change:
 # --- RECORD and SBOM ------------------------------------------------------------------------------
 
 
-def test_a_wheel_as_it_was_built_passes(wheel: Path, cuda_wheel) -> None:
+def test_an_unchanged_wheel_passes(wheel: Path, cuda_wheel) -> None:
     result = cuda_wheel("verify", wheel)
     assert (result.returncode, result.stdout.splitlines()) == (
         0,
-        [f"{MODULE}: as the manifest says", "RECORD: the files are as it says", "SBOM: the files are as it says"],
+        [f"{MODULE}: matches its manifest", "RECORD: matches the files", "SBOM: matches the files"],
     )
     assert json.loads(cuda_wheel("verify", wheel, "--json").stdout) == {
         "modules": [{"name": MODULE, "differences": []}],
@@ -121,21 +124,21 @@ def test_a_wheel_as_it_was_built_passes(wheel: Path, cuda_wheel) -> None:
     [
         (
             {"saxpy_demo/__init__.py": lambda old: old + b"import evil\n"},
-            "saxpy_demo/__init__.py is not what RECORD says",
+            "saxpy_demo/__init__.py differs from RECORD",
         ),
         ({"saxpy_demo/evil.py": lambda _: b""}, "saxpy_demo/evil.py is not in RECORD"),
-        ({"saxpy_demo/__init__.py": None}, "RECORD lists saxpy_demo/__init__.py, which is not there"),
-        ({RECORD: None}, "there is no RECORD"),
+        ({"saxpy_demo/__init__.py": None}, "RECORD lists saxpy_demo/__init__.py, which is not in the wheel"),
+        ({RECORD: None}, "the wheel has no RECORD"),
         ({RECORD: lambda old: old + old}, f"RECORD lists {FATBIN} twice"),
-        ({RECORD: lambda old: old.replace(b"sha256=", b"md5=")}, f"RECORD has no SHA-256 of {FATBIN}"),
+        ({RECORD: lambda old: old.replace(b"sha256=", b"md5=")}, f"RECORD has no SHA-256 for {FATBIN}"),
         ({RECORD: lambda _: b"one,two\n"}, "RECORD is not a table of names, hashes and sizes: "),
         ({RECORD: lambda old: old + b"\x1b[2J,,\n"}, "RECORD is not a table of names, hashes and sizes: "),
         ({RECORD: lambda _: b"\xff"}, "RECORD is not a table of names, hashes and sizes: "),
     ],
 )
-def test_what_record_does_not_say_is_told(change, message: str, altered) -> None:
-    kept = {RECORD: lambda old: old} if RECORD not in change else {}
-    assert any(line.startswith(message) for line in record_differences(altered(kept | change)))
+def test_differences_from_record_are_reported(change, message: str, altered) -> None:
+    unchanged = {RECORD: lambda old: old} if RECORD not in change else {}
+    assert any(line.startswith(message) for line in record_differences(altered(unchanged | change)))
 
 
 def test_record_may_have_longer_hashes(wheel: Path, altered) -> None:
@@ -148,37 +151,37 @@ def test_record_may_have_longer_hashes(wheel: Path, altered) -> None:
 
     assert record_differences(altered({RECORD: longer})) == []
     assert record_differences(altered({RECORD: lambda old: longer(old, content + b" ")})) == [
-        f"{STUB} is not what RECORD says"
+        f"{STUB} differs from RECORD"
     ]
 
 
-def test_a_file_that_is_there_twice_is_told(wheel: Path, tmp_path: Path) -> None:
+def test_a_duplicate_file_is_reported(wheel: Path, tmp_path: Path) -> None:
     twice = tmp_path / "twice.whl"
     twice.write_bytes(wheel.read_bytes())
     with zipfile.ZipFile(twice, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr(FATBIN, b"another")
-    with pytest.raises(ImageError, match=f"it has '{FATBIN}' twice"):
+    with pytest.raises(ImageError, match=f"it contains '{FATBIN}' twice"):
         record_differences(twice)
 
 
-def test_a_file_that_the_archives_directory_does_not_list_is_told(wheel: Path, tmp_path: Path) -> None:
+def test_a_file_missing_from_the_central_directory_is_reported(wheel: Path, tmp_path: Path) -> None:
     last, more = tmp_path / "last.whl", tmp_path / "more.whl"
     shutil.copy(wheel, last)
     with zipfile.ZipFile(last, "a") as archive:
         archive.writestr("evil.py", b"")
         archive.filelist.pop()
-    assert record_differences(last) == [f"after {RECORD} there are 37 bytes of no file"]
+    assert record_differences(last) == [f"37 bytes after {RECORD} belong to no file"]
     shutil.copy(last, more)
     with zipfile.ZipFile(more, "a") as archive:
         archive.writestr("listed.py", b"")
-    assert record_differences(more) == [f"after {RECORD} there are 37 bytes of no file", "listed.py is not in RECORD"]
+    assert record_differences(more) == [f"37 bytes after {RECORD} belong to no file", "listed.py is not in RECORD"]
     more.write_bytes(bytes(40) + last.read_bytes())
-    assert record_differences(more)[0] == "after the beginning there are 40 bytes of no file"
+    assert record_differences(more)[0] == "40 bytes after the start of the archive belong to no file"
 
 
-def test_a_directory_that_names_other_places_is_told(wheel: Path, tmp_path: Path) -> None:
+def test_wrong_offsets_in_the_central_directory_are_reported(wheel: Path, tmp_path: Path) -> None:
     content = bytearray(wheel.read_bytes())
-    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(b"PK\x01\x02"))  # the last but one, which is the SBOM's
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(b"PK\x01\x02"))  # the last but one: the SBOM's entry
     (place,) = struct.unpack_from("<I", content, entry + 42)
     other = tmp_path / "other.whl"
     for there in (len(content), place - 9):
@@ -188,20 +191,20 @@ def test_a_directory_that_names_other_places_is_told(wheel: Path, tmp_path: Path
             record_differences(other)
 
 
-def test_files_that_lie_over_each_other_are_told(wheel: Path, tmp_path: Path) -> None:
+def test_overlapping_files_are_reported(wheel: Path, tmp_path: Path) -> None:
     content = bytearray(wheel.read_bytes())
-    entry = content.index(b"PK\x01\x02")  # of what is deflated, and has an end of its own
+    entry = content.index(b"PK\x01\x02")  # the entry of a deflated file, whose data marks its own end
     (size,) = struct.unpack_from("<I", content, entry + 20)
     struct.pack_into("<I", content, entry + 20, size + 40)
     (other := tmp_path / "other.whl").write_bytes(content)
     try:
-        told = "\n".join(record_differences(other))
+        message = "\n".join(record_differences(other))
     except ImageError as error:
-        told = str(error)
-    assert "begins before the end of" in told or "Overlapped entries" in told  # which newer zipfiles see
+        message = str(error)
+    assert " overlaps " in message or "Overlapped entries" in message  # newer versions of zipfile check it themselves
 
 
-def test_the_sizes_that_may_follow_a_file_are_part_of_it(wheel: Path, tmp_path: Path) -> None:
+def test_a_data_descriptor_is_part_of_its_file(wheel: Path, tmp_path: Path) -> None:
     streamed = tmp_path / "streamed.whl"
     with streamed.open("wb") as file:
         pipe: Any = SimpleNamespace(write=file.write, flush=file.flush)
@@ -213,18 +216,18 @@ def test_the_sizes_that_may_follow_a_file_are_part_of_it(wheel: Path, tmp_path: 
     assert record_differences(streamed) == []
 
 
-def test_a_fatbin_that_the_sbom_does_not_tell_of_is_told(altered, cuda_wheel) -> None:
+def test_a_fatbin_that_differs_from_the_sbom_is_reported(altered, cuda_wheel) -> None:
     other = {"saxpy_demo/other.fatbin": lambda _: b"code", "saxpy_demo/other.fatbin.json": lambda _: b"{}"}
     path = altered({FATBIN: lambda old: old + b"\0", "saxpy_demo/no_module.fatbin": lambda _: b"code", **other})
     sbom = read_sbom(path)
     assert sbom is not None
-    assert sbom_differences(sbom, digests(path)) == [
-        f"{FATBIN} is not what the SBOM says",
-        "saxpy_demo/other.fatbin is not what the SBOM says",
+    assert sbom_differences(sbom, file_digests(path)) == [
+        f"{FATBIN} differs from the SBOM",
+        "saxpy_demo/other.fatbin differs from the SBOM",
     ]
     result = cuda_wheel("verify", altered({FATBIN: lambda old: old + b"\0"}))
     assert result.returncode == 1
-    assert f"SBOM: {FATBIN} is not what the SBOM says" in result.stdout
+    assert f"SBOM: {FATBIN} differs from the SBOM" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -233,27 +236,27 @@ def test_a_fatbin_that_the_sbom_does_not_tell_of_is_told(altered, cuda_wheel) ->
      b'{"components": [{"bom-ref": "a", "name": "\\u001b[2J", "type": "file"}], "dependencies": []}',
      b'{"components": [], "dependencies": [{"ref": "a", "dependsOn": ["b"]}]}'],
 )  # fmt: skip
-def test_what_is_no_sbom_is_an_error_in_words(text: bytes, altered, cuda_wheel) -> None:
+def test_an_invalid_sbom_is_a_clean_error(text: bytes, altered, cuda_wheel) -> None:
     path = altered({SBOM: lambda _: text})
     with pytest.raises(ImageError, match=r"cuda-wheel\.cdx\.json is not an SBOM of cuda-wheel"):
         read_sbom(path)
 
 
-def test_a_name_that_would_reach_the_terminal_is_refused(altered) -> None:
+def test_an_unprintable_name_is_rejected(altered) -> None:
     path = altered({"saxpy_demo/\x1b[2J.py": lambda _: b""})
-    with pytest.raises(ImageError, match="holds a file of the name"):
+    with pytest.raises(ImageError, match="contains a file with the name"):
         record_differences(path)
 
 
 # --- comparing ------------------------------------------------------------------------------------
 
 
-def test_a_wheel_is_what_it_is(wheel: Path) -> None:
+def test_a_wheel_equals_itself(wheel: Path) -> None:
     assert compare(wheel, wheel) == Comparison({MODULE: []}, [], [])
 
 
-def test_the_strangers_wheel_passes_alone_and_not_beside_its_rebuild(wheel: Path, altered) -> None:
-    """Machine code of another's making, with a manifest, an SBOM and a RECORD to suit it."""
+def test_a_forged_wheel_passes_alone_but_differs_from_its_rebuild(wheel: Path, altered) -> None:
+    """The machine code is changed, and the manifest, the SBOM and RECORD have the right hashes for it."""
     manifest = json.loads(contents(wheel)[MANIFEST])
     image = manifest["images"][0]
     fatbin = bytearray(contents(wheel)[FATBIN])
@@ -272,9 +275,9 @@ def test_the_strangers_wheel_passes_alone_and_not_beside_its_rebuild(wheel: Path
     (module,) = find_modules(str(path))
     sbom = read_sbom(path)
     assert sbom is not None
-    assert [*differences(module), *record_differences(path), *sbom_differences(sbom, digests(path))] == []
+    assert [*manifest_differences(module), *record_differences(path), *sbom_differences(sbom, file_digests(path))] == []
     compared = compare(path, wheel)
-    assert compared.modules == {MODULE: [f"{image['kind']} {image['target']} is another"]}
+    assert compared.modules == {MODULE: [f"{image['kind']} {image['target']} differs"]}
     assert not compared.is_identical
 
 
@@ -299,17 +302,17 @@ def in_components(name: str, key: str, value: object) -> Change:
         ),
         (
             {SBOM: in_components(SOURCE, "hashes", [{"alg": "SHA-256", "content": "0" * 64}])},
-            f"{SOURCE} is another",
+            f"{SOURCE} differs",
         ),
         (
             {SBOM: edited(lambda document: document["dependencies"][0]["dependsOn"].remove(f"source:{SOURCE}"))},
-            f"{SOURCE} is in the rebuild alone",
+            f"{SOURCE} is only in the rebuild",
         ),
         (
             {MANIFEST: edited(lambda document: document["options"].append("--evil"))},
             r"options --std=c\+\+17 --evil in the wheel, --std=c\+\+17 in the rebuild",
         ),
-        ({MANIFEST: edited(lambda document: document["images"].pop(0))}, r"cubin sm_\d+ is in the rebuild alone"),
+        ({MANIFEST: edited(lambda document: document["images"].pop(0))}, r"cubin sm_\d+ is only in the rebuild"),
         (
             {MANIFEST: edited(lambda document: document["kernels"][0].update(name="other"))},
             "the manifest or the fatbin differs, but no image",
@@ -317,7 +320,7 @@ def in_components(name: str, key: str, value: object) -> Change:
         ({FATBIN: lambda old: old + b"\0"}, "the manifest or the fatbin differs, but no image"),
     ],
 )
-def test_what_differs_in_a_module_is_named(changes, expected: str, wheel: Path, altered) -> None:
+def test_the_differences_of_a_module_are_named(changes, expected: str, wheel: Path, altered) -> None:
     compared = compare(altered(changes), wheel)
     (line,) = compared.modules[MODULE]
     assert re.fullmatch(expected, line)
@@ -325,7 +328,7 @@ def test_what_differs_in_a_module_is_named(changes, expected: str, wheel: Path, 
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "ours"),
+    ("name", "change", "own"),
     [
         (STUB, lambda old: old + b"# evil\n", True),
         (STUB, None, True),
@@ -338,23 +341,23 @@ def test_what_differs_in_a_module_is_named(changes, expected: str, wheel: Path, 
         (f"{METADATA}/WHEEL", lambda old: old + b"X-Other: 1\n", False),
     ],
 )
-def test_other_files_count_where_cuda_wheel_makes_them(
-    name: str, change: Change | None, ours: bool, wheel: Path, altered
+def test_other_files_count_if_cuda_wheel_writes_them(
+    name: str, change: Change | None, own: bool, wheel: Path, altered
 ) -> None:
     compared = compare(altered({name: change}), wheel)
-    told = [name.replace(METADATA, "dist-info")]
-    assert compared == Comparison({MODULE: []}, told if ours else [], [] if ours else told)
-    assert compared.is_identical is not ours
+    names = [name.replace(METADATA, "dist-info")]
+    assert compared == Comparison({MODULE: []}, names if own else [], [] if own else names)
+    assert compared.is_identical is not own
 
 
-def test_a_module_that_only_one_has_is_named(wheel: Path, altered) -> None:
+def test_a_module_in_only_one_wheel_is_named(wheel: Path, altered) -> None:
     manifest = contents(wheel)[MANIFEST]
     path = altered({"saxpy_demo/kernels/more.fatbin.json": lambda _: manifest})
-    assert compare(path, wheel).modules == {"saxpy_demo.kernels.more": ["is in the wheel alone"], MODULE: []}
-    assert compare(wheel, path).modules["saxpy_demo.kernels.more"] == ["is in the rebuild alone"]
+    assert compare(path, wheel).modules == {"saxpy_demo.kernels.more": ["is only in the wheel"], MODULE: []}
+    assert compare(wheel, path).modules["saxpy_demo.kernels.more"] == ["is only in the rebuild"]
 
 
-def test_a_rebuild_asks_for_what_the_wheel_tells_of_and_for_nothing_else(wheel: Path, altered) -> None:
+def test_a_rebuild_requires_only_what_the_wheel_records(wheel: Path, altered) -> None:
     wanted = pins(wheel)
     names = [pin.partition("==")[0].removesuffix("-cu12") for pin in wanted]
     assert names == ["cuda-wheel", "hatchling", "nvidia-cuda-nvrtc", "nvidia-nvfatbin", "nvidia-nvjitlink"]
@@ -371,7 +374,7 @@ def test_a_rebuild_asks_for_what_the_wheel_tells_of_and_for_nothing_else(wheel: 
     assert "setuptools==84.2.1" in pins(setuptools)
 
 
-def test_a_wheel_without_an_sbom_tells_of_its_compilers(wheel: Path, altered) -> None:
+def test_a_wheel_without_an_sbom_records_its_compilers(wheel: Path, altered) -> None:
     nvrtc = json.loads(contents(wheel)[MANIFEST])["toolchain"]["nvrtc"]
     release = ".".join(nvrtc.split(".")[:2])
     suffix = "-cu12" if nvrtc.startswith("12.") else ""
@@ -382,7 +385,7 @@ def test_a_wheel_without_an_sbom_tells_of_its_compilers(wheel: Path, altered) ->
     ]
 
 
-# --- building again -------------------------------------------------------------------------------
+# --- rebuilding -----------------------------------------------------------------------------------
 
 
 def packed(project: Path, sdist: Path) -> Path:
@@ -392,7 +395,7 @@ def packed(project: Path, sdist: Path) -> Path:
 
 
 def test_another_machine_rebuilds_the_same_bytes(wheel: Path, extra: str, cuda_wheel, tmp_path: Path) -> None:
-    """In another folder, of an sdist, with another cache, another number of workers and another date."""
+    """In another folder, from an sdist, with another cache, another number of workers and another date."""
     sdist = packed(sources(tmp_path / "elsewhere", extra), tmp_path / "saxpy_demo-1.0.tar.gz")
     before = wheel.read_bytes(), sdist.read_bytes()
     environ = {
@@ -403,14 +406,16 @@ def test_another_machine_rebuilds_the_same_bytes(wheel: Path, extra: str, cuda_w
     }
     result = cuda_wheel("verify", wheel, "--rebuild", sdist, "--no-build-isolation", **environ)
     assert result.returncode == 0, result.stdout
-    assert f"{MODULE}: rebuilt to the same bytes\n" in result.stdout
-    assert "otherwise" not in result.stdout
+    assert f"{MODULE}: the rebuild is identical\n" in result.stdout
+    assert "the rebuild differs" not in result.stdout
     assert ": 1 compiled" in result.stdout
     assert not (tmp_path / "cache").exists()
     assert before == (wheel.read_bytes(), sdist.read_bytes())
 
 
-def test_uv_builds_where_pip_is_not(monkeypatch: pytest.MonkeyPatch, wheel: Path, extra: str, tmp_path: Path) -> None:
+def test_uv_builds_if_pip_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, wheel: Path, extra: str, tmp_path: Path
+) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda name: name)
     called: list[list[str]] = []
@@ -428,15 +433,15 @@ def test_uv_builds_where_pip_is_not(monkeypatch: pytest.MonkeyPatch, wheel: Path
     assert rebuild(wheel, project).is_identical
     assert called[0][:3] == ["uv", "build", "--wheel"]
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(CudaWheelError, match="neither pip nor uv"):
+    with pytest.raises(CudaWheelError, match="neither pip nor uv is installed"):
         rebuild(wheel, project)
 
 
-def test_an_altered_source_is_named_and_fails(wheel: Path, extra: str, tmp_path: Path) -> None:
+def test_a_changed_source_is_named_and_fails(wheel: Path, extra: str, tmp_path: Path) -> None:
     project = sources(tmp_path / "project", extra)
     source = project / SOURCE
     source.write_text(source.read_text().replace("a * x[i] + y[i]", "a * x[i] - y[i]"))
-    for folder in ("build", "dist", ".venv"):  # what is left of other work is not built from, nor touched
+    for folder in ("build", "dist", ".venv"):  # results of earlier work are neither used nor changed
         (project / folder).mkdir()
         (project / folder / "file").write_text("left")
     command = [sys.executable, "-m", "cuda_wheel", "verify", wheel, "--rebuild", project, "--no-build-isolation"]
@@ -447,12 +452,12 @@ def test_an_altered_source_is_named_and_fails(wheel: Path, extra: str, tmp_path:
     rebuilt = found["rebuild"]
     assert (rebuilt["identical"], rebuilt["files"], rebuilt["others"]) == (False, [], [])
     lines = rebuilt["modules"][MODULE]
-    assert lines[0] == f"{SOURCE} is another"
+    assert lines[0] == f"{SOURCE} differs"
     images = json.loads(contents(wheel)[MANIFEST])["images"]
-    assert len(lines) == 1 + len(images) and all(line.endswith(" is another") for line in lines)
+    assert len(lines) == 1 + len(images) and all(line.endswith(" differs") for line in lines)
 
 
-def test_what_cannot_be_rebuilt_is_an_error_in_words(wheel: Path, extra: str, cuda_wheel, tmp_path: Path) -> None:
+def test_a_failed_rebuild_is_a_clean_error(wheel: Path, extra: str, cuda_wheel, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.tar.gz").write_text("nothing")
     project = sources(tmp_path / "project", extra)
@@ -484,11 +489,11 @@ def test_only_a_wheel_has_a_record_and_can_be_rebuilt(wheel: Path, cuda_wheel, t
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
     for arguments, message in (
-        ([folder, "--rebuild", tmp_path], "--rebuild compares a wheel"),
-        ([wheel, "--no-build-isolation"], "--no-build-isolation goes with --rebuild"),
+        ([folder, "--rebuild", tmp_path], "--rebuild needs a wheel"),
+        ([wheel, "--no-build-isolation"], "--no-build-isolation needs --rebuild"),
     ):
         result = cuda_wheel("verify", *arguments)
         assert result.returncode == 2
         assert message in result.stdout
     result = cuda_wheel("verify", folder)
-    assert (result.returncode, result.stdout) == (0, f"{MODULE}: as the manifest says\n")
+    assert (result.returncode, result.stdout) == (0, f"{MODULE}: matches its manifest\n")

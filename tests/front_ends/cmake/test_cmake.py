@@ -1,4 +1,4 @@
-"""CMake: scikit-build-core's wheels and plain projects, rebuilt when and only when something changed."""
+"""CMake: wheels of scikit-build-core and plain projects, and rebuilds only after changes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.wheel.outputs import VENDORED_FILES
+from cuda_wheel.builder.wheel.outputs import vendored_names
 from tests.support.editable import SOURCE, make_tree
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
+
+pytestmark = pytest.mark.one_toolchain
 
 CALL = "cuda_wheel_add_module(TARGET k SOURCES demo/kernels/k.cu DESTINATION demo/kernels INCLUDE_DIRECTORIES include {more})"
 PYPROJECT = (
@@ -31,7 +33,7 @@ architectures = "80"
 
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that makes a CMake project with one module, with `more` in its call."""
+    """Return a function that creates a CMake project with one module; `more` is added to the call."""
 
     def make(more: str = "", call: str = CALL, pyproject: str = PYPROJECT) -> Path:
         root = make_tree(tmp_path / "a project", pyproject)
@@ -61,7 +63,7 @@ def targets(root: Path) -> list[str]:
     return [image["target"] for image in built(root)["images"]]
 
 
-def test_each_module_tells_what_came_from_the_cache(make) -> None:
+def test_each_module_prints_what_came_from_the_cache(make) -> None:
     root = make()
     for how in ("compiled", "from the cache"):
         assert configure(root).returncode == 0
@@ -74,7 +76,7 @@ def test_each_module_tells_what_came_from_the_cache(make) -> None:
 
 
 @pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
-def test_what_changed_is_compiled_again_and_nothing_else(generator: str, make) -> None:
+def test_only_changed_modules_are_recompiled(generator: str, make) -> None:
     if shutil.which({"Ninja": "ninja"}.get(generator, "make")) is None:
         pytest.skip(f"{generator} is not installed")
     root = make()
@@ -126,7 +128,7 @@ def test_every_argument_reaches_the_compiler(make) -> None:
     assert "--use_fast_math" in built(root)["options"]
 
 
-def test_the_table_says_what_the_call_does_not(make) -> None:
+def test_the_table_supplies_what_the_call_omits(make) -> None:
     own = '[[tool.cuda-wheel.module]]\nname = "demo.kernels.k"\ninstantiate = ["t<3>"]\ndefines = { A = 1, B = 2 }\n'
     root = make("DEFINES B=3", pyproject=PYPROJECT + "std = 'c++20'\n" + own)
     source = "#if __cplusplus < 202002L || !defined(B) || B != 3\n#error no\n#endif\n"
@@ -137,7 +139,7 @@ def test_the_table_says_what_the_call_does_not(make) -> None:
     assert [kernel["name"] for kernel in built(root)["kernels"]] == ["t<3>"]
 
 
-def test_the_command_builds_what_cmake_names(make, cuda_wheel, tmp_path: Path) -> None:
+def test_the_command_builds_the_modules_of_the_cmake_project(make, cuda_wheel, tmp_path: Path) -> None:
     result = cuda_wheel("build", make('DEFINES "TEXT=\\"a b\\""'), "-o", tmp_path / "out")
     assert result.returncode == 0, result.stdout
     assert "demo.kernels.k: 1 kernel, cubin sm_80, ptx compute_80" in result.stdout
@@ -147,13 +149,11 @@ def test_the_command_builds_what_cmake_names(make, cuda_wheel, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("", "a project has no CUDA module: its CMakeLists.txt calls cuda_wheel_add_module nowhere"),
+        ("", "a project has no CUDA module: its CMakeLists.txt does not call cuda_wheel_add_module"),
         ("wrong()", "CMake cannot configure a project"),
     ],
 )
-def test_the_command_says_why_it_cannot_tell_the_modules(
-    call: str, message: str, make, cuda_wheel, tmp_path: Path
-) -> None:
+def test_the_command_reports_why_it_finds_no_modules(call: str, message: str, make, cuda_wheel, tmp_path: Path) -> None:
     result = cuda_wheel("build", make(call=call), "-o", tmp_path / "out")
     assert result.returncode == 1
     assert message in result.stdout
@@ -163,14 +163,14 @@ def test_the_command_says_why_it_cannot_tell_the_modules(
 @pytest.mark.parametrize(
     ("more", "option", "environ", "expected"),
     [
-        ("", (), {}, ["sm_80", "compute_80"]),  # the table's
+        ("", (), {}, ["sm_80", "compute_80"]),  # from the table
         ("", ("-DCMAKE_CUDA_ARCHITECTURES=86-real",), {}, ["sm_86"]),
         ("", ("-DCMAKE_CUDA_ARCHITECTURES=86-real;90-real",), {}, ["sm_86", "sm_90"]),
         ("ARCHITECTURES 90-real", ("-DCMAKE_CUDA_ARCHITECTURES=86-real",), {}, ["sm_90"]),
         ("ARCHITECTURES 90-real", (), {"CUDAARCHS": "75-real"}, ["sm_75"]),
     ],
 )
-def test_where_the_architectures_come_from(more: str, option, environ, expected: list[str], make) -> None:
+def test_the_sources_of_the_architectures_have_an_order(more: str, option, environ, expected: list[str], make) -> None:
     root = make(more)
     assert configure(root, *option).returncode == 0
     result = build(root, **environ)
@@ -185,8 +185,8 @@ def test_where_the_architectures_come_from(more: str, option, environ, expected:
             CALL.replace("(TARGET", "(COLOUR red TARGET"),
             "cuda_wheel_add_module does not know: COLOUR;red. It knows TARGET;",
         ),
-        (CALL.replace("{more}", "COLOUR"), "a project/COLOUR."),
-        (CALL.replace("k.cu", "none.cu"), "there is no source"),
+        (CALL.replace("{more}", "COLOUR"), "a project/COLOUR does not exist."),
+        (CALL.replace("k.cu", "none.cu"), "none.cu does not exist."),
         ("cuda_wheel_add_module(TARGET k SOURCES demo/kernels/k.cu)", "cuda_wheel_add_module needs DESTINATION."),
         ("cuda_wheel_add_module(SOURCES demo/kernels/k.cu DESTINATION demo)", "cuda_wheel_add_module needs TARGET."),
     ],
@@ -205,7 +205,7 @@ def test_a_wrong_call_ends_the_configuration(call: str, message: str, make) -> N
         (SOURCE, "LINK no", 'link must be "none", "ptx" or "lto"'),
     ],
 )
-def test_a_failure_is_told_and_leaves_nothing(source: str, more: str, message: str, make) -> None:
+def test_a_failure_is_reported_and_leaves_no_files(source: str, more: str, message: str, make) -> None:
     root = make(more)
     (root / "demo/kernels/k.cu").write_text(source)
     assert configure(root).returncode == 0
@@ -222,5 +222,5 @@ def test_a_vendored_loader_is_installed_too(make, tmp_path: Path) -> None:
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert {f"demo/_cuda_wheel/{name}" for name in VENDORED_FILES} | {"demo/kernels/k.fatbin"} < names
+    assert {f"demo/_cuda_wheel/{name}" for name in vendored_names()} | {"demo/kernels/k.fatbin"} < names
     assert not [name for name in names if name.endswith("_cuda_wheel.py")]

@@ -1,4 +1,4 @@
-"""hatchling: what is in the wheel, what is not, and how failures look in the front ends that people use."""
+"""hatchling: the contents of the wheel, and the messages of failed builds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from tests.support.processes import pip_wheel, run
 from tests.support.projects import KERNEL, copy_fixture
 from tests.support.wheels import contents
 
+pytestmark = pytest.mark.one_toolchain
+
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_wheel_is_pure_and_holds_images_instead_of_sources(fixture_wheel) -> None:
+def test_the_wheel_is_pure_and_contains_images_instead_of_sources(fixture_wheel) -> None:
     wheel = fixture_wheel("matmul_templates")
     assert wheel.name == "matmul_demo-1.0-py3-none-any.whl"
     assert {name for name in contents(wheel) if not name.startswith("matmul_demo-")} == {
@@ -39,7 +41,7 @@ def test_nothing_is_written_into_the_source_tree(tmp_path: Path, extra: str) -> 
     assert snapshot(project) == before
 
 
-def test_sources_stay_in_the_wheel_where_asked_for(make_project, tmp_path: Path) -> None:
+def test_sources_stay_in_the_wheel_if_configured(make_project, tmp_path: Path) -> None:
     project = make_project(
         '[tool.cuda-wheel]\narchitectures = "80"\nexclude-sources = false',
         **{"demo/fill.cu": KERNEL, "demo/fill.cuh": "// header\n"},
@@ -53,7 +55,7 @@ def test_sources_stay_in_the_wheel_where_asked_for(make_project, tmp_path: Path)
 @pytest.mark.parametrize(
     "table", ["[tool.hatch.build.targets.wheel]\nexclude = ['*.txt']", "[tool.hatch.build]\nexclude = ['*.txt']"]
 )
-def test_the_projects_own_exclusions_stay_in_force(table: str, make_project, tmp_path: Path) -> None:
+def test_the_projects_own_exclusions_still_apply(table: str, make_project, tmp_path: Path) -> None:
     project = make_project(hook="", **{"demo/fill.cu": KERNEL, "demo/secret.txt": "x", "demo/open.md": "x"})
     pyproject = (project / "pyproject.toml").read_text()
     if "wheel]" in table:
@@ -85,7 +87,7 @@ def test_sources_stay_out_of_the_wheel_however_they_are_selected(selection: str,
     assert "demo/fill.cu" not in names
 
 
-def test_rewritten_paths_name_the_modules(make_project, tmp_path: Path) -> None:
+def test_rewritten_paths_determine_the_module_names(make_project, tmp_path: Path) -> None:
     project = make_project(hook="", **{"lib/native/k.cu": KERNEL, "lib/native/__init__.py": ""})
     text = (
         (project / "pyproject.toml")
@@ -103,21 +105,22 @@ def test_rewritten_paths_name_the_modules(make_project, tmp_path: Path) -> None:
     assert "demo.gpu.k: 1 kernel" in result.stdout
 
 
-def test_a_vendored_loader_is_the_same_files_and_one_line_more(make_project, tmp_path: Path) -> None:
+def test_a_vendored_loader_is_the_same_files_and_two_lines_more(make_project, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
     assert pip_wheel(project, tmp_path / "dist").returncode == 0
     files = contents(tmp_path / "dist/demo-1-py3-none-any.whl")
     prefix = "demo/_cuda_wheel/"
     copy = {name.removeprefix(prefix): content for name, content in files.items() if name.startswith(prefix)}
-    here = Path(cuda_wheel.__file__).parent
-    assert {"__init__.py", "loader.py", "launching.py"} <= set(copy)
-    line = f'VENDORED_FROM = "cuda-wheel {cuda_wheel.__version__}"\n'.encode()
-    assert copy.pop("__init__.py") == (here / "__init__.py").read_bytes() + line
-    assert copy == {name: (here / name).read_bytes() for name in copy}
+    runtime = Path(cuda_wheel.__file__).parent / "runtime"
+    assert {"__init__.py", "loading.py", "launching/launcher.py"} <= set(copy)
+    version = cuda_wheel.__version__
+    lines = f'__version__ = "{version}"\nVENDORED_FROM = "cuda-wheel {version}"\n'.encode()
+    assert copy.pop("__init__.py") == (runtime / "__init__.py").read_bytes() + lines
+    assert copy == {name: (runtime / name).read_bytes() for name in copy}
 
 
 def test_a_vendored_loader_loads_without_cuda_wheel(make_project, tmp_path: Path) -> None:
-    """As far as a machine without a GPU goes: to the driver."""
+    """Without a GPU, loading gets as far as the driver."""
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
     assert pip_wheel(project, tmp_path / "dist").returncode == 0
     site = tmp_path / "site"
@@ -195,7 +198,9 @@ def test_cudaarchs_overrides_for_one_build(tmp_path: Path, extra: str) -> None:
         ("no_cuda_sources", ["there is nothing to compile: no .cu file is in the packages"]),
     ],
 )
-def test_a_defect_ends_the_build_in_words(defect: str, messages: list[str], tmp_path: Path, extra: str) -> None:
+def test_a_defect_ends_the_build_with_a_clean_message(
+    defect: str, messages: list[str], tmp_path: Path, extra: str
+) -> None:
     project = copy_fixture(f"defects/{defect}", tmp_path / defect, extra)
     before = snapshot(project)
     result = pip_wheel(project, tmp_path / "dist")
@@ -208,7 +213,7 @@ def test_a_defect_ends_the_build_in_words(defect: str, messages: list[str], tmp_
     assert snapshot(project) == before
 
 
-def test_pip_shows_the_compilers_message_without_being_asked(tmp_path: Path, extra: str) -> None:
+def test_pip_shows_the_compilers_message_by_default(tmp_path: Path, extra: str) -> None:
     project = copy_fixture("defects/syntax_error", tmp_path / "project", extra)
     result = run(
         sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-w", tmp_path / "dist", project
@@ -217,17 +222,17 @@ def test_pip_shows_the_compilers_message_without_being_asked(tmp_path: Path, ext
     assert 'demo/fill.cu:5:1: error: expected a ";"' in result.stdout
 
 
-def test_options_in_the_hooks_own_table_are_sent_to_their_place(make_project, tmp_path: Path) -> None:
+def test_options_in_the_hooks_own_table_are_an_error(make_project, tmp_path: Path) -> None:
     project = make_project(hook='[tool.hatch.build.targets.wheel.hooks.cuda]\narchitectures = "80"')
     result = pip_wheel(project, tmp_path / "dist")
     assert result.returncode != 0
     assert (
-        "the table of the hook cuda takes no options of its own: move architectures to [tool.cuda-wheel]."
+        "the table of the hook cuda has no options of its own: move architectures to [tool.cuda-wheel]."
         in result.stdout
     )
 
 
-def test_a_source_that_is_only_in_the_wheel_is_refused(make_project, tmp_path: Path) -> None:
+def test_a_source_outside_the_project_is_rejected(make_project, tmp_path: Path) -> None:
     outside = tmp_path / "outside.cu"
     outside.write_text(KERNEL)
     project = make_project(f"[tool.hatch.build.targets.wheel.force-include]\n'{outside}' = 'demo/outside.cu'")

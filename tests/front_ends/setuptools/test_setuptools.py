@@ -1,4 +1,4 @@
-"""setuptools: the same images as hatchling's, in every layout, beside other commands, and none where nobody asked."""
+"""setuptools: the same images as with hatchling, in every layout; nothing for projects without the table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.wheel.outputs import VENDORED_FILES
+from cuda_wheel.builder.wheel.outputs import vendored_names
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import KERNEL, copy_fixture, pyproject_head
 from tests.support.wheels import images
+
+pytestmark = pytest.mark.one_toolchain
 
 HEAD = pyproject_head("setuptools")
 TABLE = '[tool.cuda-wheel]\narchitectures = "80"\n'
@@ -24,7 +26,7 @@ TABLE = '[tool.cuda-wheel]\narchitectures = "80"\n'
 
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that makes a setuptools project of a tail for its pyproject.toml and of files."""
+    """Return a function that creates a setuptools project from the end of its pyproject.toml and files."""
 
     def make(tail: str = TABLE, **files: str) -> Path:
         root = tmp_path / "project"
@@ -38,7 +40,7 @@ def make(tmp_path: Path) -> Callable[..., Path]:
 
 
 def backend(project: Path, call: str) -> subprocess.CompletedProcess[str]:
-    """Call a PEP 517 hook of setuptools in the project's own folder, as front ends do."""
+    """Call a PEP 517 hook of setuptools in the project's folder, as front ends do."""
     return run(sys.executable, "-c", f"import setuptools.build_meta as backend; backend.{call}", cwd=project)
 
 
@@ -71,7 +73,7 @@ def test_the_command_builds_the_images_of_the_wheel(fixture_wheel, cuda_wheel, t
             "",
             {"demo/kernels/deep/more.cu": KERNEL},
             ["demo/fill", "demo/kernels/deep/more"],
-        ),  # a folder that is no package
+        ),  # a folder without __init__.py
         ('[tool.setuptools]\npackages = ["demo"]\n', {"other/x.cu": KERNEL, "other/__init__.py": ""}, ["demo/fill"]),
         (
             '[tool.setuptools]\npackages = ["renamed"]\npackage-dir = {renamed = "demo"}\n',
@@ -96,7 +98,7 @@ def test_the_src_layout_finds_its_kernels(make) -> None:
     assert modules(built(project)) == ["demo/fill"]
 
 
-def test_a_stale_build_folder_ships_nothing_that_is_gone(make) -> None:
+def test_outputs_of_an_earlier_build_are_not_in_the_wheel(make) -> None:
     project = make(**{"demo/gone.cu": KERNEL})
     assert modules(built(project)) == ["demo/fill", "demo/gone"]
     (project / "demo/gone.cu").unlink()
@@ -104,20 +106,20 @@ def test_a_stale_build_folder_ships_nothing_that_is_gone(make) -> None:
     assert modules(built(project)) == ["demo/fill"]
 
 
-def test_a_vendored_loader_comes_and_goes_with_its_setting(make) -> None:
-    copy = {f"demo/_cuda_wheel/{name}" for name in VENDORED_FILES}
+def test_a_vendored_loader_is_added_and_removed_with_its_setting(make) -> None:
+    copy = {f"demo/_cuda_wheel/{name}" for name in vendored_names()}
     project = make(TABLE + 'loader = "vendor"\n')
     assert copy < set(built(project))
     (project / "pyproject.toml").write_text(HEAD + TABLE)
     assert not copy & set(built(project))
 
 
-def test_images_that_the_project_brings_are_left_alone(make) -> None:
+def test_the_projects_own_images_are_not_touched(make) -> None:
     project = make(TABLE + '[tool.setuptools.package-data]\ndemo = ["*.fatbin*"]\n', **{"demo/brought.fatbin": "x"})
     assert modules(built(project)) == ["demo/brought", "demo/fill"]
 
 
-def test_the_sdist_has_sources_and_headers_and_the_wheel_has_not(make) -> None:
+def test_the_sdist_has_the_sources_and_headers_but_the_wheel_does_not(make) -> None:
     table = (
         TABLE
         + 'include-dirs = ["include"]\n[[tool.cuda-wheel.module]]\nname = "demo.extra"\nsources = ["csrc/extra.cu"]\n'
@@ -133,7 +135,7 @@ def test_the_sdist_has_sources_and_headers_and_the_wheel_has_not(make) -> None:
     assert not [name for name in wheel if name.endswith((".cu", ".cuh", ".h"))]
 
 
-def test_sources_stay_in_the_wheel_where_asked_for(make) -> None:
+def test_sources_stay_in_the_wheel_if_configured(make) -> None:
     assert "demo/fill.cu" in built(make(TABLE + "exclude-sources = false\n"))
 
 
@@ -145,7 +147,7 @@ def test_sources_stay_in_the_wheel_where_asked_for(make) -> None:
         '[project]\nname = "plain"\nversion = "1"\n',
     ],
 )
-def test_a_project_without_the_table_does_not_notice(content: str, make) -> None:
+def test_a_project_without_the_table_is_not_affected(content: str, make) -> None:
     project = make()
     (project / "pyproject.toml").write_text(content)
     program = "build_wheel('dist'); import sys; print(*[m for m in sys.modules if m.startswith(('setuptools_cuda', 'cuda_wheel'))])"
@@ -155,7 +157,7 @@ def test_a_project_without_the_table_does_not_notice(content: str, make) -> None
     assert "build_cuda" not in result.stdout
 
 
-def test_build_cuda_is_a_command_of_its_own(make) -> None:
+def test_build_cuda_can_run_by_itself(make) -> None:
     project = make(**{"setup.py": "from setuptools import setup\nsetup()\n"})
     result = run(sys.executable, "setup.py", "build_cuda", "--build-lib", "out", cwd=project)
     assert result.returncode == 0, result.stdout
@@ -177,11 +179,13 @@ def test_an_editable_install_generates_nothing(make) -> None:
     [
         (TABLE, "wrong", "demo/fill.cu does not compile for sm_80"),
         ("[tool.cuda-wheel]\ncolor = 1\n", KERNEL, 'tool.cuda-wheel has no key "color"'),
-        ("[tool.cuda_wheel]\n", KERNEL, "pyproject.toml has a table [tool.cuda_wheel], which nobody reads"),
+        ("[tool.cuda_wheel]\n", KERNEL, "pyproject.toml has a table [tool.cuda_wheel], which cuda-wheel does not read"),
         ("[tool]\ncuda-wheel = 3\n", KERNEL, "tool.cuda-wheel must be a table"),
     ],
 )
-def test_a_defect_ends_the_build_in_words(table: str, source: str, message: str, make, tmp_path: Path) -> None:
+def test_a_defect_ends_the_build_with_a_clean_message(
+    table: str, source: str, message: str, make, tmp_path: Path
+) -> None:
     project = make(table, **{"demo/fill.cu": source})
     result = pip_wheel(project, tmp_path / "dist")
     assert result.returncode != 0

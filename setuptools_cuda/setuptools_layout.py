@@ -1,4 +1,4 @@
-"""What setuptools puts into a project's wheel, and where."""
+"""Find the files that setuptools puts into a project's wheel."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from setuptools.errors import BaseError
 
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, Layout, WheelFile
-from cuda_wheel.builder.sources.modules import KINDS
+from cuda_wheel.builder.sources.source_files import KINDS
 
 __all__ = ["files_of", "wheel_layout"]
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
-    """Return the packages of a configured distribution, each by its `__init__.py`, and in them every file that a module
-    may be made of."""
+    """Return the files of a configured distribution: each package's `__init__.py`, and all files that may be sources or
+    headers of a module."""
     build_py = distribution.get_command_obj("build_py")
     build_py.ensure_finalized()
     files = {}
@@ -35,8 +35,8 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
 
 
 def wheel_layout(root: Path) -> Layout:
-    """Return the layout of the project in `root`, by its pyproject.toml and setup.cfg. No setup.py is run."""
-    before = Path.cwd()
+    """Return the layout of the project in `root`, from its pyproject.toml and setup.cfg. setup.py is not run."""
+    working_directory = Path.cwd()
     os.chdir(root)
     try:
         distribution = Distribution()
@@ -44,6 +44,6 @@ def wheel_layout(root: Path) -> Layout:
         distribution.set_defaults()  # type: ignore[attr-defined]
         return Layout(files_of(distribution))
     except (BaseError, ValueError, OSError) as error:
-        raise ConfigError(f"setuptools cannot tell the packages of {root.name}: {error}") from error
+        raise ConfigError(f"setuptools cannot determine the packages of {root.name}: {error}") from error
     finally:
-        os.chdir(before)
+        os.chdir(working_directory)

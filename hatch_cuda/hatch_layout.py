@@ -1,4 +1,4 @@
-"""What hatchling puts into a project's wheel, and where."""
+"""Find the files that hatchling puts into a project's wheel."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["wheel_files", "wheel_layout"]
 
 
 def wheel_files(root: Path) -> list[WheelFile]:
-    """Return the files that hatchling selects for the wheel of the project in `root`, before any hook ran."""
+    """Return the files that hatchling selects for the wheel of the project in `root`, before any build hook runs."""
     try:
         included = list(WheelBuilder(str(root)).recurse_included_files())
     except (ValueError, TypeError, OSError) as error:
-        raise ConfigError(f"hatchling cannot tell the files of {root.name}: {error}") from error
+        raise ConfigError(f"hatchling cannot determine the files of {root.name}: {error}") from error
     return [WheelFile(Path(file.path), file.distribution_path.replace("\\", "/")) for file in included]
 
 

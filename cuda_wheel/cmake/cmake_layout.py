@@ -1,4 +1,4 @@
-"""What a CMake project puts into its wheel: the modules that its calls of `cuda_wheel_add_module` recorded."""
+"""Find the modules of a CMake project: those that its calls of `cuda_wheel_add_module` record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["wheel_layout"]
 
 
 def wheel_layout(root: Path) -> Layout:
-    """Return the layout of the scikit-build-core project in `root`. CMake configures it, in a folder of its own."""
+    """Return the layout of the scikit-build-core project in `root`, after CMake configures it in a temporary folder."""
     settings = read_pyproject(root).get("tool", {}).get("scikit-build", {}).get("cmake", {})
     options = [*settings.get("args", [])]
     options += [f"-D{name}={_value(value)}" for name, value in settings.get("define", {}).items()]
@@ -27,7 +27,9 @@ def wheel_layout(root: Path) -> Layout:
     options += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else []
     cmake = _find("cmake")
     if cmake is None:
-        raise ConfigError("cmake is not installed, which has to tell what goes into the wheel: pip install cmake")
+        raise ConfigError(
+            "cmake is not installed, but it is needed to find what goes into the wheel: pip install cmake"
+        )
     with scratch() as folder:
         command = [cmake, "-S", str(root / settings.get("source-dir", ".")), "-B", str(folder), *options]
         result = subprocess.run(command, text=True, errors="replace", capture_output=True, check=False)
@@ -37,7 +39,7 @@ def wheel_layout(root: Path) -> Layout:
         records = [json.loads(path.read_text(encoding="utf-8", errors="surrogateescape")) for path in paths]
     modules = [record["module"] for record in records]
     if not modules:
-        raise ConfigError(f"{root.name} has no CUDA module: its CMakeLists.txt calls cuda_wheel_add_module nowhere.")
+        raise ConfigError(f"{root.name} has no CUDA module: its CMakeLists.txt does not call cuda_wheel_add_module.")
     files = [WheelFile(root / module["sources"][0], module["name"].replace(".", "/") + ".cu") for module in modules]
     return Layout(files, modules)
 
@@ -47,5 +49,5 @@ def _value(value: object) -> str:
 
 
 def _find(name: str) -> str | None:
-    # Beside this interpreter first: its environment need not be the active one.
+    # This interpreter's scripts first: its environment may not be the active one.
     return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)

@@ -9,42 +9,39 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cuda_wheel.inspect.archive import opened, unpacked
+from cuda_wheel.inspect.archive import open_wheel, read_member
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import LARGEST, MANIFEST_SUFFIX, Manifest
 
-__all__ = [
-    "Found",
-    "find_modules",
-]
+__all__ = ["FoundModule", "find_modules"]
 
 
 @dataclass(frozen=True)
-class Found:
-    """A module's manifest, the place it was found in, and a way to read a file beside it."""
+class FoundModule:
+    """A module's manifest, its location, and functions that read the files beside it."""
 
     manifest: Manifest
-    where: str
+    location: str
     read: Callable[[str], bytes]
-    """Returns a file's content by its name; raises OSError where there is none."""
-    packed: Callable[[str], int | None] = lambda file: None
-    """Returns the bytes that it takes in the archive that it is in, if it is in one."""
+    """Returns the content of a file by its name; raises OSError if there is no such file."""
+    compressed_size: Callable[[str], int | None] = lambda file: None
+    """Returns the size of a file in the archive that holds it, in bytes; None outside an archive."""
 
 
-def find_modules(path: str) -> list[Found]:
-    """Return the modules at `path`, by name: a wheel's, a folder's, a fatbin's or an installed package's.
+def find_modules(path: str) -> list[FoundModule]:
+    """Return the modules in a wheel, a folder, a fatbin or an installed package, sorted by name.
 
-    Raises ImageError where there is nothing of that name, or nothing in it.
+    Raises ImageError if `path` does not exist, or contains no module.
     """
-    found = sorted(_found(path), key=lambda module: module.manifest.name)
+    found = sorted(_modules_at(path), key=lambda module: module.manifest.name)
     if not found:
         raise ImageError(
-            f"{path} holds no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
+            f"{path} contains no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
         )
     return found
 
 
-def _found(path: str) -> list[Found]:
+def _modules_at(path: str) -> list[FoundModule]:
     place = Path(path)
     if place.is_dir():
         return _in_folder(place)
@@ -56,42 +53,42 @@ def _found(path: str) -> list[Found]:
             return [_read(manifest)]
         raise ImageError(f"{path} is neither a wheel nor a fatbin with its manifest ({manifest.name}) beside it.")
     if os.sep in path or not all(part.isidentifier() for part in path.split(".")):
-        raise ImageError(f"there is no file or folder {path}.")
+        raise ImageError(f"{path} does not exist.")
     return [module for folder in _package_folders(path) for module in _in_package(folder)]
 
 
 def _package_folders(name: str) -> list[Path]:
     try:
         spec = importlib.util.find_spec(name)
-    except Exception as error:  # whatever the package's parents raise when they are imported
+    except Exception as error:  # finding a package imports its parents, which may raise anything
         raise ImageError(f"there is no file or folder {name}, and no such package can be imported: {error}.") from error
     if spec is None or spec.submodule_search_locations is None:
         raise ImageError(f"there is no file or folder {name}, and no package of that name is installed.")
     return [Path(folder) for folder in spec.submodule_search_locations]
 
 
-def _in_package(folder: Path) -> list[Found]:
+def _in_package(folder: Path) -> list[FoundModule]:
     archive = next((parent for parent in folder.parents if parent.is_file()), None)
     if archive is None:
         return _in_folder(folder)
     return _in_archive(archive, f"{folder.relative_to(archive).as_posix()}/")
 
 
-def _in_folder(folder: Path) -> list[Found]:
+def _in_folder(folder: Path) -> list[FoundModule]:
     return [_read(path) for path in folder.rglob("*" + MANIFEST_SUFFIX)]
 
 
-def _read(path: Path) -> Found:
+def _read(path: Path) -> FoundModule:
     try:
         with path.open("rb") as file:
             text = file.read(min(os.fstat(file.fileno()).st_size, LARGEST) + 1)
     except OSError as error:
         raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return Found(Manifest.from_json(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
+    return FoundModule(Manifest.from_json(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
 
 
-def _in_archive(path: Path, below: str = "") -> list[Found]:
-    archive = opened(path)
+def _in_archive(path: Path, below: str = "") -> list[FoundModule]:
+    archive = open_wheel(path)
     members = {info.filename: info for info in archive.infolist()}
 
     def member(name: str) -> zipfile.ZipInfo:
@@ -99,14 +96,15 @@ def _in_archive(path: Path, below: str = "") -> list[Found]:
             raise FileNotFoundError(f"{name} is not in {path}")
         return members[name]
 
-    def found(name: str) -> Found:
-        folder, where = name[: name.rfind("/") + 1], f"{path}: {name if name.isprintable() else ascii(name)}"
-        manifest = Manifest.from_json(unpacked(archive, name, LARGEST + 1), where)
-        return Found(
+    def module(name: str) -> FoundModule:
+        folder = name[: name.rfind("/") + 1]
+        location = f"{path}: {name if name.isprintable() else ascii(name)}"
+        manifest = Manifest.from_json(read_member(archive, name, LARGEST + 1), location)
+        return FoundModule(
             manifest,
-            where,
-            lambda file: unpacked(archive, member(folder + file).filename),
+            location,
+            lambda file: read_member(archive, member(folder + file).filename),
             lambda file: member(folder + file).compress_size,
         )
 
-    return [found(name) for name in members if name.startswith(below) and name.endswith(MANIFEST_SUFFIX)]
+    return [module(name) for name in members if name.startswith(below) and name.endswith(MANIFEST_SUFFIX)]

@@ -1,0 +1,62 @@
+"""`cuda-wheel doctor`: show what this machine has: driver, GPUs, compilers, cache, packages."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from cuda_wheel.cli.cache_command import cache_lines
+from cuda_wheel.cli.command_arguments import add_json_option
+from cuda_wheel.cli.output import print_json, printable
+from cuda_wheel.inspect.doctor import examine_machine
+from cuda_wheel.runtime.manifest import dotted
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the findings; the exit status is 0 even if something is missing."""
+    findings = examine_machine()
+    if options.json:
+        print_json(findings)
+        return 0
+    print(f"Python     {findings['python']['version']} in {findings['python']['prefix']}")
+    print(f"driver     {_driver_text(findings['driver'])}")
+    for number, gpu in enumerate(findings["gpus"]):
+        print(f"GPU {number}      {gpu['name']}, compute capability {dotted(gpu['compute_capability'])}")
+    for line in _toolchain_lines(findings["toolchain"]):
+        print(line)
+    cache = findings["cache"]
+    for number, line in enumerate([cache["error"]] if "error" in cache else cache_lines(cache)):
+        print(f"{'' if number else 'cache':11}{line}")
+    for module in findings["modules"]:
+        print(printable(_module_line(module)))
+    return 0
+
+
+def _driver_text(driver: dict[str, Any]) -> str:
+    if "error" in driver:
+        return str(driver["error"])
+    branch = f" (branch {driver['branch']})" if driver["branch"] else ""
+    return f"for CUDA {dotted(driver['cuda'])}{branch}"
+
+
+def _toolchain_lines(toolchain: dict[str, Any]) -> Iterator[str]:
+    versions = ", ".join(
+        f"{name} {toolchain[name]}" for name in ("nvrtc", "nvjitlink", "nvfatbin") if name in toolchain
+    )
+    yield f"toolchain  {toolchain.get('error') or versions}"
+    for part in toolchain["parts"]:
+        yield f"           {part['name']}: {part['path'] or ''} ({part['found_via']})"
+
+
+def _module_line(module: dict[str, Any]) -> str:
+    loads = ", ".join(f"{load['gpu']}: {load['image']}, {load['how']}" for load in module["loads"])
+    name = f"{module.get('name', module['manifest'])} of {module['distribution']}"
+    return f"module     {name}: {module.get('error') or loads}"

@@ -1,0 +1,108 @@
+"""`cuda-wheel inspect`: show the modules, images and kernels in a wheel or package."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.builder.report.quantities import size_text
+from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument
+from cuda_wheel.cli.output import print_json
+from cuda_wheel.cli.size_table import size_report
+from cuda_wheel.cli.tables import Column, Table, print_report
+from cuda_wheel.inspect.found_modules import FoundModule, find_modules
+from cuda_wheel.inspect.kernel_listing import exported_lines, symbol_lines
+from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
+from cuda_wheel.runtime.manifest import Image, Manifest, dotted
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_path_argument(parser)
+    parser.add_argument(
+        "--size", action="store_true", help="show the size of each image, and what dropping a target saves and costs"
+    )
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the modules, or their sizes."""
+    modules = find_modules(options.path)
+    if options.size:
+        _show_sizes(modules, Path(options.path), options.json)
+    elif options.json:
+        print_json({"modules": [_module_to_json(module.manifest) for module in modules]})
+    else:
+        for module in modules:
+            print_report([_module_table(module)])
+    return 0
+
+
+def _module_to_json(manifest: Manifest) -> dict[str, Any]:
+    document = json.loads(manifest.to_json())
+    return {
+        "name": manifest.name,
+        "fatbin": manifest.fatbin,
+        **{key: document[key] for key in ("toolchain", "sources", "options", "images", "kernels", "globals")},
+    }
+
+
+def _module_table(module: FoundModule) -> Table:
+    manifest = module.manifest
+    fatbin = f"{manifest.fatbin}, {size_text(manifest.fatbin_size)}, NVRTC {manifest.toolchain['nvrtc']}"
+    columns = [
+        Column("kind"),
+        Column("target"),
+        Column("PTX"),
+        Column("driver"),
+        Column("size", "right"),
+        Column("registers", "right"),
+        *([Column("to link")] if manifest.relocatable else []),
+    ]
+    return Table(
+        manifest.name,
+        columns,
+        [_image_row(image, manifest)[: len(columns)] for image in manifest.images],
+        "\n".join([*symbol_lines(manifest), *exported_lines(module), fatbin]),
+    )
+
+
+def _image_row(image: Image, manifest: Manifest) -> tuple[str, ...]:
+    registers = (
+        str(image.resources[kernel.symbol].get("registers", "?"))
+        for kernel in manifest.kernels
+        if image.target.real and kernel.symbol in image.resources
+    )
+    return (
+        image.kind,
+        str(image.target),
+        _ptx_version(image),
+        f"CUDA {dotted(image.driver)}",
+        size_text(image.size),
+        ", ".join(registers),
+        image.source or "",
+    )
+
+
+def _ptx_version(image: Image) -> str:
+    """Return the PTX ISA version of an image and, if it was lowered, the version that the compiler wrote."""
+    if image.ptx_version is None:
+        return ""
+    compiled = image.ptx_version_compiled
+    lowered = f" (was {dotted(compiled)})" if compiled and compiled != image.ptx_version else ""
+    return dotted(image.ptx_version) + lowered
+
+
+def _show_sizes(modules: Sequence[FoundModule], path: Path, as_json: bool) -> None:
+    sizes = [measure_module(module) for module in modules]
+    wheel_size = path.stat().st_size if zipfile.is_zipfile(path) else None
+    if as_json:
+        print_json(sizes_to_json(sizes, wheel_size))
+    else:
+        print_report(size_report(sizes, wheel_size))

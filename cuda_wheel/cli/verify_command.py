@@ -1,0 +1,104 @@
+"""`cuda-wheel verify`: check every image against its manifest, and a wheel as a whole."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument
+from cuda_wheel.cli.output import print_json, printable
+from cuda_wheel.inspect.archive import file_digests
+from cuda_wheel.inspect.differences import manifest_differences
+from cuda_wheel.inspect.found_modules import FoundModule, find_modules
+from cuda_wheel.inspect.record import installed_differences, record_differences
+from cuda_wheel.inspect.wheel_sbom import read_sbom, sbom_differences
+
+if TYPE_CHECKING:
+    from cuda_wheel.inspect.rebuild import Comparison
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_path_argument(parser)
+    parser.add_argument(
+        "--rebuild",
+        type=Path,
+        metavar="PROJECT",
+        help="rebuild the wheel from a folder or an sdist, and compare: this runs the project's build back end",
+    )
+    parser.add_argument(
+        "--no-build-isolation",
+        action="store_true",
+        help="with --rebuild: use the packages installed here instead of the versions that the wheel records",
+    )
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the differences; the exit status is 1 if there are any."""
+    modules = find_modules(options.path)
+    wheel = _wheel_path(options)
+    by_module = [(module.manifest.name, manifest_differences(module)) for module in modules]
+    by_list = _list_differences(modules, wheel)
+    if not options.json:
+        _print_differences(by_module, by_list)
+    document: dict[str, Any] = {
+        "modules": [{"name": name, "differences": lines} for name, lines in by_module],
+        **{name.lower(): {"differences": lines} for name, lines in by_list.items()},
+    }
+    passed = not any(lines for _, lines in (*by_module, *by_list.items()))
+    if wheel is not None and options.rebuild:
+        from cuda_wheel.inspect.rebuild import rebuild  # imports most of the build side
+
+        comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation)
+        document["rebuild"] = {"identical": comparison.is_identical, **vars(comparison)}
+        passed = passed and comparison.is_identical
+        if not options.json:
+            _print_comparison(comparison)
+    if options.json:
+        print_json(document)
+    return int(not passed)
+
+
+def _wheel_path(options: argparse.Namespace) -> Path | None:
+    """Return the path if it is a wheel, else None; exits if the other options do not fit."""
+    wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
+    if options.rebuild and wheel is None:
+        options.refuse("--rebuild needs a wheel")
+    if options.no_build_isolation and not options.rebuild:
+        options.refuse("--no-build-isolation needs --rebuild")
+    return wheel
+
+
+def _list_differences(modules: Sequence[FoundModule], wheel: Path | None) -> dict[str, list[str]]:
+    """Return the differences from RECORD and the SBOM, by their names."""
+    if wheel is None:
+        lines = installed_differences(modules)
+        return {"RECORD": lines} if lines else {}
+    differences = {"RECORD": record_differences(wheel)}
+    sbom = read_sbom(wheel)
+    return differences if sbom is None else differences | {"SBOM": sbom_differences(sbom, file_digests(wheel))}
+
+
+def _print_differences(by_module: Sequence[tuple[str, list[str]]], by_list: Mapping[str, list[str]]) -> None:
+    for name, lines in by_module:
+        print(printable(f"{name}: {'; '.join(lines) or 'matches its manifest'}"))
+    for name, lines in by_list.items():
+        print(printable(f"{name}: {'; '.join(lines) or 'matches the files'}"))
+    sys.stdout.flush()  # a rebuild may take minutes
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    for name, lines in comparison.modules.items():
+        print(f"{name}: " + ("the rebuild differs" if lines else "the rebuild is identical"))
+        print("".join(f"  {line}\n" for line in lines), end="")
+    for name in comparison.files:
+        print(f"{name}: the rebuild differs")
+    if comparison.others:
+        print(f"note: files written or copied by the build back end differ: {', '.join(comparison.others)}")

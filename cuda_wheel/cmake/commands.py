@@ -1,0 +1,76 @@
+"""The steps of a build with CMake: compile a module, write a package's stub, write the project's SBOM."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.wheel.outputs import Package, stub_file, write
+from cuda_wheel.builder.wheel.sbom import SBOM, merged
+from cuda_wheel.builder.wheel.stubs import attaches
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
+
+__all__ = ["build_module_files", "escaped_path", "write_sbom", "write_stub"]
+
+
+def build_module_files(settings: Path) -> None:
+    """Compile a module and write its files and its depfile.
+
+    `cuda_wheel_add_module` writes the settings as JSON: the project's folder ("root"), where to write ("output",
+    "depfile"), and the module as a table of `[[tool.cuda-wheel.module]]` ("module"). Raises CudaWheelError.
+    """
+    request = json.loads(settings.read_text(encoding="utf-8", errors="surrogateescape"))
+    output, depfile = Path(request["output"]), Path(request["depfile"])
+    with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
+        files, inputs = build_module(Path(request["root"]), request["module"], os.environ, reporter)
+    # The depfile first: without it, a later build would not notice that the images are out of date.
+    target = str(output / next(path for path in files if path.endswith(".fatbin")))
+    write({depfile.name: os.fsencode(_make_rule(target, inputs))}, depfile.parent)
+    write(files, output)
+
+
+def _make_rule(target: str, inputs: Iterable[str]) -> str:
+    """Return a rule of Make: the target depends on all inputs."""
+    return " \\\n  ".join([f"{escaped_path(target)}:", *map(escaped_path, inputs)]) + "\n"
+
+
+def escaped_path(path: str) -> str:
+    """Return a path as it is written in a rule of Make."""
+    return path.replace(os.sep, "/").replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
+
+
+def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> None:
+    """Write the stub of a package that attaches its kernels.
+
+    `built` is the folder with the compiled modules, to which the stub is written; `init` is the package's
+    `__init__.py`. No stub is written if the package does not attach, or has its own stub. Raises CudaWheelError or
+    OSError.
+    """
+    source = init.read_text(encoding="utf-8", errors="replace")
+    if init.with_suffix(".pyi").exists() or not attaches(source):
+        earlier = built / modules[0].rpartition(".")[0].replace(".", "/") / "__init__.pyi"
+        earlier.unlink(missing_ok=True)
+        return
+    package = Package(source, tuple(sorted(os.listdir(init.parent))))
+    paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(modules))]
+    manifests = [Manifest.from_json(path.read_bytes(), str(path)) for path in paths]
+    write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
+
+
+def write_sbom(root: Path, parts: Path, folder: Path) -> None:
+    """Write the SBOM of a project's modules, unless the project's settings disable it.
+
+    `parts` lists the path of each module's part; the parts of modules that were not built do not exist. Raises
+    CudaWheelError or OSError.
+    """
+    config = read_config(root, os.environ) if (root / "pyproject.toml").is_file() else Config()
+    if config.sbom:
+        paths = map(Path, parts.read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
+        write({SBOM: merged([json.loads(path.read_bytes()) for path in paths if path.is_file()])}, folder)
