@@ -1,4 +1,4 @@
-"""Time contenders in turn, round after round, so that a machine's drift hits all alike."""
+"""Time contenders in turn in every round, so that changes of the machine's speed affect all of them equally."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def compare(
     goals: Sequence[Goal] = (),
     notes: Sequence[str] = (),
 ) -> Result:
-    """Call every contender once a round, after `warm_up` rounds that do not count; print the result and return it.
+    """Call every contender once in each round, after `warm_up` rounds that do not count; print the result and return
+    it.
 
-    A contender returns its own time in `unit`, which is shown with so many `digits` behind the point. The first one is
-    the base of the ratios. Another that fails the first time is left out, such as one that is not installed, and a note
-    says why; whatever else fails, fails.
+    A contender returns its time in `unit`, which is shown with `digits` decimals. The first contender is the base of
+    the ratios. If another contender fails in the first round, for example because it is not installed, it is omitted
+    and a note gives the reason. Other failures raise.
     """
     values: dict[str, list[float]] = {name: [] for name in contenders}
     base, notes = next(iter(values)), list(notes)
@@ -35,7 +36,7 @@ def compare(
             except Exception as error:
                 if round_ or name == base:
                     raise
-                notes.append(f"Left out: {name}. {short(error)}")
+                notes.append(f"Omitted: {name}. {short(error)}")
                 del values[name]
                 continue
             if round_ >= warm_up:
@@ -47,5 +48,5 @@ def compare(
 
 
 def show(result: Result) -> None:
-    """Print a result, as far as it was measured."""
+    """Print the measured values of a result."""
     print(f"\n{result.title}\n{table(rows(result))}", *result.notes, sep="\n", flush=True)

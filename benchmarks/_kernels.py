@@ -1,4 +1,4 @@
-"""The kernels that compilers are compared with: those of the fixtures that need no linking, in one project."""
+"""A project with the kernels of all fixtures that need no linking, for comparing compilers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ INSTANCES = """
 template __global__ void matmul<float, 16>(const float*, const float*, float*, int);
 template __global__ void matmul<double, 8>(const double*, const double*, double*, int);
 """
-"""nvcc takes no list of templates to compile, as the fixture's own project has one."""
+"""The templates to compile. The fixture's project lists them in its settings; nvcc needs them in the source."""
 TARGETS = "75-real;80-real;90-real;100-real;110-real;120"
-"""In CMake's syntax: machine code for six GPUs, and PTX for the last, which is what "all-major" means to nvcc 13."""
+"""In CMake's syntax: machine code for six GPUs and PTX for the last, the same as "all-major" for nvcc 13."""
 DEFINES = {"BLOCK": 128, "ITEMS": 4}
 PYPROJECT = """\
 [build-system]
@@ -54,7 +54,7 @@ compress = "{compress}"
 
 
 def make_project(root: Path, compress: str = "none") -> Path:
-    """Make the project, whose package `demo` has a `.cu` file for each of `SOURCES`, and return `root`."""
+    """Create the project, whose package `demo` has a `.cu` file for each of `SOURCES`, and return `root`."""
     for folder in ("demo", "include"):
         (root / folder).mkdir(parents=True)
     for name, source in SOURCES.items():

@@ -1,4 +1,4 @@
-"""The compilers and build tools to compare with: where they are, and how the kernels are built with them."""
+"""The compilers and build tools to compare with: find them, and build the kernels with them."""
 
 from __future__ import annotations
 
@@ -42,23 +42,24 @@ SCIKIT_BUILD = "import sys; from scikit_build_core.build import build_wheel; bui
 
 @dataclass(frozen=True)
 class Peers:
-    """An environment with ninja, cmake and scikit-build-core, and an nvcc: of NVIDIA's packages there, or another."""
+    """An environment with ninja, cmake and scikit-build-core, and an nvcc from NVIDIA's packages or another one."""
 
     python: Path
     nvcc: Path
 
     @classmethod
     def of(cls, python: Path, nvcc: Path | None) -> Peers:
-        """Return those of an environment, whose interpreter is `python`; raises FileNotFoundError without an nvcc."""
+        """Return the peers in the environment of the interpreter `python`; raises FileNotFoundError if there is no
+        nvcc."""
         tried = [nvcc] if nvcc else [Path(line) for line in output_of(str(python), "-c", NVCC).splitlines()]
         for path in tried:
             if path.exists():
                 return cls(python.absolute(), path.absolute())
-        raise FileNotFoundError("no nvcc: install nvidia-cuda-nvcc and nvidia-nvvm beside the peers, or name one")
+        raise FileNotFoundError("no nvcc: install nvidia-cuda-nvcc and nvidia-nvvm with the peers, or pass --nvcc")
 
     @property
     def environ(self) -> Mapping[str, str]:
-        # In NVIDIA's packages the libraries, which CMake's try of the compiler links, are not where nvcc looks.
+        # CMake's compiler check links libraries that NVIDIA's packages do not install where nvcc looks for them.
         libraries = self.nvcc.parent.parent / "lib"
         return {
             "PATH": os.pathsep.join([str(self.python.parent), os.environ["PATH"]]),
@@ -72,18 +73,18 @@ class Peers:
         return {"nvcc": release} | found
 
     def run_ninja(self, folder: Path, jobs: int) -> Cost:
-        """Build all of a `ninja_project`, whatever is there."""
+        """Build a `ninja_project` from scratch."""
         run([self.python.parent / "ninja", "-t", "clean"], folder)
         return run([self.python.parent / "ninja", f"-j{jobs}"], folder, **self.environ)
 
     def run_cmake(self, folder: Path, output: Path) -> Cost:
-        """Build the wheel of a `cmake_project`, in a new folder."""
+        """Build the wheel of a `cmake_project` in a new folder."""
         environ = {**self.environ, "CUDAARCHS": TARGETS, "CMAKE_GENERATOR": "Ninja"}
         return run([self.python, "-c", SCIKIT_BUILD, output], folder, **environ)
 
 
 def ninja_project(folder: Path, nvcc: Path, threads: int, *options: str) -> Path:
-    """Make a project of which Ninja has nvcc make a fatbin of each file of `make_project`; return its folder."""
+    """Create a Ninja project that compiles each file of `make_project` to a fatbin with nvcc, and return its folder."""
     make_project(folder)
     targets = []
     for entry in TARGETS.split(";"):
@@ -100,7 +101,7 @@ def ninja_project(folder: Path, nvcc: Path, threads: int, *options: str) -> Path
 
 
 def cmake_project(folder: Path) -> Path:
-    """Make a project of which scikit-build-core has CMake make a fatbin of each file; return its folder."""
+    """Create a scikit-build-core project in which CMake compiles each file to a fatbin, and return its folder."""
     make_project(folder)
     sources = " ".join(f"demo/{name}.cu" for name in SOURCES)
     defines = " ".join(f"{name}={value}" for name, value in DEFINES.items())

@@ -1,4 +1,4 @@
-"""Run whole processes and tell what they cost, and build wheels so."""
+"""Run whole processes, for example builds of wheels, and measure their time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ HATCHLING = "import sys; from hatchling.build import build_wheel; build_wheel(sy
 
 
 class Cost(NamedTuple):
-    """Seconds by the clock, and of all processors together: those of a process's children are part of its own."""
+    """Wall-clock and CPU seconds of a process and its children."""
 
     seconds: float
     cpu: float
 
 
 def run(command: Sequence[str | Path], folder: Path, **environ: str) -> Cost:
-    """Return what a process cost; raises CalledProcessError where it fails."""
+    """Run a process and return its cost; raises CalledProcessError if it fails."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
         command,
@@ -40,9 +40,9 @@ def run(command: Sequence[str | Path], folder: Path, **environ: str) -> Cost:
 
 
 def build_wheel(project: Path, output: Path, python: str | Path = sys.executable, **environ: str) -> Cost:
-    """Build the wheel of a project that hatchling builds, with nothing kept from before unless `environ` says where.
+    """Build the wheel of a hatchling project, with an empty cache unless `environ` names another.
 
-    Raises CalledProcessError where it fails.
+    Raises CalledProcessError if the build fails.
     """
-    with tempfile.TemporaryDirectory() as nothing:
-        return run([python, "-c", HATCHLING, output], project, **{"CUDA_WHEEL_CACHE_DIR": nothing} | environ)
+    with tempfile.TemporaryDirectory() as empty_cache:
+        return run([python, "-c", HATCHLING, output], project, **{"CUDA_WHEEL_CACHE_DIR": empty_cache} | environ)

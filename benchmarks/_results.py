@@ -1,15 +1,15 @@
-"""What a benchmark returns, and the file that carries it from the machine where it was measured to where it is shown.
+"""The results of benchmarks, and the JSON file that stores them.
 
-Each benchmark is a module with a function `measure` that returns `Result`s, one for each comparison, and prints them
-as they come (`_interleave.compare` measures, prints and returns one). `cpu.py` and `gpu.py` call them all and write one
-JSON file; `report.py` makes Markdown and plots of it, elsewhere if need be. What `measure` takes is its own affair, but
-`rounds`, which is the last one and may be None for as many as the benchmark thinks right:
+Each benchmark is a module with a function `measure`, which prints and returns a `Result` for each comparison
+(`_interleave.compare` measures, prints and returns one). `cpu.py` and `gpu.py` call all benchmarks and write one JSON
+file; `report.py` turns it into Markdown and plots, on any machine. The last parameter of `measure` is always `rounds`;
+None means the benchmark's default:
 
     def measure(rounds: int | None = None) -> list[Result]:
-        contenders = {"by hand": by_hand, "cuda-wheel": ours}        # each returns its own time when it is called
-        return [compare("Start", "what it is, in a sentence.", contenders, rounds or 20, "ms")]
+        contenders = {"by hand": by_hand, "cuda-wheel": ours}        # each returns its time
+        return [compare("Start", "a sentence of description.", contenders, rounds or 20, "ms")]
 
-This module needs nothing but Python: it runs wherever something can be measured.
+This module needs only Python, so that it runs on every machine that can measure.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = ["Goal", "Report", "Result", "collect", "machine", "output_of", "rows"
 
 @dataclass(frozen=True)
 class Goal:
-    """That the median of a contender is at most so many times another's, or at most so much more.
+    """A goal: the median of a contender is at most `times` the base's median plus `more`.
 
-    `limit` says what stands in the way; it is shown where the goal is missed.
+    `limit` names the cause if the goal is missed; the report shows it.
     """
 
     contender: str
@@ -54,10 +54,10 @@ class Goal:
         return f"≤ {times}{self.base}{more}"
 
     def reached(self, result: Result) -> str:
-        """Return what the goal is compared with, such as "0.710 times" or "+71.0 ms", and whether that meets it."""
+        """Return the measured value, such as "0.710 times" or "+71.0 ms", and whether it meets the goal."""
         median, base = result.median(self.contender), result.median(self.base)
-        much = f"{median - base:+,.{result.digits}f} {result.unit}" if self.more else f"{median / base:.3f} times"
-        return f"{much}, {'met' if self.met(result) else '**missed**'}"
+        value = f"{median - base:+,.{result.digits}f} {result.unit}" if self.more else f"{median / base:.3f} times"
+        return f"{value}, {'met' if self.met(result) else '**missed**'}"
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class Result:
 
     title: str
     about: str
-    """What is compared, in a sentence or two of Markdown."""
+    """The description, one or two sentences of Markdown."""
     unit: str
     values: Mapping[str, Sequence[float]]
-    """What was measured of each contender, a number for each round; the less, the better."""
+    """For each contender, a number for each round; lower is better."""
     base: str = ""
-    """The contender that the others' ratios are to; without one there are no ratios."""
+    """The contender that the ratios refer to; "" for no ratios."""
     digits: int = 1
     goals: Sequence[Goal] = ()
     details: Sequence[Sequence[str]] = ()
-    """A table of more about it, which is not plotted: its headings first."""
+    """A further table, which is not plotted; the first row is the header."""
     notes: Sequence[str] = field(default=())
 
     def median(self, contender: str) -> float:
@@ -84,7 +84,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """What one machine measured."""
+    """The results of one machine."""
 
     title: str
     command: str
@@ -92,7 +92,7 @@ class Report:
     versions: Mapping[str, str]
     results: Sequence[Result] = ()
     missing: Sequence[str] = ()
-    """What could not be measured, and why."""
+    """The sections that could not be measured, with the reasons."""
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,18 +110,18 @@ class Report:
 def collect(
     report: Report, sections: Mapping[str, Callable[[], Iterable[Result]]], only: Sequence[str], output: Path
 ) -> None:
-    """Measure every section, or `only` some, and write the report with what there is after each: what fails loses
-    nothing else. Raises SystemExit for a section that there is not."""
+    """Measure every section, or those in `only`, and write the report after each one, so that a failed section loses no
+    other results. Raises SystemExit for an unknown section."""
     unknown = sorted(set(only) - set(sections))
     if unknown:
-        raise SystemExit(f"no section {', '.join(unknown)}; there are {', '.join(sections)}")
+        raise SystemExit(f"unknown section {', '.join(unknown)}; the sections are {', '.join(sections)}")
     results, missing = list(report.results), list(report.missing)
     for name, section in sections.items():
         if only and name not in only:
             continue
         print(f"\n== {name}", flush=True)
         try:
-            for result in section():  # if it yields them, those before an error are not lost either
+            for result in section():  # if it is a generator, results before an error are kept too
                 results.append(result)
         except Exception as error:
             missing.append(f"{name}: {short(error)}")
@@ -129,7 +129,7 @@ def collect(
 
 
 def short(error: Exception) -> str:
-    """Return what went wrong in one line, without the folders of this machine; print all of it."""
+    """Print an error, and return it in one line without the names of this machine's folders."""
     traceback.print_exception(error)
     text = str(error)
     if isinstance(error, subprocess.CalledProcessError):
@@ -142,7 +142,7 @@ def short(error: Exception) -> str:
 
 
 def rows(result: Result) -> list[list[str]]:
-    """Return the table of a result, its headings first."""
+    """Return the table of a result; the first row is the header."""
     once = all(len(values) == 1 for values in result.values.values())
     spread = [] if once else ["lowest", "highest"]
     headings = ["contender", result.unit if once else f"median, {result.unit}", *spread]
@@ -162,14 +162,14 @@ def rows(result: Result) -> list[list[str]]:
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown: numbers, which is all but the first column and goals, to the right."""
+    """Return a table in Markdown, with numbers aligned to the right."""
     headings, *body = lines
     rule = ["---" if not number or each in ("goal", "reached") else "---:" for number, each in enumerate(headings)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rule, *body))
 
 
 def machine() -> dict[str, str]:
-    """Return what tells how fast this machine is: nothing that tells which one it is."""
+    """Return facts that determine this machine's speed, without facts that identify it."""
     from cuda_wheel.builder.workers.cores import available_cores
 
     cpu = platform.processor() or platform.machine()
@@ -181,7 +181,7 @@ def machine() -> dict[str, str]:
 
 
 def versions(*distributions: str) -> dict[str, str]:
-    """Return the version of Python, and those of the distributions that are installed here."""
+    """Return the versions of Python and of those distributions that are installed."""
     found = {"Python": platform.python_version()}
     for name in distributions:
         try:
@@ -192,6 +192,6 @@ def versions(*distributions: str) -> dict[str, str]:
 
 
 def output_of(*command: str) -> str:
-    """Return what a command prints, without what surrounds it; raises CalledProcessError."""
+    """Return a command's output without surrounding whitespace; raises CalledProcessError if it fails."""
     result = subprocess.run(command, capture_output=True, check=True)
     return result.stdout.decode().strip()

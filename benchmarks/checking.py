@@ -1,4 +1,4 @@
-"""What it costs to check an image's SHA-256 before it is loaded: `python benchmarks/checking.py [ROUNDS]`."""
+"""Measure the time to check an image's SHA-256 before loading: `python benchmarks/checking.py [ROUNDS]`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ __all__ = ["measure"]
 
 PROGRAM = """
 import sys, time
-from cuda_wheel import loader
+from cuda_wheel.runtime.digest import sha256_of
+from cuda_wheel.runtime.files import ModuleFiles, read_image
 from cuda_wheel.runtime.manifest import Image, Manifest, Target
 folder, size = sys.argv[1], int(sys.argv[2])
 content = bytes(size)
 with open(folder + "/k.fatbin", "wb") as file:
     file.write(content)
-digest = loader.sha256_of(content)
-image = Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, size, digest, {})
+digest = sha256_of(content)
+image = Image("ptx", Target.parse("compute_80"), (8, 0), (8, 0), (12, 0), 0, size, digest, {})
 manifest = Manifest("demo.k", "k.fatbin", size, digest, {"nvrtc": "13.0.0"}, (), (), (image,), ())
-files = loader._Files(folder + "/k.fatbin.json", folder)
-loader.read_image(files, manifest, image)
+files = ModuleFiles(folder + "/k.fatbin.json", folder)
+read_image(files, manifest, image)
 before = time.process_time()
 for _ in range(10):
-    loader.read_image(files, manifest, image)
+    read_image(files, manifest, image)
 print((time.process_time() - before) * 100 / (size / 1e6))
 """
 
@@ -48,8 +49,8 @@ def measure(rounds: int | None = None) -> list[Result]:
     }
     goals = [Goal(f"{name}, on", f"{name}, off", more=1, limit="the speed of SHA-256.") for name in ("16 MB", "1 MB")]
     about = (
-        "To read an image with CUDA_WHEEL_VERIFY off and on: processors' time for each MB. For less than 256 KiB, "
-        "Python's own SHA-256 is used, unless OpenSSL's, which is faster, is imported already."
+        "CPU time for each MB to read an image with CUDA_WHEEL_VERIFY off and on. Images smaller than 256 KiB use "
+        "Python's own SHA-256, unless OpenSSL's faster one is already imported."
     )
     return [compare("Checking an image", about, contenders, rounds or 10, digits=2, goals=goals)]
 

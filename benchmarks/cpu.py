@@ -1,7 +1,7 @@
 """Run every benchmark that needs no GPU: `python benchmarks/cpu.py --peers PYTHON --output FILE.json`.
 
-The environment that this runs in should have hatchling and `cuda-wheel[cu13]` and nothing else; PYTHON is the
-interpreter of one that has what they are compared with: the dependency group `bench`. `report.py` shows FILE.json.
+Run this in an environment that has only hatchling and `cuda-wheel[cu13]`. PYTHON is the interpreter of another
+environment, which has the dependency group `bench`: the tools to compare with. `report.py` formats FILE.json.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ TOOLCHAIN = ("cuda-wheel", "hatchling", "nvidia-cuda-nvrtc", "nvidia-nvjitlink",
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Run every benchmark that needs no GPU.")
-    parser.add_argument("--peers", type=Path, required=True, help="the interpreter that has the group `bench`")
-    parser.add_argument("--nvcc", type=Path, help="of the same release as the toolchain here; else the peers' own")
-    parser.add_argument("--rounds", type=int, help="of each comparison, in place of its own number")
+    parser.add_argument(
+        "--peers", type=Path, required=True, help="the interpreter of the environment with the group `bench`"
+    )
+    parser.add_argument("--nvcc", type=Path, help="an nvcc of the toolchain's release (default: that of the peers)")
+    parser.add_argument("--rounds", type=int, help="rounds of each comparison (default: set by each benchmark)")
     parser.add_argument("--output", type=Path, required=True, help="the JSON file to write")
-    parser.add_argument("--only", nargs="+", default=[], metavar="SECTION", help="of all")
+    parser.add_argument("--only", nargs="+", default=[], metavar="SECTION", help="the sections to run (default: all)")
     options = parser.parse_args(argv)
 
     peers = Peers.of(options.peers, options.nvcc)

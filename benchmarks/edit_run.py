@@ -1,8 +1,9 @@
-"""Time from a process's start to a launchable kernel after an edit: `python benchmarks/edit_run.py WHEEL [ROUNDS]`.
+"""Measure the time from a process's start to a launchable kernel after an edit: `python benchmarks/edit_run.py WHEEL
+[ROUNDS]`.
 
-WHEEL is the wheel of `fixtures/saxpy`, for comparison: nothing is compiled there. The others compile the same source,
-edited before each run, for the GPU at hand, and nobody has a cache that knows it. Needs a GPU and a toolchain, and
-cuda.core, CuPy and PyTorch to compare.
+WHEEL is the wheel of `fixtures/saxpy`, for comparison; it needs no compilation. The other contenders compile the same
+source for the installed GPU. The source is edited before each run, so that no cache contains the result. The benchmark
+needs a GPU and a toolchain, and cuda.core, CuPy and PyTorch for the comparison.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ EDITED = "source tree, edited"
 
 
 class Edited:
-    """A copy of the fixture, and programs that run after an edit of it."""
+    """A copy of the fixture, and programs that run after an edit of its source."""
 
     def __init__(self, folder: Path, symbol: str) -> None:
         self.tree = folder / "tree"
@@ -112,11 +113,11 @@ class Edited:
         self._edits = itertools.count()
         self.environ = {
             "CUDA_WHEEL_CACHE_DIR": str(folder / "cache"),
-            "CUDA_CACHE_DISABLE": "1",  # NVRTC keeps there what an edit of a comment does not change
+            "CUDA_CACHE_DISABLE": "1",  # NVRTC caches there; an edit of a comment would not change its key
         }
 
     def program(self, text: str) -> str:
-        """Return a program that compiles the source as it is after another edit."""
+        """Edit the source again and return a program that compiles it."""
         self._source.write_text(f"{self._text}// edit {next(self._edits)}\n")
         return text.format(source=str(self._source), symbol=self._symbol)
 
@@ -145,8 +146,8 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
         return [
             compare(
                 "From an edit to a launchable kernel",
-                "The start of a process again, but the source of `fixtures/saxpy` was edited before, and whoever "
-                "compiles it has no cache that knows it. PyTorch's has a context by its first tensor.",
+                "The time from the start of a process. The source of `fixtures/saxpy` was edited before, so that "
+                "no cache contains the result. PyTorch gets its context through its first tensor.",
                 contenders,
                 rounds or 8,
             )
@@ -154,7 +155,8 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
 
 
 def measure_load_inline(wheel: Path, rounds: int | None = None) -> list[Result]:
-    """Compare with PyTorch's other way, which takes nvcc, Ninja and a host compiler, and so long that twice must do."""
+    """Compare with PyTorch's `load_inline`, which needs nvcc, Ninja and a host compiler; it is so slow that two rounds
+    must do."""
     with installed(wheel) as site, tempfile.TemporaryDirectory() as folder:
         edited = Edited(Path(folder), symbol_of(next(site.rglob("saxpy.fatbin"))))
         contenders: dict[str, Callable[[], float]] = {
@@ -162,7 +164,7 @@ def measure_load_inline(wheel: Path, rounds: int | None = None) -> list[Result]:
             "PyTorch load_inline, edited": partial(edited.started, LOAD_INLINE),
         }
         title = "From an edit to a launchable kernel: PyTorch's load_inline"
-        about = "Likewise, with nvcc, which compiles what binds the kernel to Python too."
+        about = "The same with nvcc, which also compiles the Python binding of the kernel."
         return [compare(title, about, contenders, min(rounds or 2, 2), warm_up=0)]
 
 

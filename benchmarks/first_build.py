@@ -1,5 +1,5 @@
-"""Time to build the kernels with nothing kept from before: against nvcc by Ninja, CMake by scikit-build-core, and what
-the jobs take by themselves. `cpu.py` runs it."""
+"""Measure builds with an empty cache, compared with nvcc run by Ninja, with CMake run by scikit-build-core, and with
+the time of the jobs alone. `cpu.py` runs it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
         trace, output = folder / "trace.json", folder / "out"
         ours, with_cmake = make_project(folder / "ours"), cmake_project(folder / "cmake")
 
-        # Every arrangement once: the best of them is what the others are compared with.
-        arrangements: dict[str, tuple[Path, int, float]] = {}
+        # Try every setting of nvcc and Ninja once and compare with the fastest.
+        settings: dict[str, tuple[Path, int, float]] = {}
         for jobs, threads in dict.fromkeys([(cores, 1), (1, cores), (cores, 0)]):
             project = ninja_project(folder / f"ninja-{jobs}-{threads}", peers.nvcc, threads)
             seconds = peers.run_ninja(project, jobs).seconds
-            arrangements[f"`-j{jobs}` and `--threads {threads}`"] = project, jobs, seconds
-        best = min(arrangements, key=lambda name: arrangements[name][2])
-        tried = ", ".join(f"{name} {seconds:.1f} s" for name, (_, _, seconds) in arrangements.items())
+            settings[f"`-j{jobs}` and `--threads {threads}`"] = project, jobs, seconds
+        best = min(settings, key=lambda name: settings[name][2])
+        tried = ", ".join(f"{name} {seconds:.1f} s" for name, (_, _, seconds) in settings.items())
         alone = _ninja_seconds(folder / f"ninja-{cores}-1")
 
         costs: dict[str, list[Cost]] = defaultdict(list)
         busy: list[float] = []
 
-        def paid(name: str, run: Callable[[], Cost]) -> Callable[[], float]:
+        def recorded(name: str, run: Callable[[], Cost]) -> Callable[[], float]:
             def contender() -> float:
                 costs[name].append(run())
                 return costs[name][-1].seconds
@@ -61,12 +61,12 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
 
         whole = compare(
             "The first build",
-            f"The {len(SOURCES)} kernels of the fixtures that need no linking, for 6 GPUs and with PTX: a whole "
-            "process each, and nothing kept from before. `cuda-wheel` and CMake make a wheel, Ninja the fatbins alone.",
+            f"The {len(SOURCES)} kernels of the fixtures that need no linking, for 6 GPUs and with PTX: each build "
+            "is a whole process with empty caches. `cuda-wheel` and CMake build a wheel, Ninja only the fatbins.",
             {
-                NINJA: paid(NINJA, lambda: peers.run_ninja(*arrangements[best][:2])),
-                OURS: paid(OURS, build),
-                CMAKE: paid(CMAKE, lambda: peers.run_cmake(with_cmake, output)),
+                NINJA: recorded(NINJA, lambda: peers.run_ninja(*settings[best][:2])),
+                OURS: recorded(OURS, build),
+                CMAKE: recorded(CMAKE, lambda: peers.run_cmake(with_cmake, output)),
             },
             rounds,
             "s",
@@ -76,18 +76,19 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
                     OURS,
                     NINJA,
                     times=0.95,
-                    limit="a front end for each target, which is the compiler's time.",
+                    limit="the compiler's front end, which runs for each target.",
                 )
             ],
-            notes=[f"nvcc and Ninja are taken as they are fastest of these, each tried once: {tried}."],
+            notes=[f"nvcc and Ninja run with the fastest of these settings, each tried once: {tried}."],
         )
         ours_alone = _job_seconds(trace)
     details = [["file", "nvcc, s", "cuda-wheel, s"]]
     details += [[name, f"{alone[name]:.2f}", f"{ours_alone[f'demo.{name}']:.2f}"] for name in SOURCES]
     processors = Result(
         "The first build: processors' time",
-        "User's and system's time of all processes, in the same runs. Below, each file's own seconds, one target after "
-        "the other: of nvcc with one thread, and of our jobs, while the other cores were at work too.",
+        "User and system time of all processes in the same runs. The second table has the seconds for each file, "
+        "one target after the other: for nvcc with one thread, and for our jobs, while the other cores were busy "
+        "too.",
         "s",
         {name: [cost.cpu for cost in costs[name][-rounds:]] for name in whole.values},
         NINJA,
@@ -96,8 +97,8 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
     )
     schedule = Result(
         "The first build: the schedule",
-        "The whole process, in the same runs, against what its compiling, linking, lowering and bundling took by "
-        "themselves, shared out to the cores.",
+        "The whole process in the same runs, compared with the time of its compiling, linking, lowering and "
+        "bundling divided by the number of cores.",
         "s",
         {JOBS: busy[-rounds:], OURS: whole.values[OURS]},
         JOBS,
@@ -107,8 +108,10 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
                 OURS,
                 JOBS,
                 times=1.05,
-                limit="hatchling, the start of the workers with their compilers, and at the end cores with nothing "
-                "left to do: a job cannot be divided.",
+                limit=(
+                    "hatchling, the start of the workers with their compilers, and idle cores at the end, because "
+                    "a job cannot be divided."
+                ),
             )
         ],
     )
@@ -118,20 +121,20 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
 
 
 def _job_seconds(trace: Path) -> dict[str, float]:
-    """Return the seconds that workers were at work for each module, without their own start, by a build's trace."""
+    """Read the workers' seconds for each module from a build's trace, without the start of the workers."""
     events: list[dict[str, Any]] = json.loads(trace.read_text())["traceEvents"]
     work = [event for event in events if event["ph"] == "X" and event["tid"] and event["name"] != "starting"]
     seconds: dict[str, float] = defaultdict(float)
     ended: dict[int, int] = defaultdict(int)
     for event in sorted(work, key=lambda event: (event["ts"], -event["dur"])):
-        if event["ts"] + event["dur"] > ended[event["tid"]]:  # else it is a phase in what was counted
+        if event["ts"] + event["dur"] > ended[event["tid"]]:  # otherwise it is a phase inside a counted event
             ended[event["tid"]] = event["ts"] + event["dur"]
             seconds[event["args"]["module"]] += event["dur"] / 1e6
     return seconds
 
 
 def _ninja_seconds(folder: Path) -> dict[str, float]:
-    """Return the seconds that each output took in Ninja's last build. Format: start, end (ms), time, output, hash."""
+    """Read the seconds for each output from Ninja's log. Its format: start and end (ms), time, output, hash."""
     seconds = {}
     for line in (folder / ".ninja_log").read_text().splitlines()[1:]:
         start, end, _, output, _ = line.split("\t")

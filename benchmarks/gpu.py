@@ -1,12 +1,14 @@
-"""Run every benchmark that needs a GPU, maybe on a machine that cannot build: first, where there is a toolchain,
+"""Run every benchmark that needs a GPU. The machine with the GPU need not be able to build. On a machine with a
+toolchain,
 
     python benchmarks/gpu.py build FOLDER
 
-makes the wheels, and then, where there is a GPU, with FOLDER and this tree carried there and `PYTHONPATH` its root,
+builds the wheels. Copy FOLDER and this source tree to the machine with the GPU, set `PYTHONPATH` to the tree's root,
+and run
 
     python benchmarks/gpu.py measure FOLDER --output FILE.json
 
-needs cuda-bindings; what is not installed of those to compare with is left out. `report.py` shows FILE.json.
+It needs cuda-bindings. Libraries to compare with that are not installed are omitted. `report.py` formats FILE.json.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from _process import build_wheel
 from _results import Report, Result, collect, machine, versions
 
 COMPRESSED = {"matmul": "matmul_demo.kernels.matmul", "reduce": "reduce_demo.kernels.reduce"}
-"""Modules whose load is measured with both ways to compress, by the names of their wheels."""
+"""Modules whose loading is measured with both compression settings, by the names of their wheels."""
 WHEELS = {
     "saxpy": ("saxpy", "none"),
     "plugin": ("plugin", "none"),
@@ -35,14 +37,14 @@ WHEELS = {
     "reduce": ("reduce_cub", "none"),
     "reduce-size": ("reduce_cub", "size"),
 }
-"""Fixture and compression of each."""
+"""The fixture and compression of each wheel."""
 JIT = "120-real;80-virtual"
-"""Targets of which PTX alone suits today's GPUs."""
+"""Targets of which only the PTX fits current GPUs."""
 PEERS = ("cuda-bindings", "cuda-core", "cupy", "cupy-cuda12x", "cupy-cuda13x", "torch", "numpy")
 
 
 def build(folder: Path) -> None:
-    """Build the wheels with the toolchain of this environment: `folder` gets one in a folder of each name."""
+    """Build each wheel into a sub-folder of `folder` with its name, with the installed toolchain."""
     with tempfile.TemporaryDirectory() as scratch:
         for name, (fixture, compress) in WHEELS.items():
             project, output = Path(scratch, name), folder.resolve() / name
@@ -62,11 +64,11 @@ def _set_compress(pyproject: Path, compress: str) -> None:
 
 
 def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str]) -> None:
-    """Measure every section, or `only` some, and write `output` after each."""
+    """Measure every section, or those in `only`, and write `output` after each."""
     wheels = {name: next((folder / name).glob("*.whl")) for name in WHEELS}
 
     def section(module: str, function: str, *arguments: object) -> Callable[[], Iterable[Result]]:
-        # Only now is imported what may be missing: without it, the other sections remain.
+        # Import at the call: if a library is missing, the other sections still run.
         return lambda: getattr(importlib.import_module(module), function)(*arguments, rounds)
 
     saxpy = wheels["saxpy"]
@@ -86,7 +88,7 @@ def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str])
         "launch-addresses": section("launch", "measure", saxpy, "addresses and NumPy's numbers"),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),
     }
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as after an installation: the first round writes what is missing
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as in an installation; the first round writes the bytecode
     collect(_report(), sections, only, output)
 
 
@@ -97,7 +99,7 @@ def _report() -> Report:
     try:
         gpu, libraries = _gpu()
     except Exception as error:
-        gpu, libraries = {"GPU": f"none that can be asked: {error}"}, {}
+        gpu, libraries = {"GPU": f"unavailable: {error}"}, {}
     return Report(
         "Benchmarks with a GPU",
         "benchmarks/gpu.py",
@@ -107,7 +109,7 @@ def _report() -> Report:
 
 
 def _gpu() -> tuple[dict[str, str], dict[str, str]]:
-    """Return what there is to know about the GPU and its driver, and about the libraries that are no distributions."""
+    """Return facts about the GPU and its driver, and about libraries that are not distributions."""
     from cuda.bindings import driver, nvrtc
 
     (error,) = driver.cuInit(0)
@@ -125,13 +127,15 @@ def _gpu() -> tuple[dict[str, str], dict[str, str]]:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Run every benchmark that needs a GPU.")
     commands = parser.add_subparsers(dest="command", required=True)
-    wheels = commands.add_parser("build", help="make the wheels to measure")
-    measuring = commands.add_parser("measure", help="measure")
+    wheels = commands.add_parser("build", help="build the wheels to measure")
+    measuring = commands.add_parser("measure", help="run the benchmarks")
     for each in (wheels, measuring):
-        each.add_argument("folder", type=Path, help="of the wheels")
-    measuring.add_argument("--rounds", type=int, help="of each comparison, in place of its own number")
+        each.add_argument("folder", type=Path, help="the folder of the wheels")
+    measuring.add_argument("--rounds", type=int, help="rounds of each comparison (default: set by each benchmark)")
     measuring.add_argument("--output", type=Path, required=True, help="the JSON file to write")
-    measuring.add_argument("--only", nargs="+", default=[], metavar="SECTION", help="of all")
+    measuring.add_argument(
+        "--only", nargs="+", default=[], metavar="SECTION", help="the sections to run (default: all)"
+    )
     options = parser.parse_args(argv)
     if options.command == "build":
         build(options.folder)

@@ -1,8 +1,8 @@
-"""Time of one launch, from Python: ours with and without checks, cuda.core's, CuPy's and PyTorch's.
+"""Measure one launch from Python: cuda-wheel with and without checks, cuda.core, CuPy and PyTorch.
 
-`python benchmarks/launch.py WHEEL [ROUNDS]`: a wheel of `fixtures/saxpy`. A round is 400 launches of a kernel on 1,024
-elements, which is what the driver's queue takes without waiting; each contender has the same arguments as the others of
-its table, and what can be made before is made before.
+`python benchmarks/launch.py WHEEL [ROUNDS]`: WHEEL is a wheel of `fixtures/saxpy`. A round is 400 launches of a kernel
+on 1,024 elements, which the driver's queue holds without waiting. All contenders of a table have the same arguments,
+and create objects in advance if they can.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n)
 }
 """
 NOTE = (
-    "`cuda.core`, which is compiled, takes no arrays, and passes a Python float as 8 bytes whatever the kernel "
-    "declares: its `LaunchConfig` is made beforehand, and the caller converts every argument."
+    "`cuda.core` is compiled code. It accepts no arrays, and passes a Python float as 8 bytes whatever the kernel "
+    "declares. Its `LaunchConfig` is created in advance, and the caller converts every argument."
 )
 
 Call = Callable[[], object]
@@ -44,7 +44,7 @@ Call = Callable[[], object]
 
 @cache
 def kernel_of(wheel: Path) -> cuda_wheel.Kernel:
-    """Load the wheel's kernel, once in this process, for a context that it makes current."""
+    """Make a context current and load the wheel's kernel, once for each process."""
     (error,) = driver.cuInit(0)
     assert error == 0, error
     _, device = driver.cuDeviceGet(0)
@@ -73,7 +73,7 @@ def tensors() -> tuple[Any, Any]:
 
 
 def addresses() -> tuple[Any, int, int, Any]:
-    """Return the kernel's arguments, as NumPy's numbers and addresses."""
+    """Return the kernel's arguments as NumPy numbers and addresses."""
     import numpy as np
 
     x, y = cupy_arrays()
@@ -172,7 +172,7 @@ def with_pytorch(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
 
 
 def prepared_cuda_core(kernel: cuda_wheel.Kernel) -> tuple[Any, Any, Any]:
-    """Return what `cuda.core.launch` wants before the arguments."""
+    """Return the stream, configuration and kernel for `cuda.core.launch`."""
     from cuda.core import Device, LaunchConfig
 
     device = Device()
@@ -188,7 +188,8 @@ TABLES = {
 
 
 def microseconds(prepare: Callable[[], Call]) -> Callable[[], float]:
-    """Return a contender: the time of one call, of many in a row. What it calls is prepared the first time."""
+    """Return a contender that times many calls in a row and returns the time of one; the first use prepares the
+    call."""
     prepared = cache(prepare)
 
     def contender() -> float:
@@ -206,12 +207,12 @@ def microseconds(prepare: Callable[[], Call]) -> Callable[[], float]:
 
 
 def measure(wheel: Path, arguments: str, rounds: int | None = None) -> list[Result]:
-    """Compare launches with one kind of arguments, of `TABLES`."""
+    """Compare launches with one kind of arguments from `TABLES`."""
     return [
         compare(
             f"A launch: {arguments}",
             f"One launch of `fixtures/saxpy` on 1,024 elements, of {LAUNCHES} in a row; grid and block are constants, "
-            "and what can be made beforehand is.",
+            "and objects that can be created in advance are.",
             {name: microseconds(prepare) for name, prepare in TABLES[arguments](kernel_of(wheel)).items()},
             rounds or 40,
             "µs",

@@ -1,8 +1,8 @@
-"""A plug-in kernel's time against the same kernel in one file, and the time that linking takes.
+"""Measure the time to link, and the time of a linked kernel compared with the same kernel in one file.
 
-`python benchmarks/linking.py WHEEL [ROUNDS]`: a wheel of `fixtures/plugin`, made with a toolchain whose LTO-IR the
-nvJitLink here takes. The function that the kernel calls is CUDA C++. Every link is a process of its own, whose context
-is there before time starts.
+`python benchmarks/linking.py WHEEL [ROUNDS]`: WHEEL is a wheel of `fixtures/plugin`, built with a toolchain whose
+LTO-IR the installed nvJitLink can read. The function that the kernel calls is CUDA C++. Every link is a separate
+process; the time starts after it has a context.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
             return printed(LOAD.replace("OPTIONS", options), site, **environ) / 1e6
 
         def cold(options: str) -> float:
-            with tempfile.TemporaryDirectory() as nothing:
-                return milliseconds(options, nothing)
+            with tempfile.TemporaryDirectory() as empty:
+                return milliseconds(options, empty)
 
         contenders: dict[str, Callable[[], float]] = {}
         for name, options in {
@@ -73,19 +73,19 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
         return [
             compare(
                 "Linking at run time",
-                "`fixtures/plugin`, whose kernel calls a function that is given as CUDA C++: from the call of "
-                "`load(..., link=[...])` to a function of a context that is there already, with nvJitLink and NVRTC "
-                "loaded before. The driver's own cache is off.",
+                "`fixtures/plugin`, whose kernel calls a function that the user supplies as CUDA C++: from the "
+                "call of `load(..., link=[...])` to a function in an existing context, with nvJitLink and NVRTC "
+                "already loaded. The driver's cache is off.",
                 contenders,
                 rounds or 15,
                 warm_up=2,
-                notes=["What remains of it where the result is kept is mostly the import of what links."],
+                notes=["With a cached result, most of the remaining time is the import of the linking modules."],
             )
         ]
 
 
 def measure_kernel(wheel: Path, rounds: int | None = None) -> list[Result]:
-    """Compare launches on 2^26 elements, of which each takes a read and a write of 4 bytes."""
+    """Compare launches on 2^26 elements; each element is one read and one write of 4 bytes."""
     import cupy
     from cuda.core import Device, Program, ProgramOptions
 
@@ -121,7 +121,7 @@ def measure_kernel(wheel: Path, rounds: int | None = None) -> list[Result]:
         assert abs(y - (x * x + cupy.float32(3.25))).max() < 1e-5
     result = compare(
         "Linking at run time: the kernel",
-        "The linked kernel on 2^26 elements, against the same kernel and function in one file.",
+        "The linked kernel on 2^26 elements, compared with the same kernel and function in one file.",
         {name: partial(milliseconds, module) for name, module in modules.items()},
         rounds or 15,
         warm_up=2,

@@ -1,7 +1,7 @@
-"""Time to load a module as machine code, as PTX by each of its compilers, cold and kept, and compressed.
+"""Measure the time to load a module: machine code, PTX through each compiler with and without a cache, and compressed.
 
 `python benchmarks/loading.py WHEEL JIT_WHEEL [ROUNDS]`: wheels of `fixtures/matmul_templates`, the second without
-machine code for the GPU at hand. Every contender is a process of its own, whose context is there before time starts.
+machine code for the installed GPU. Every contender is a separate process; the time starts after it has a context.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ LOAD = (
     CONTEXT
     + """
 import time
-from cuda_wheel import loader
+import cuda_wheel
+import cuda_wheel.runtime.loading
 {imports}
 before = time.perf_counter_ns()
-module = loader.load({module!r})
+module = cuda_wheel.load({module!r})
 for kernel in module:
     int(driver.cuKernelGetFunction(module[kernel].handle)[1])
 print(time.perf_counter_ns() - before)
@@ -34,14 +35,14 @@ assert module.how == {how!r}, module
 )
 NVJITLINK = "from cuda.bindings import nvjitlink; nvjitlink.version()"
 LINK = """
-from cuda_wheel import loader
-choose = loader.resolve
+from cuda_wheel.runtime import loading
+choose = loading.resolve
 def through_nvjitlink(*arguments):
     chosen = choose(*arguments)
     return chosen._replace(how="link")
-loader.resolve = through_nvjitlink
+loading.resolve = through_nvjitlink
 """
-"""As if the driver could not read the PTX."""
+"""Makes the loader act as if the driver could not read the PTX."""
 MATMUL = "matmul_demo.kernels.matmul"
 
 
@@ -49,8 +50,8 @@ def measure(wheel: Path, jit_wheel: Path, rounds: int | None = None) -> list[Res
     with (
         installed(wheel) as native,
         installed(jit_wheel) as ptx,
-        tempfile.TemporaryDirectory() as drivers,
-        tempfile.TemporaryDirectory() as ours,
+        tempfile.TemporaryDirectory() as driver_cache,
+        tempfile.TemporaryDirectory() as own_cache,
     ):
 
         def milliseconds(site: Path, how: str, **environ: str) -> float:
@@ -58,22 +59,22 @@ def measure(wheel: Path, jit_wheel: Path, rounds: int | None = None) -> list[Res
             return printed((LINK if how == "link" else "") + program, site, **environ) / 1e6
 
         def cold() -> float:
-            with tempfile.TemporaryDirectory() as nothing:
-                return milliseconds(ptx, "link", CUDA_CACHE_DISABLE="1", CUDA_WHEEL_CACHE_DIR=nothing)
+            with tempfile.TemporaryDirectory() as empty:
+                return milliseconds(ptx, "link", CUDA_CACHE_DISABLE="1", CUDA_WHEEL_CACHE_DIR=empty)
 
-        kept = {"CUDA_CACHE_DISABLE": "0", "CUDA_CACHE_PATH": drivers, "CUDA_WHEEL_CACHE_DIR": ours}
+        caches = {"CUDA_CACHE_DISABLE": "0", "CUDA_CACHE_PATH": driver_cache, "CUDA_WHEEL_CACHE_DIR": own_cache}
         contenders: dict[str, Callable[[], float]] = {
             "machine code": partial(milliseconds, native, "native", CUDA_CACHE_DISABLE="1"),
             "PTX, the driver, cold": partial(milliseconds, ptx, "jit", CUDA_CACHE_DISABLE="1"),
-            "PTX, the driver's cache": partial(milliseconds, ptx, "jit", **kept),
+            "PTX, the driver's cache": partial(milliseconds, ptx, "jit", **caches),
             "PTX, nvJitLink, cold": cold,
-            "PTX, nvJitLink, our cache": partial(milliseconds, ptx, "link", **kept),
+            "PTX, nvJitLink, our cache": partial(milliseconds, ptx, "link", **caches),
         }
         return [
             compare(
                 "Loading a module",
-                "The two kernels of `fixtures/matmul_templates`, from the call of `load` to functions of a context "
-                "that is there already.",
+                "The two kernels of `fixtures/matmul_templates`, from the call of `load` to functions in an "
+                "existing context.",
                 contenders,
                 rounds or 15,
                 warm_up=2,
@@ -83,7 +84,7 @@ def measure(wheel: Path, jit_wheel: Path, rounds: int | None = None) -> list[Res
 
 
 def measure_compressed(module: str, wheel: Path, small_wheel: Path, rounds: int | None = None) -> list[Result]:
-    """Compare two wheels with the same module, the second of which has `compress = "size"`."""
+    """Compare two wheels with the same module; the second is built with `compress = "size"`."""
     with installed(wheel) as plain, installed(small_wheel) as small:
         program = LOAD.format(how="native", imports="", module=module)
 

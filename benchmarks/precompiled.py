@@ -1,4 +1,4 @@
-"""Time to build many modules that include the same headers, with these precompiled and without. `cpu.py` runs it."""
+"""Measure builds of many modules with the same headers, with and without precompiled headers. `cpu.py` runs it."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def _measured(name: str, kernel: str, rounds: int) -> list[Result]:
             title, about, {WITHOUT: contender(WITHOUT, "off"), WITH: contender(WITH, "auto")}, rounds, "s", 0, 2
         )
     if wheels[WITHOUT] != wheels[WITH]:
-        raise AssertionError("precompiled headers make another wheel")
+        raise AssertionError("precompiled headers change the wheel")
     processors = Result(
         f"{title}: processors' time",
-        "User's and system's time of all processes, in the same runs. The wheels are the same, byte for byte.",
+        "User and system time of all processes in the same runs. The wheels are the same, byte for byte.",
         "s",
         {which: [cost.cpu for cost in costs[which]] for which in clock.values},
         WITHOUT,

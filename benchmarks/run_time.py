@@ -1,8 +1,8 @@
-"""Time to a launchable kernel in a process that runs already: `python benchmarks/run_time.py WHEEL [ROUNDS]`.
+"""Measure the time to a launchable kernel in a running process: `python benchmarks/run_time.py WHEEL [ROUNDS]`.
 
-WHEEL is the wheel of `fixtures/saxpy`. Each contender is a process of its own, which has imported what it needs and has
-a context before time starts. Those that compile have the same source. Needs a GPU, and cuda.core, CuPy and PyTorch to
-compare.
+WHEEL is the wheel of `fixtures/saxpy`. Each contender is a separate process; the time starts after its imports and
+after it has a context. Contenders that compile use the same source. The benchmark needs a GPU, and cuda.core, CuPy and
+PyTorch for the comparison.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import time
 with open({source!r}) as file:
     text = file.read()
 before = time.perf_counter_ns()
-{deed}
+{action}
 elapsed = time.perf_counter_ns() - before
 assert ready
 print(elapsed)
 """
 OURS = (
-    "import cuda_wheel; from cuda_wheel import loader",
+    "import cuda_wheel; from cuda_wheel.runtime import loading",
     """
 kernel = cuda_wheel.load("saxpy_demo.kernels.saxpy")["saxpy"]
 ready = int(driver.cuKernelGetFunction(kernel.handle)[1])
@@ -65,25 +65,25 @@ PYTORCH = (
 
 
 def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
-    with installed(wheel) as site, tempfile.TemporaryDirectory() as kept:
+    with installed(wheel) as site, tempfile.TemporaryDirectory() as cache:
         (fatbin,) = site.rglob("saxpy.fatbin")
         (source,) = (FIXTURES / "saxpy").rglob("saxpy.cu")
         values = {"fatbin": str(fatbin), "symbol": symbol_of(fatbin), "source": str(source)}
 
         def milliseconds(contender: tuple[str, str], **environ: str) -> float:
-            imports, deed = contender
-            program = CONTEXT + imports + TIMED.format(source=str(source), deed=deed.strip().format(**values))
+            imports, action = contender
+            program = CONTEXT + imports + TIMED.format(source=str(source), action=action.strip().format(**values))
             return printed(program, site, CUDA_CACHE_DISABLE="1", **environ) / 1e6
 
         def cold(contender: tuple[str, str]) -> float:
-            with tempfile.TemporaryDirectory() as nothing:
-                return milliseconds(contender, CUPY_CACHE_DIR=nothing)
+            with tempfile.TemporaryDirectory() as empty:
+                return milliseconds(contender, CUPY_CACHE_DIR=empty)
 
         contenders: dict[str, Callable[[], float]] = {
             "cuda_wheel.load": partial(milliseconds, OURS),
             "cuda.core ObjectCode.from_fatbin": partial(milliseconds, FATBIN),
             "CuPy RawModule(path=)": partial(milliseconds, CUPY_FATBIN),
-            "CuPy RawModule(code=), its cache": partial(milliseconds, CUPY, CUPY_CACHE_DIR=kept),
+            "CuPy RawModule(code=), its cache": partial(milliseconds, CUPY, CUPY_CACHE_DIR=cache),
             "CuPy RawModule(code=), cold": partial(cold, CUPY),
             "cuda.core Program": partial(milliseconds, PROGRAM),
             "PyTorch, its NVRTC kernel": partial(milliseconds, PYTORCH),
@@ -91,8 +91,9 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
         return [
             compare(
                 "A kernel in a process that runs already",
-                "The first kernel of `fixtures/saxpy`, from its wheel or its fatbin, or compiled at run time from its "
-                "source, where imports and the context are there already. The driver's cache is off.",
+                "The kernel of `fixtures/saxpy`, loaded from its wheel or its fatbin, or compiled at run time from "
+                "its source, in a process that has imported the libraries and has a context. The driver's cache is "
+                "off.",
                 contenders,
                 rounds or 8,
                 digits=2,

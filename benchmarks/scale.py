@@ -1,10 +1,10 @@
-"""Builds of many modules, and of many kernels in one. `cpu.py` runs it.
+"""Measure builds of many modules, and of many kernels in one module. `cpu.py` runs it.
 
-Projects are generated: small kernels, no two alike. A build is a whole process that calls hatchling's `build_wheel` in
-this environment, which needs cuda-wheel with a toolchain and no GPU: once with nothing kept from before, and once with
-all of it. Of the wheel, one module's manifest is found and read and an image chosen by it, as `cuda_wheel.load` does
-before it gives that to a driver. Times are processors', which other users of a machine do not stretch. Linux alone
-tells the most memory that a process had.
+The projects are generated; all kernels are small and different. A build is a whole process that calls hatchling's
+`build_wheel` in this environment, which needs cuda-wheel with a toolchain but no GPU. The first build has an empty
+cache, the second finds everything in the cache. Then the benchmark reads one module's manifest from the wheel and
+chooses an image, as `cuda_wheel.load` does before it calls the driver. Times are CPU times, which other users of the
+machine affect less. Only Linux reports the peak memory of a process.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ LOAD = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 import json, scale
-from cuda_wheel import loader
+from cuda_wheel.runtime.files import files_and_manifest
+from cuda_wheel.runtime.rules import resolve
 before = time.process_time()
-files, manifest = loader.files_and_manifest(sys.argv[2], None)
-image = loader.resolve(manifest, (9, 0), (13, 0)).image
+files, manifest = files_and_manifest(sys.argv[2], None)
+image = resolve(manifest, (9, 0), (13, 0)).image
 print((time.process_time() - before) * 1000)
 assert image
 """
@@ -77,7 +78,7 @@ def measure(rounds: int | None = None) -> list[Result]:
     modules = {f"{many:,} modules": _measured(rounds, many, 1, TARGETS) for many in MODULES}
     kernels = {f"{many:,} kernels": _measured(rounds, 1, many, TARGETS[-2:]) for many in KERNELS}
     least, *_, most = modules
-    linear = Goal(most, least, 1.1, limit="what is done for each job once for all of them.")
+    linear = Goal(most, least, 1.1, limit="work for each job that grows with the number of jobs.")
     work = "processors' time, of the build and its workers, for each"
     results = [
         _result(
@@ -85,11 +86,11 @@ def measure(rounds: int | None = None) -> list[Result]:
             f"A small kernel each, no two alike, for {len(TARGETS)} targets: {work} of these jobs.",
             *("ms", modules, "job", 2, [linear]),
         ),
-        _result("Many modules: memory", "The most that the build's own process holds.", "MiB", modules, "peak"),
+        _result("Many modules: memory", "The peak memory of the build's own process.", "MiB", modules, "peak"),
         _result("Many modules: the next build", f"All of it kept: {work} of the modules.", "ms", modules, "again", 2),
         _result(
             "Many modules: one of them",
-            "To find and read one module's manifest and choose an image by it: processors' time.",
+            "CPU time to find and read one module's manifest and choose an image.",
             *("ms", modules, "load", 2),
         ),
         _result(
@@ -113,12 +114,12 @@ def _result(
     digits: int = 1,
     goals: Sequence[Goal] = (),
 ) -> Result:
-    values = {name: [each[figure] for each in its] for name, its in measured.items()}
+    values = {name: [each[figure] for each in rounds] for name, rounds in measured.items()}
     return Result(title, about, unit, values, next(iter(values)), digits, goals)
 
 
 def _measured(rounds: int, modules: int, kernels: int, targets: Sequence[str]) -> list[dict[str, float]]:
-    """Return what is measured of a project in each round: by the names that `measure` asks for, in ms and MiB."""
+    """Return the figures of each round, in ms and MiB, by the names that `measure` uses."""
     figures = []
     with tempfile.TemporaryDirectory() as folder:
         project, site = Path(folder, "project"), Path(folder, "site")
@@ -140,7 +141,7 @@ def _measured(rounds: int, modules: int, kernels: int, targets: Sequence[str]) -
 
 
 def make(root: Path, modules: int, kernels: int, architectures: Sequence[str]) -> None:
-    """Write a project of so many modules, of so many kernels each."""
+    """Write a project with `modules` modules of `kernels` kernels each."""
     (root / "scale").mkdir(parents=True)
     (root / "scale/__init__.py").touch()
     (root / "pyproject.toml").write_text(PYPROJECT.format(architectures=json.dumps(architectures)))
@@ -156,7 +157,7 @@ def _built(project: Path, cache: Path) -> dict[str, Any]:
 
 
 def _printed(program: str, *arguments: str, folder: Path | None = None, **environ: str) -> str:
-    """Return what a program prints on standard output, in a process of its own."""
+    """Run a program in a separate process and return its standard output."""
     result = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         cwd=folder,

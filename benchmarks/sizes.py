@@ -1,4 +1,4 @@
-"""Sizes of the kernels' fatbins, installed and in a wheel, against nvcc's. `cpu.py` runs it."""
+"""Compare the sizes of fatbins, installed and in a wheel, with nvcc's. `cpu.py` runs it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NVCC = "nvcc -fatbin"
 NVCC_SIZE = "nvcc -fatbin -compress-mode=size"
 OURS = "cuda-wheel"
 OURS_SIZE = 'cuda-wheel, compress = "size"'
-UNUSED = "code of headers such as CUB's, which NVRTC keeps though no kernel uses it."
+UNUSED = "code of headers such as CUB's that NVRTC keeps although no kernel uses it."
 
 
 class Size(NamedTuple):
-    """Bytes of a file, and of what a wheel holds of it."""
+    """The size of a file in bytes, and its deflated size in a wheel."""
 
     installed: int
     deflated: int
@@ -45,12 +45,12 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
             OURS_SIZE,
             NVCC,
             times=0.25,
-            limit=f"{UNUSED} What this compression makes of nvcc's own images is in the table.",
+            limit=f"{UNUSED} The table shows the effect of this compression on nvcc's images.",
         ),
         "deflated": Goal(OURS, NVCC, limit=UNUSED),
     }
     abouts = {
-        "installed": "Bytes of the fatbins of the first build's kernels and targets, as they lie on the disk.",
+        "installed": "Size on disk of the fatbins, with the kernels and targets of the first build.",
         "deflated": "The same fatbins, deflated as in a wheel.",
     }
     results = []
@@ -65,7 +65,7 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
             for each in (OURS, OURS_SIZE)
         )
         values = {each: [float(sum(size(each, name) for name in SOURCES))] for each in sizes}
-        notes = [f"The manifests, which nvcc's have nothing to set against, are {manifests}."]
+        notes = [f"The manifests, which nvcc does not have, are {manifests}."]
         result = Result(title, abouts[kind], "bytes", values, NVCC, 0, [goals[kind]], details, notes)
         show(result)
         results.append(result)

@@ -1,8 +1,9 @@
-"""Time from the start of a Python process to a launchable kernel: `python benchmarks/startup.py WHEEL [ROUNDS]`.
+"""Measure the time from the start of a Python process to a launchable kernel: `python benchmarks/startup.py WHEEL
+[ROUNDS]`.
 
-WHEEL is the wheel of `fixtures/saxpy`. Every contender starts a fresh interpreter, makes device 0's primary context
-current and gets the kernel from the same fatbin as a function of that context. Needs a GPU, and cuda.core and CuPy to
-compare.
+WHEEL is the wheel of `fixtures/saxpy`. Every contender starts a new interpreter, makes device 0's primary context
+current and gets the kernel of the same fatbin as a function of that context. The benchmark needs a GPU, and cuda.core
+and CuPy for the comparison.
 """
 
 from __future__ import annotations
@@ -77,18 +78,18 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
         return [
             compare(
                 "From the start of a process to a launchable kernel",
-                "All load the same fatbin, of `fixtures/saxpy`, whose package attaches its kernels: that is part of "
-                "the time of `cuda_wheel.load`.",
+                "All contenders load the same fatbin of `fixtures/saxpy`. The package attaches its kernels, which "
+                "is part of the time of `cuda_wheel.load`.",
                 contenders,
                 rounds or 20,
-                goals=[Goal(OURS, BY_HAND, times=1.05, limit="the import of the loader and what it reads.")],
+                goals=[Goal(OURS, BY_HAND, times=1.05, limit="the import of the loader, and the files that it reads.")],
             )
         ]
 
 
 @contextmanager
 def installed(wheel: Path) -> Iterator[Path]:
-    """Return a folder in which a wheel is unpacked, until the end of the block."""
+    """Yield a temporary folder with the unpacked wheel."""
     with tempfile.TemporaryDirectory() as site:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
@@ -102,15 +103,15 @@ def symbol_of(fatbin: Path) -> str:
 
 
 def started(program: str, site: Path, **environ: str) -> float:
-    """Return the milliseconds from just before the process starts to the moment that its kernel is ready."""
+    """Return the milliseconds from just before the start of a process until its kernel is ready."""
     before = time.monotonic_ns()
     return (printed(program, site, **environ) - before) / 1e6
 
 
 def printed(program: str, site: Path, **environ: str) -> int:
-    """Return the number that a program prints in a process of its own, with the folder `site` on its path.
+    """Run a program in a separate process with `site` on its path, and return the number that it prints.
 
-    Raises CalledProcessError where it fails.
+    Raises CalledProcessError if it fails.
     """
     path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     result = subprocess.run(

@@ -1,7 +1,8 @@
-"""Time to build a wheel again against the same with the hook off: `python benchmarks/wheel_build.py [ROUNDS]`.
+"""Measure repeated builds of a wheel, compared with a build without the hook: `python benchmarks/wheel_build.py
+[ROUNDS]`.
 
-All are whole processes that call hatchling's `build_wheel` in this environment, which needs cuda-wheel with a
-toolchain and no GPU, and should have nothing else: hatchling imports every hook that is installed.
+Each build is a whole process that calls hatchling's `build_wheel` in this environment. It needs cuda-wheel with a
+toolchain but no GPU, and should contain nothing else, because hatchling imports every installed hook.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ extern "C" __global__ void axpy{number}(float a, const float* x, float* y, int n
 }}
 """
 MODULES = 100
-IMPORTS = "imports, and reading and hashing what the images were made from."
-EACH = "what each module takes: its sources and images are read and hashed, described, and checked for gaps."
+IMPORTS = "imports, and reading and hashing the inputs of the images."
+EACH = "the work for each module: reading and hashing its sources and images, describing it, and checking its coverage."
 
 
 def measure(rounds: int | None = None) -> Iterator[Result]:
@@ -46,26 +47,26 @@ def measure(rounds: int | None = None) -> Iterator[Result]:
 
 
 def _fixture(name: str, rounds: int) -> Result:
-    with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as output:
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as output:
 
         def built(**environ: str) -> float:
             return build_wheel(FIXTURES / name, Path(output), **environ).seconds * 1000
 
         def built_elsewhere() -> float:
             with _new_environment() as python:
-                return build_wheel(FIXTURES / name, Path(output), python, CUDA_WHEEL_CACHE_DIR=kept).seconds * 1000
+                return build_wheel(FIXTURES / name, Path(output), python, CUDA_WHEEL_CACHE_DIR=cache).seconds * 1000
 
         contenders: dict[str, Callable[[], float]] = {
             OFF: lambda: built(HATCH_BUILD_NO_HOOKS="1"),
             "all of it compiled": built,
             "all of it compiled, one job at a time": lambda: built(CUDA_WHEEL_JOBS="1"),
-            KEPT: lambda: built(CUDA_WHEEL_CACHE_DIR=kept),
+            KEPT: lambda: built(CUDA_WHEEL_CACHE_DIR=cache),
             FRESH: built_elsewhere,
         }
         return compare(
             f"A wheel again: {name}",
-            f"The wheel of `fixtures/{name}`, a whole process of hatchling each. A new environment has the same "
-            "packages in another place, as that of every isolated build.",
+            f"The wheel of `fixtures/{name}`; each build is a whole process of hatchling. A new environment has the "
+            "same packages in another folder, as in every isolated build.",
             contenders,
             rounds,
             goals=[Goal(contender, OFF, more=100, limit=IMPORTS) for contender in (KEPT, FRESH)],
@@ -88,8 +89,8 @@ def _hundred(rounds: int) -> Result:
 
         return compare(
             f"A wheel again: {MODULES} kernels",
-            f"A project of {MODULES} small modules, each for 6 GPUs and with PTX. The changed kernel alone is in a "
-            "project of its own, of which nothing is kept.",
+            f"A project of {MODULES} small modules, each for 6 GPUs and with PTX. The contender with the changed "
+            "kernel alone is a separate project that is not cached.",
             {
                 OFF: lambda: milliseconds(many, HATCH_BUILD_NO_HOOKS="1"),
                 kept: lambda: milliseconds(many, CUDA_WHEEL_CACHE_DIR=cache),
@@ -119,7 +120,7 @@ def _write(root: Path, number: int, edit: int) -> None:
 
 @contextmanager
 def _new_environment() -> Iterator[Path]:
-    """Make an environment that has what this one has; return its interpreter."""
+    """Yield the interpreter of a new environment with the same packages as this one."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder)
         packages = Path(sysconfig.get_path("purelib"))

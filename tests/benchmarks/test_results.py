@@ -1,4 +1,4 @@
-"""The benchmarks' results: carried in a file, shown with their goals, and not lost by what fails. Nothing is timed."""
+"""The results of benchmarks: stored in a file, shown with their goals, and kept when a section fails. Nothing is timed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
+pytestmark = pytest.mark.one_toolchain
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 NVCC, OURS = "nvcc", "cuda-wheel"
 
 
 @pytest.fixture
 def benchmarks(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
-    """The benchmarks' modules, which are scripts that import one another by their file names."""
+    """Return the benchmarks' modules, which are scripts that import each other by file name."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import _interleave
     import _results
@@ -37,7 +39,7 @@ def shown(benchmarks, path: Path) -> str:
     return benchmarks.report.markdown(report, {each.title: f"{each.title}.svg" for each in report.results})
 
 
-def test_a_document_is_made_of_the_file_alone_and_says_which_goals_are_met(benchmarks, tmp_path: Path) -> None:
+def test_a_document_needs_only_the_file_and_shows_which_goals_are_met(benchmarks, tmp_path: Path) -> None:
     results = benchmarks.results
     measured = [result(results, 1.5, "Met"), result(results, 2.9, "Missed")]
     results.Report("All", "nox", {"CPU": "x"}, {"nvcc": "13.0"}, measured, ["scale: no file"]).write(
@@ -47,7 +49,7 @@ def test_a_document_is_made_of_the_file_alone_and_says_which_goals_are_met(bench
     assert "| nvcc | 3.0 | 2.0 | 4.0 | 1.000 |  |" in text
     assert "| cuda-wheel | 1.5 | 1.5 | 9.0 | 0.500 | ≤ 0.95 times nvcc: 0.500 times, met |" in text
     assert "| cuda-wheel | 2.9 | 2.9 | 9.0 | 0.967 | ≤ 0.95 times nvcc: 0.967 times, **missed** |" in text
-    assert text.count("What stands in the way of cuda-wheel: the front end.") == 1
+    assert text.count("The cause of the missed goal of cuda-wheel: the front end.") == 1
     assert "- CPU: x" in text and "nvcc 13.0" in text and "- scale: no file" in text and text.count("A note.") == 2
     results.Report.read(tmp_path / "a.json").write(tmp_path / "b.json")
     assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
@@ -62,25 +64,25 @@ def test_a_goal_can_be_a_difference(benchmarks) -> None:
     assert results.Goal("on", "off", more=99).text(measured) == "≤ off + 99 ms"
 
 
-def test_what_fails_at_once_is_left_out_and_told(benchmarks) -> None:
+def test_a_contender_that_fails_at_once_is_omitted_with_a_note(benchmarks) -> None:
     def missing() -> float:
         raise ModuleNotFoundError("No module named 'cupy'")
 
     goal = benchmarks.results.Goal("CuPy", "ours")
     compared = benchmarks.interleave.compare("Load", "", {"ours": lambda: 1.0, "CuPy": missing}, 3, goals=[goal])
     assert compared.values == {"ours": [1.0, 1.0, 1.0]}
-    assert compared.notes == ["Left out: CuPy. ModuleNotFoundError: No module named 'cupy'"]
+    assert compared.notes == ["Omitted: CuPy. ModuleNotFoundError: No module named 'cupy'"]
     assert not compared.goals
     with pytest.raises(ModuleNotFoundError):
         benchmarks.interleave.compare("Load", "", {"CuPy": missing, "ours": lambda: 1.0}, 3)
 
 
-def test_a_section_that_fails_loses_no_other_and_tells_no_folder(benchmarks, tmp_path: Path) -> None:
+def test_a_failed_section_keeps_the_others_and_names_no_folder(benchmarks, tmp_path: Path) -> None:
     results, output = benchmarks.results, tmp_path / "out" / "all.json"
 
     def half():
         yield result(results, 1.0, "Half")
-        assert results.Report.read(output).results == []  # the section before is in the file already
+        assert results.Report.read(output).results == []  # the file already contains the earlier section
         raise FileNotFoundError(f"no {tmp_path}/nvcc")
 
     sections = {"none": lambda: [], "half": half, "whole": lambda: [result(results, 1.0, "Whole")]}
@@ -90,5 +92,5 @@ def test_a_section_that_fails_loses_no_other_and_tells_no_folder(benchmarks, tmp
     assert report.missing == ["half: FileNotFoundError: no nvcc"]
     results.collect(results.Report("All", "nox", {}, {}), sections, ["whole"], output)
     assert [each.title for each in results.Report.read(output).results] == ["Whole"]
-    with pytest.raises(SystemExit, match="no section hole; there are none, half, whole"):
+    with pytest.raises(SystemExit, match="unknown section hole; the sections are none, half, whole"):
         results.collect(results.Report("All", "nox", {}, {}), sections, ["hole"], output)
