@@ -1,20 +1,24 @@
-"""What the tests on a real GPU need: a driver, and the fixtures' wheels, built here or carried here.
+"""Fixtures for the tests on a real GPU: a driver, and the fixtures' wheels, built here or prebuilt elsewhere.
 
-A machine that cannot build (no toolchain, no network) takes wheels that `python tests/gpu/prebuild.py FOLDER` made elsewhere:
-CUDA_WHEEL_TEST_WHEELS=FOLDER.
+A machine that cannot build (no toolchain or no network) uses wheels that `python tests/gpu/prebuild.py FOLDER` built on
+another machine: CUDA_WHEEL_TEST_WHEELS=FOLDER.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.errors import DriverError
+from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
+from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
+from tests.gpu.support import value
 from tests.support.processes import run
 from tests.support.toolchains import installed_extra
 
@@ -28,36 +32,36 @@ def why_no_gpu() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = [item for item in items if Path(__file__).parent in item.path.parents]
-    reason = why_no_gpu() if here else None
-    for item in here:
+    gpu_items = [item for item in items if Path(__file__).parent in item.path.parents]
+    reason = why_no_gpu() if gpu_items else None
+    for item in gpu_items:
         item.add_marker("gpu")
         if reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def carried_sets() -> list[str]:
-    """Return the names of the sets of carried wheels, each one a folder."""
+def prebuilt_sets() -> list[str]:
+    """Return the names of the sets of prebuilt wheels; each set is a folder."""
     folder = os.environ.get("CUDA_WHEEL_TEST_WHEELS")
     return sorted(path.name for path in Path(folder).iterdir() if path.is_dir()) if folder else []
 
 
 @pytest.fixture
-def carried() -> Callable[[str, str], Path]:
-    """Return a function that gives the carried wheel of a set and a fixture."""
+def prebuilt() -> Callable[[str, str], Path]:
+    """Return a function that finds the prebuilt wheel of a fixture in a set."""
 
-    def find(name: str, fixture: str) -> Path:
+    def find(set_name: str, fixture: str) -> Path:
         folder = os.environ.get("CUDA_WHEEL_TEST_WHEELS")
-        if folder is None or not (Path(folder) / name).is_dir():
-            pytest.skip(f"no wheels were carried here (CUDA_WHEEL_TEST_WHEELS names their folder, with {name} in it)")
-        return next((Path(folder) / name / fixture).glob("*.whl"))
+        if folder is None or not (Path(folder) / set_name).is_dir():
+            pytest.skip(f"no prebuilt wheels (CUDA_WHEEL_TEST_WHEELS must name a folder that contains {set_name})")
+        return next((Path(folder) / set_name / fixture).glob("*.whl"))
 
     return find
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Path]:
-    """Return a function that installs a wheel into a folder of its own, for this process and its children."""
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Path]]:
+    """Return a function that installs a wheel into a temporary folder, for this process and its children."""
 
     def install(wheel: Path) -> Path:
         site = tmp_path / "site"
@@ -74,19 +78,49 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path],
     for name, module in list(sys.modules.items()):
         try:
             places = list(module.__path__)
-        except (AttributeError, TypeError):  # not a package; or one of PyTorch's odd ones
+        except (AttributeError, TypeError):  # not a package, or an unusual module of PyTorch
             continue
         if any(str(place).startswith(site) for place in places):
             del sys.modules[name]
 
 
 @pytest.fixture
-def saxpy(request: pytest.FixtureRequest, install: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Install the saxpy wheel, with no module of an earlier test in the way, and return its folder of kernels."""
-    sets = carried_sets()
+def saxpy(request: pytest.FixtureRequest, install: Callable[[Path], Path], nothing_loaded: None) -> Path:
+    """Install the saxpy wheel, with no module loaded yet, and return its folder of kernels."""
     if installed_extra():
         wheel = request.getfixturevalue("fixture_wheel")("saxpy")
     else:
-        wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
-    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
+        wheel = request.getfixturevalue("prebuilt")((prebuilt_sets() or ["cu13"])[0], "saxpy")
     return install(wheel) / "saxpy_demo" / "kernels"
+
+
+@pytest.fixture
+def driver() -> ModuleType:
+    """Return the driver's bindings, initialised."""
+    from cuda.bindings import driver
+
+    device_and_driver()  # initialises the driver
+    return driver
+
+
+@pytest.fixture
+def context(driver: ModuleType) -> Iterator[None]:
+    """Make GPU 0's primary context current; after the test, check that it is still usable."""
+    driver.cuCtxSetCurrent(value(driver.cuDevicePrimaryCtxRetain(0)))
+    yield
+    value(driver.cuCtxSynchronize())
+
+
+@pytest.fixture
+def nvjitlink() -> None:
+    """Skip if nvJitLink is not installed, or if the driver cannot load its output."""
+    version, driver_version = nvjitlink_version(), device_and_driver()[1]
+    if version is None or version[0] > driver_version[0]:
+        pytest.skip(f"nvJitLink is {version}, the driver is for {driver_version}")
+
+
+@pytest.fixture
+def nvrtc(nvjitlink: None) -> None:
+    """Skip if NVRTC or nvJitLink is not installed, or if the driver cannot load nvJitLink's output."""
+    if nvrtc_version() is None:
+        pytest.skip("NVRTC is not installed")

@@ -1,8 +1,7 @@
 """Build the fixtures' wheels for a machine with a GPU that cannot build: `python tests/gpu/prebuild.py FOLDER`.
 
-Makes FOLDER/<set>/<fixture>/*.whl with the toolchain of this environment, for the sets
-<extra> (as the fixtures are), <extra>-jit (PTX alone suits today's GPUs) and <extra>-as-compiled (likewise, with the
-compiler's own PTX version).
+The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The sets are <extra> (the fixtures unchanged),
+<extra>-jit (only PTX fits current GPUs) and <extra>-as-compiled (only PTX, with the compiler's own PTX version).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One downstream package, `fixtures/saxpy`, used from CuPy, from PyTorch, from Numba and from plain cuda.core."""
+"""The package `fixtures/saxpy`, used from CuPy, PyTorch, Numba and cuda.core."""
 
 from __future__ import annotations
 
@@ -10,24 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.gpu.conftest import carried_sets
-from tests.support.toolchains import installed_extra
-
 N = 100_003
 
 
 @pytest.fixture
-def saxpy(
-    request: pytest.FixtureRequest, install: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., None]:
+def saxpy(saxpy: Path) -> Callable[..., None]:
     """Install the package and return its function."""
-    if installed_extra():
-        wheel = request.getfixturevalue("fixture_wheel")("saxpy")
-    else:
-        sets = carried_sets()
-        wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
-    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
-    install(wheel)
     function: Callable[..., None] = importlib.import_module("saxpy_demo").saxpy
     return function
 
@@ -64,7 +52,7 @@ def test_from_pytorch(saxpy: Callable[..., None], numbers: tuple[Any, Any, Any])
         saxpy(2.5, on_gpu, result, stream=stream)
         torch.cuda.synchronize()
         assert np.allclose(result.cpu().numpy(), expected, rtol=1e-6)
-    with pytest.raises(TypeError, match=r"argument 2 \(const float\*\): is a tensor in the memory of the host"):
+    with pytest.raises(TypeError, match=r"argument 2 \(const float\*\): is a tensor in host memory"):
         saxpy(2.5, torch.from_numpy(x), result)
     with pytest.raises(TypeError, match=r"argument 2 \(const float\*\): takes an array of float32, not of bfloat16"):
         saxpy(2.5, on_gpu.bfloat16(), result)
@@ -125,10 +113,10 @@ def test_any_array_by_dlpack(saxpy: Callable[..., None], numbers: tuple[Any, Any
         saxpy(2.5, OnlyDLPack(on_gpu.astype(cupy.float64)), result, N)
 
 
-def test_an_array_on_another_gpu_is_refused(saxpy: Callable[..., None], numbers: tuple[Any, Any, Any]) -> None:
+def test_an_array_on_another_gpu_is_an_error(saxpy: Callable[..., None], numbers: tuple[Any, Any, Any]) -> None:
     cupy = pytest.importorskip("cupy")
     if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("there is one GPU")
+        pytest.skip("needs two GPUs")
     x, y, expected = numbers
     with cupy.cuda.Device(1):
         there, result = cupy.asarray(x), cupy.asarray(y)
@@ -136,11 +124,11 @@ def test_an_array_on_another_gpu_is_refused(saxpy: Callable[..., None], numbers:
         assert np.allclose(cupy.asnumpy(result), expected, rtol=1e-6)
     with cupy.cuda.Device(0):
         here = cupy.asarray(y)
-        with pytest.raises(TypeError, match=r"argument 2 .*: is an array on GPU 1, and the launch is on GPU 0"):
+        with pytest.raises(TypeError, match=r"argument 2 .*: is an array on GPU 1, but the launch is on GPU 0"):
             saxpy(2.5, there, here)
 
 
-def test_our_kernel_is_cuda_cores(saxpy: Callable[..., None]) -> None:
+def test_a_kernel_converts_to_a_cuda_core_kernel(saxpy: Callable[..., None]) -> None:
     core = pytest.importorskip("cuda.core")
     core.Device().set_current()
     from saxpy_demo import kernels

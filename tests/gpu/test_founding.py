@@ -1,6 +1,6 @@
-"""What the systems that this project was founded on do, from wheels: images loaded and linked by path and from memory.
+"""Images of wheels, loaded and linked by path and from memory.
 
-The plug-in and the matrix product that the driver links are in `test_linking`.
+`test_linking` has the plug-in and the matrix product that the driver links.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.module import Module
 from cuda_wheel.runtime.rules import unsupported
-from tests.gpu.conftest import carried_sets
-from tests.gpu.test_launch import Memory
-from tests.gpu.test_linking import context, fresh, nvjitlink, nvrtc
+from tests.gpu.conftest import prebuilt_sets
+from tests.gpu.support import Memory
 from tests.support.projects import FIXTURES
 from tests.support.toolchains import installed_extra
 
-__all__ = ["context", "fresh", "nvjitlink", "nvrtc"]
+pytestmark = pytest.mark.usefixtures("context", "nothing_loaded")
 
 
 @pytest.fixture
 def kernels(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> Callable[..., Path]:
-    """Return a function that installs a fixture's wheel, of a kind of those that are carried here ("-jit" has PTX that
-    suits this GPU), and gives the folder of its kernels."""
+    """Return a function that installs a fixture's wheel and returns its folder of kernels.
+
+    `kind` is the suffix of the prebuilt set: in sets that end in "-jit", only PTX fits this GPU.
+    """
 
     def install_fixture(fixture: str, kind: str = "") -> Path:
-        sets = [name for name in carried_sets() if "-" not in name]
+        sets = [name for name in prebuilt_sets() if "-" not in name]
         if not sets and installed_extra() is None:
-            pytest.skip("no wheels were carried here, and no toolchain is installed to build them with")
-        wheel = request.getfixturevalue("carried")(sets[0] + kind, fixture) if sets else None
+            pytest.skip("no prebuilt wheels, and no toolchain to build them with")
+        wheel = request.getfixturevalue("prebuilt")(sets[0] + kind, fixture) if sets else None
         site = install(wheel or request.getfixturevalue("fixture_wheel")(fixture))
         return next(site.glob("*_demo/kernels"))
 
@@ -83,7 +84,7 @@ def test_ptx_of_a_source_is_loaded_as_a_file_and_from_memory(
 
 
 @pytest.mark.parametrize("linker", ["driver", "nvjitlink"])
-def test_several_texts_and_a_cubin_are_linked_together(linker: str, kernels: Callable[..., Path], nvrtc: None) -> None:
+def test_ptx_texts_and_a_cubin_are_linked_together(linker: str, kernels: Callable[..., Path], nvrtc: None) -> None:
     core = pytest.importorskip("cuda.core")
     folder = kernels("plugin")
     major, minor = device_and_driver()[0]
@@ -111,7 +112,7 @@ def multiply(module: Module) -> None:
     np.testing.assert_array_equal(result.numpy(), x * y)
 
 
-def test_nvvm_ir_became_machine_code(kernels: Callable[..., Path]) -> None:
+def test_nvvm_ir_compiled_to_machine_code_runs(kernels: Callable[..., Path]) -> None:
     kernels("nvvm_ir")
     module = cuda_wheel.load("nvvm_demo.kernels.multiply")
     assert module.how == "native"
@@ -119,7 +120,7 @@ def test_nvvm_ir_became_machine_code(kernels: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("linker", ["driver", "nvjitlink"])
-def test_nvvm_ir_became_ptx_and_that_a_linked_cubin(
+def test_nvvm_ir_compiled_to_ptx_links_to_a_cubin(
     linker: str, kernels: Callable[..., Path], request: pytest.FixtureRequest
 ) -> None:
     if linker == "nvjitlink":

@@ -1,4 +1,4 @@
-"""A real driver under hard use: modules by the thousand, many threads, captures, contexts, lost contexts, forks."""
+"""Stress tests of a real driver: thousands of modules, many threads, captures, contexts, lost contexts, forks."""
 
 from __future__ import annotations
 
@@ -6,58 +6,21 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.module import Module
-from tests.gpu.test_launch import Memory
+from tests.gpu.support import SAXPY, SAXPY_SIZE, Memory, check_saxpy, value
 from tests.soak import amount
 from tests.support.processes import run
 
-SAXPY = "saxpy_demo.kernels.saxpy"
-N = 1024
-
-
-@pytest.fixture
-def driver():
-    from cuda.bindings import driver
-
-    device_and_driver()  # initialises
-    return driver
-
-
-@pytest.fixture
-def context(driver) -> Iterator[None]:
-    """Make GPU 0's primary context current, and see that it is still usable afterwards."""
-    driver.cuCtxSetCurrent(value(driver.cuDevicePrimaryCtxRetain(0)))
-    yield
-    value(driver.cuCtxSynchronize())
-
-
-def value(result: tuple[Any, ...]) -> Any:
-    assert int(result[0]) == 0, result[0].name
-    return result[1] if len(result) > 1 else None
-
-
-def check(module: Module, stream: int = 0) -> None:
-    """Run saxpy and compare."""
-    from cuda.bindings import driver
-
-    x, y = Memory(np.arange(N, dtype=np.float32)), Memory(np.ones(N, np.float32))
-    module["saxpy"].launch(N // 256, 256, 3.0, x, y, N, stream=stream)
-    value(driver.cuStreamSynchronize(stream))
-    assert (y.numpy() == 3 * np.arange(N) + 1).all()
-
 
 def copies(folder: Path, count: int) -> list[str]:
-    """Write so many modules beside saxpy, of the same images, and return their names."""
+    """Write `count` copies of the module saxpy next to it and return their names."""
     manifest = Manifest.from_json((folder / "saxpy.fatbin.json").read_bytes(), "x")
     names = [f"{SAXPY}{number}" for number in range(count)]
     for number, name in enumerate(names):
@@ -71,14 +34,14 @@ def copies(folder: Path, count: int) -> list[str]:
 # --- many ------------------------------------------------------------------------------------------
 
 
-def test_modules_that_are_released_leave_nothing(saxpy: Path, context: None, driver, count) -> None:
+def test_unloaded_modules_leave_no_memory_or_handles(saxpy: Path, context: None, driver, count) -> None:
     names, held = copies(saxpy, 1000), []
     for each in range(amount(24, 200)):
         modules = [cuda_wheel.load(name) for name in names]
         for module in modules[::50]:
-            check(module)
+            check_saxpy(module)
         for module in modules:
-            module["saxpy"].attributes  # noqa: B018 - has the driver load it into the context
+            module["saxpy"].attributes  # noqa: B018 - makes the driver load it into the context
             module.unload()
         del module, modules
         gc.collect()
@@ -87,10 +50,10 @@ def test_modules_that_are_released_leave_nothing(saxpy: Path, context: None, dri
         held.append((value(driver.cuMemGetInfo()), handles, resident))
         print(each, held[-1])
     count("modules loaded and released", len(held) * len(names))
-    # At first, Python and the driver get memory that they use again.
+    # The first rounds allocate memory that Python and the driver reuse.
     (memory, handles, resident), (memory_then, handles_then, resident_then) = held[len(held) // 2], held[-1]
     assert (memory, handles) == (memory_then, handles_then)
-    # What a module takes, its tables in Python and the driver's own, is above 10 KB.
+    # A module needs more than 10 KB, in Python and in the driver.
     assert resident_then - resident < 500 * len(names) * (len(held) // 2 - 1)
 
 
@@ -106,7 +69,7 @@ def test_64_threads_load_the_same_and_different_modules(saxpy: Path, driver, cou
             for step in range(amount(4, 40)):
                 for name in (names[step % 64], names[64 + number]):
                     module = cuda_wheel.load(name)
-                    check(module, int(stream))
+                    check_saxpy(module, int(stream))
                     modules[number].append(module)
                 modules[number].pop().unload()  # its own
         except BaseException as error:
@@ -128,31 +91,31 @@ def test_64_threads_load_the_same_and_different_modules(saxpy: Path, driver, cou
 
 @pytest.mark.parametrize("mode", ["GLOBAL", "THREAD_LOCAL", "RELAXED"])
 def test_loading_does_not_end_a_capture(mode: str, saxpy: Path, context: None, driver) -> None:
-    x, y = Memory(np.arange(N, dtype=np.float32)), Memory(np.ones(N, np.float32))
+    x, y = Memory(np.arange(SAXPY_SIZE, dtype=np.float32)), Memory(np.ones(SAXPY_SIZE, np.float32))
     stream = value(driver.cuStreamCreate(1))
     value(driver.cuStreamBeginCapture(stream, getattr(driver.CUstreamCaptureMode, f"CU_STREAM_CAPTURE_MODE_{mode}")))
     module = cuda_wheel.load(SAXPY)
-    module["saxpy"].launch(N // 256, 256, 3.0, x, y, N, stream=stream)
+    module["saxpy"].launch(SAXPY_SIZE // 256, 256, 3.0, x, y, SAXPY_SIZE, stream=stream)
     graph = value(driver.cuStreamEndCapture(stream))
     assert (y.numpy() == 1).all()
     executable = value(driver.cuGraphInstantiate(graph, 0))
     for times in (1, 2):
         value(driver.cuGraphLaunch(executable, stream))
         value(driver.cuStreamSynchronize(stream))
-        assert (y.numpy() == 3 * times * np.arange(N) + 1).all()
+        assert (y.numpy() == 3 * times * np.arange(SAXPY_SIZE) + 1).all()
 
 
-def test_a_context_that_is_not_the_primary_one_serves(saxpy: Path, driver) -> None:
+def test_modules_work_in_a_context_that_is_not_the_primary_one(saxpy: Path, driver) -> None:
     try:
         own = value(driver.cuCtxCreate(None, 0, 0))
     except TypeError:  # cuda-bindings of CUDA 12
         own = value(driver.cuCtxCreate(0, 0))
     module = cuda_wheel.load(SAXPY)
-    check(module)
+    check_saxpy(module)
     assert int(value(driver.cuCtxGetCurrent())) == int(own)
     value(driver.cuCtxDestroy(own))
     driver.cuCtxSetCurrent(value(driver.cuDevicePrimaryCtxRetain(0)))
-    check(module)  # it outlives the context that it was loaded under
+    check_saxpy(module)  # the module outlives the context in which it was loaded
 
 
 LOST = f"""
@@ -176,23 +139,23 @@ except cuda_wheel.DriverError as error:
 """
 
 
-def test_a_context_that_somebody_else_lost_is_reported_as_such(saxpy: Path) -> None:
+def test_a_context_that_another_librarys_kernel_broke_is_reported_as_such(saxpy: Path) -> None:
     result = run(sys.executable, "-c", LOST)
     print(result.stdout)
     assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in result.stdout
-    assert "A kernel that was launched earlier failed so, of whatever library" in result.stdout
+    assert "A kernel that was launched earlier, by any library, failed with this error" in result.stdout
 
 
 FORK = f"""
 import os, sys, warnings
-warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads
+warnings.simplefilter("ignore", DeprecationWarning)  # Python warns about a fork with running threads
 import saxpy_demo.kernels, cuda_wheel, cuda_wheel.runtime.loading, cuda_wheel.runtime.launching.launcher
-from tests.gpu.test_hard_use import check
+from tests.gpu.support import check_saxpy
 def work():
     module = cuda_wheel.load({SAXPY!r})
     from cuda.bindings import driver
     driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
-    check(module)
+    check_saxpy(module)
     print("right", flush=True)
 for child in range(4):
     if os.fork() == 0:
@@ -204,7 +167,7 @@ work()
 """
 
 
-def test_children_load_after_a_fork_of_one_that_had_not(saxpy: Path) -> None:
+def test_children_load_after_a_fork_if_the_parent_had_not_used_cuda(saxpy: Path) -> None:
     root = str(Path(__file__).parents[2])
     result = run(sys.executable, "-c", FORK, PYTHONPATH=os.pathsep.join([root, os.environ["PYTHONPATH"]]))
     assert result.stdout.split() == ["right"] * 5, result.stdout
@@ -213,7 +176,7 @@ def test_children_load_after_a_fork_of_one_that_had_not(saxpy: Path) -> None:
 # --- releasing -------------------------------------------------------------------------------------
 
 
-def test_a_module_that_is_unloaded_waits_for_its_kernels_and_is_gone(saxpy: Path, context: None) -> None:
+def test_unloading_waits_for_running_kernels(saxpy: Path, context: None) -> None:
     n = 1 << 24
     numbers = (np.arange(n) % 1024).astype(np.float32)  # so that no sum is rounded
     x, y = Memory(numbers), Memory(np.ones(n, np.float32))
@@ -229,4 +192,4 @@ def test_a_module_that_is_unloaded_waits_for_its_kernels_and_is_gone(saxpy: Path
     assert (y.numpy() == 102 * numbers + 1).all()
     with pytest.raises(cuda_wheel.DriverError, match="was unloaded: load it again"):
         launch(n // 256, 256, 1.0, x, y, n)
-    check(cuda_wheel.load(SAXPY))
+    check_saxpy(cuda_wheel.load(SAXPY))

@@ -1,34 +1,26 @@
-"""The same fatbin and the same handles in other libraries."""
+"""Other libraries use our fatbins and kernel handles."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import cuda_wheel
-from tests.gpu.conftest import carried_sets
-from tests.support.toolchains import installed_extra
 
 
 @pytest.fixture
-def saxpy(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> Path:
+def saxpy(saxpy: Path) -> Path:
     """Install the saxpy wheel and return its fatbin."""
-    if installed_extra():
-        wheel = request.getfixturevalue("fixture_wheel")("saxpy")
-    else:
-        sets = carried_sets()
-        wheel = request.getfixturevalue("carried")(sets[0] if sets else "cu13", "saxpy")
-    return install(wheel) / "saxpy_demo" / "kernels" / "saxpy.fatbin"
+    return saxpy / "saxpy.fatbin"
 
 
 def symbol(fatbin: Path) -> str:
     return json.loads(fatbin.with_name(fatbin.name + ".json").read_text())["kernels"][0]["symbol"]
 
 
-def test_cuda_core_takes_our_handle(saxpy: Path) -> None:
+def test_cuda_core_accepts_our_handle(saxpy: Path) -> None:
     core = pytest.importorskip("cuda.core")
     core.Device().set_current()
     kernel = core.Kernel.from_handle(cuda_wheel.load("saxpy_demo.kernels.saxpy")["saxpy"].handle)

@@ -1,4 +1,4 @@
-"""PTX on a real machine: what its compilers say, options, failures, forks, more than one GPU, newer nvJitLink."""
+"""PTX with a real driver: compiler logs, options, failures, forks, several GPUs, a newer nvJitLink."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import JitOptions
-from cuda_wheel.runtime import files, nvjitlink
+from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.driver import device_and_driver, device_count
+from cuda_wheel.runtime.jit import nvjitlink
+from tests.gpu.support import SAXPY
 from tests.support.editable import environment_on_top
 from tests.support.processes import run
 
+pytestmark = pytest.mark.usefixtures("nothing_loaded")
+
 MATMUL = "matmul_demo.kernels.matmul"
-SAXPY = "saxpy_demo.kernels.saxpy"
-
-
-@pytest.fixture(autouse=True)
-def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 SAXPY_RUN = """
@@ -40,7 +37,7 @@ def check(module, device):
     stream.sync()
     assert (y == 2 * x + 1).all()
 """
-"""The beginning of programs that see to it that a loaded kernel gives right results."""
+"""The beginning of programs that check the results of a loaded kernel."""
 
 COMPILED = """
 import cuda_wheel
@@ -55,29 +52,29 @@ assert quiet.registers == {} and quiet.seconds > 0
 """
 
 
-def test_the_drivers_compiler_tells_what_it_did(carried, install) -> None:
-    install(carried("cu12-jit", "matmul_templates"))
+def test_the_drivers_compiler_returns_a_log(prebuilt, install) -> None:
+    install(prebuilt("cu12-jit", "matmul_templates"))
     result = run(sys.executable, "-c", COMPILED, CUDA_CACHE_DISABLE="1")
     print(result.stdout)
     assert result.returncode == 0, result.stdout
     assert "Used" in result.stdout
 
 
-def test_what_comes_from_the_drivers_cache_has_no_log(carried, install, tmp_path: Path) -> None:
-    install(carried("cu12-jit", "saxpy"))
+def test_results_from_the_drivers_cache_have_no_log(prebuilt, install, tmp_path: Path) -> None:
+    install(prebuilt("cu12-jit", "saxpy"))
     program = f"import cuda_wheel; jit = cuda_wheel.load({SAXPY!r}).jit; print(len(jit.log), jit.seconds)"
     logs = [run(sys.executable, "-c", program, CUDA_CACHE_PATH=str(tmp_path / "driver")).stdout for _ in range(2)]
     print(logs)
     assert int(logs[0].split()[0]) > 0
 
 
-def test_broken_ptx_is_told_in_the_compilers_words_and_harms_nothing(
-    carried, install, monkeypatch: pytest.MonkeyPatch
+def test_broken_ptx_is_an_error_with_the_compilers_log_and_has_no_effect(
+    prebuilt, install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(carried("cu12-jit", "saxpy"))
-    read = files.read_image
+    install(prebuilt("cu12-jit", "saxpy"))
+    read = loading.read_image
     with monkeypatch.context() as patch:
-        patch.setattr(files, "read_image", lambda *a: read(*a).replace(b"fma.rn.f32", b"fma.xx.f32"))
+        patch.setattr(loading, "read_image", lambda *a: read(*a).replace(b"fma.rn.f32", b"fma.xx.f32"))
         with pytest.raises(cuda_wheel.DriverError) as caught:
             cuda_wheel.load(SAXPY)
     print(caught.value)
@@ -88,11 +85,11 @@ def test_broken_ptx_is_told_in_the_compilers_words_and_harms_nothing(
 
 FORK = f"""
 import os, sys, warnings
-warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads
+warnings.simplefilter("ignore", DeprecationWarning)  # Python warns about a fork with running threads
 import cuda_wheel
 if "first" in sys.argv:
     module = cuda_wheel.load({SAXPY!r})
-else:  # somebody else uses CUDA, and the child is the first to use this package
+else:  # another library uses CUDA, and only the child uses this package
     from cuda.bindings import driver
     assert int(driver.cuInit(0)[0]) == 0
 if os.fork() == 0:
@@ -108,18 +105,18 @@ print("child:", status, flush=True)
 
 
 @pytest.mark.parametrize(("who", "times"), [("first", 2), ("other", 1)])
-def test_a_forked_child_gets_an_error_and_does_not_crash(who: str, times: int, carried, install) -> None:
-    install(carried("cu12", "saxpy"))
+def test_a_forked_child_gets_an_error_and_does_not_crash(who: str, times: int, prebuilt, install) -> None:
+    install(prebuilt("cu12", "saxpy"))
     result = run(sys.executable, "-c", FORK, who)
     print(result.stdout)
     assert result.stdout.count("this process was forked from one that had initialised CUDA") == times
     assert "child: 0" in result.stdout
 
 
-def test_every_gpu_serves(carried, install) -> None:
+def test_modules_run_on_every_gpu(prebuilt, install) -> None:
     if device_count() < 2:
         pytest.skip("needs two GPUs")
-    site = install(carried("cu12", "saxpy"))
+    site = install(prebuilt("cu12", "saxpy"))
     program = f"""{SAXPY_RUN}
 from cuda.core import Device
 import cuda_wheel
@@ -143,24 +140,25 @@ NEWER = (
 import sys
 from cuda.core import Device
 import cuda_wheel
-from cuda_wheel import loader
+from cuda_wheel.runtime.jit import compiling
+from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
 if "kept" in sys.argv:
-    loader.assemble = None
+    compiling.link_code = None
 device = Device()
 device.set_current()
 module = cuda_wheel.load("saxpy_demo.kernels.saxpy")
 check(module, device)
-print(module, "nvJitLink", loader.nvjitlink_version(), f"{1000 * module.jit.seconds:.1f} ms", module.jit.registers)
+print(module, "nvJitLink", nvjitlink_version(), f"{1000 * module.jit.seconds:.1f} ms", module.jit.registers)
 """
 )
 
 
-def test_ptx_newer_than_the_driver_goes_through_a_newer_nvjitlink(carried, install, tmp_path: Path) -> None:
-    """CUDA_WHEEL_TEST_NVJITLINK names a wheel of nvJitLink that reads what `cu13-as-compiled` holds."""
+def test_ptx_newer_than_the_driver_goes_through_a_newer_nvjitlink(prebuilt, install, tmp_path: Path) -> None:
+    """CUDA_WHEEL_TEST_NVJITLINK names a wheel of nvJitLink that can read the PTX in `cu13-as-compiled`."""
     wheel = os.environ.get("CUDA_WHEEL_TEST_NVJITLINK")
     if wheel is None:
-        pytest.skip("no newer nvJitLink was carried here (CUDA_WHEEL_TEST_NVJITLINK)")
-    site = install(carried("cu13-as-compiled", "saxpy"))
+        pytest.skip("CUDA_WHEEL_TEST_NVJITLINK names no newer nvJitLink")
+    site = install(prebuilt("cu13-as-compiled", "saxpy"))
     python = environment_on_top(tmp_path / "environment")
     result = run(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel)
     assert result.returncode == 0, result.stdout
@@ -171,13 +169,13 @@ def test_ptx_newer_than_the_driver_goes_through_a_newer_nvjitlink(carried, insta
         assert ", link> nvJitLink" in result.stdout, result.stdout
 
 
-def test_ptx_newer_than_all_compilers_here_is_an_error_that_says_what_helps(carried, install) -> None:
-    """The machine's own nvJitLink is as old as its driver."""
-    install(carried("cu13-as-compiled", "saxpy"))
+def test_ptx_newer_than_all_installed_compilers_is_an_error_that_says_what_helps(prebuilt, install) -> None:
+    """The installed nvJitLink is as old as the driver."""
+    install(prebuilt("cu13-as-compiled", "saxpy"))
     _, driver = device_and_driver()
     linker = nvjitlink.nvjitlink_version()
     if driver >= (13, 5) or (linker is not None and linker >= (13, 5)):
-        pytest.skip("everything here reads PTX 9.5")
+        pytest.skip("the driver or nvJitLink reads PTX 9.5")
     with pytest.raises(cuda_wheel.NoImageError) as caught:
         cuda_wheel.load(SAXPY, jit=JitOptions())
     print(caught.value)
@@ -185,7 +183,7 @@ def test_ptx_newer_than_all_compilers_here_is_an_error_that_says_what_helps(carr
     assert "pip install cuda-wheel[cu13]" in str(caught.value)
 
 
-def test_doctor_tells_what_this_machine_would_load(carried, install, cuda_wheel: Callable) -> None:
+def test_doctor_shows_this_machines_gpu_and_driver(prebuilt, install, cuda_wheel: Callable) -> None:
     result = cuda_wheel("doctor")
     print(result.stdout)
     (major, minor), driver = device_and_driver()

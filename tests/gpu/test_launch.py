@@ -1,4 +1,4 @@
-"""Launches on a real GPU: every kind of argument and configuration, right and wrong, against NumPy."""
+"""Launches on a real GPU with every kind of argument and configuration, valid and invalid, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ import cuda_wheel
 from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.module import Module
-from tests.gpu.test_fixtures import compare_signatures
+from tests.gpu.support import Memory, compare_signatures
 from tests.support.processes import run
 from tests.support.toolchains import installed_extra
+
+pytestmark = pytest.mark.usefixtures("context")
 
 KERNELS = Path(__file__).parent / "kernels"
 COPIED = {
@@ -40,7 +42,7 @@ COPIED = {
 
 
 def write_project(root: Path, name: str, sources: dict[str, str], table: str = "") -> None:
-    """Write a project whose one package is in its root, for compiling on load."""
+    """Write a project with one package in its root folder, for compilation on load."""
     package = root / name
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
@@ -79,50 +81,7 @@ def module(source_tree: Callable[..., None], tmp_path_factory: pytest.TempPathFa
     return loaded
 
 
-class Memory:
-    """An array on the GPU that shows its address as `__cuda_array_interface__`, which takes no library."""
-
-    def __init__(self, content: Any, *, read_only: bool = False) -> None:
-        from cuda.bindings import driver
-
-        self._driver = driver
-        self._array = np.ascontiguousarray(content)
-        self._read_only = read_only
-        error, address = driver.cuMemAlloc(max(self._array.nbytes, 1))
-        assert int(error) == 0, error
-        self.address = int(address)
-        assert int(driver.cuMemcpyHtoD(self.address, self._array, self._array.nbytes)[0]) == 0
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        array = self._array
-        place = (self.address, self._read_only)
-        return {"shape": array.shape, "typestr": array.dtype.str, "data": place, "version": 3}
-
-    def numpy(self) -> Any:
-        """Return the content, after all launches."""
-        content = np.empty_like(self._array)
-        result = self._driver.cuMemcpyDtoH(content, self.address, content.nbytes)
-        assert int(result[0]) == 0, result
-        return content
-
-    def __del__(self) -> None:
-        self._driver.cuMemFree(self.address)
-
-
-@pytest.fixture(autouse=True)
-def context() -> Iterator[None]:
-    """Make GPU 0's primary context current, and see that it is still usable afterwards."""
-    from cuda.bindings import driver
-
-    device_and_driver()
-    _, held = driver.cuDevicePrimaryCtxRetain(0)
-    driver.cuCtxSetCurrent(held)
-    yield
-    assert int(driver.cuCtxSynchronize()[0]) == 0
-
-
-# --- what is right ---------------------------------------------------------------------------------
+# --- valid launches ---------------------------------------------------------------------------------
 
 
 def test_every_kind_of_number_arrives_as_declared(module: Module) -> None:
@@ -153,7 +112,7 @@ def test_floats_are_rounded_to_the_declared_width(module: Module) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "c", "e"), [(-1, 4294967295, -(1 << 63), -5), (2**31 - 1, 0, (1 << 62), 32767), (0, -1, 0, -32768)]
 )
-def test_without_types_widths_still_hold(module: Module, a: int, b: int, c: int, e: int) -> None:
+def test_arguments_without_known_types_have_the_declared_width(module: Module, a: int, b: int, c: int, e: int) -> None:
     out = Memory(np.zeros(5))
     module["bare"].launch(1, 1, out, a, b, c, 2.5, e)
     assert out.numpy().tolist() == [a, b % (1 << 32), c, 2.5, e]
@@ -165,10 +124,10 @@ def test_structs_by_value(module: Module) -> None:
     four = np.array([1, -2, 3, -4], np.int32)
     expected = [7, 0.125, 1.5, 2.5, 1, -2, 3, -4, 0.5, -1.5, 3, 2, 255]
     kernel = module["structs"]
-    for its_pair in (pair, pair[()], pair.tobytes(), bytearray(pair.tobytes()), memoryview(pair.tobytes())):
-        for its_four in (four, (1, -2, 3, -4), four.tobytes()):
+    for pair_value in (pair, pair[()], pair.tobytes(), bytearray(pair.tobytes()), memoryview(pair.tobytes())):
+        for four_value in (four, (1, -2, 3, -4), four.tobytes()):
             out = Memory(np.zeros(13))
-            kernel.launch(1, 1, out, 1, its_pair, (1.5, 2.5), its_four, 0.5 - 1.5j, (2, 2, 255))
+            kernel.launch(1, 1, out, 1, pair_value, (1.5, 2.5), four_value, 0.5 - 1.5j, (2, 2, 255))
             assert out.numpy().tolist() == expected
 
 
@@ -184,7 +143,7 @@ def test_arrays_of_every_type(module: Module, element: str) -> None:
             module[f"copy<{element}>"].launch(4, 256, Memory(np.zeros(1000, np.int64)), target, 1000)
 
 
-def test_a_conjugation_that_is_still_to_be_done_is_not_lost(module: Module) -> None:
+def test_a_lazily_conjugated_tensor_is_rejected(module: Module) -> None:
     torch = pytest.importorskip("torch")
     source = torch.tensor([1 + 2j, 3 - 4j], dtype=torch.complex64, device="cuda")
     target = torch.zeros_like(source)
@@ -192,7 +151,7 @@ def test_a_conjugation_that_is_still_to_be_done_is_not_lost(module: Module) -> N
     for _ in range(2):
         kernel.launch(1, 2, source, target, 2)
         assert target.tolist() == [1 + 2j, 3 - 4j]
-        with pytest.raises(ArgumentError, match=r"argument 1 .*: is a tensor whose conjugation is still to be done"):
+        with pytest.raises(ArgumentError, match=r"argument 1 .*: is a lazily conjugated tensor"):
             kernel.launch(1, 2, source.conj(), target, 2)
     kernel.launch(1, 2, source.conj().resolve_conj(), target, 2)
     assert target.tolist() == [1 - 2j, 3 + 4j]
@@ -218,14 +177,14 @@ def test_grids_and_blocks_of_every_shape(module: Module, grid: Any, block: Any) 
 
 
 @pytest.mark.parametrize("size", [1 << 10, 48 << 10, 200 << 10])
-def test_shared_memory_up_to_what_the_gpu_has(module: Module, size: int) -> None:
+def test_shared_memory_up_to_the_gpus_limit(module: Module, size: int) -> None:
     numbers = np.arange(size // 4, dtype=np.float32)
     out = Memory(numbers)
     module["reverse"].launch(1, 256, out, len(numbers), shared_memory=size)
     assert (out.numpy() == numbers[::-1]).all()
 
 
-def test_too_much_shared_memory_is_told(module: Module) -> None:
+def test_too_much_shared_memory_is_an_error(module: Module) -> None:
     with pytest.raises(ArgumentError, match=r"reverse: 10000000 bytes of shared memory are too much: this GPU has \d+"):
         module["reverse"].launch(1, 256, None, 0, shared_memory=10_000_000)
 
@@ -241,7 +200,7 @@ def test_a_cooperative_launch_waits_across_blocks(module: Module) -> None:
 
 
 def test_a_cooperative_launch_of_too_many_blocks_is_refused(module: Module) -> None:
-    with pytest.raises(DriverError, match="launching in_turn: the driver answered CUDA_ERROR_COOPERATIVE_LAUNCH_TOO"):
+    with pytest.raises(DriverError, match="launching in_turn: the driver returned CUDA_ERROR_COOPERATIVE_LAUNCH_TOO"):
         module["in_turn"].launch(1 << 20, 128, None, 0, cooperative=True)
 
 
@@ -308,7 +267,7 @@ def test_a_kernel_without_parameters(module: Module) -> None:
     for _ in range(5):
         module["tick"].launch(2, 32)
     assert np.frombuffer(counter.read(), np.int32).tolist() == [5 * 64]
-    with pytest.raises(ArgumentError, match=r"tick takes 0 arguments, \(\), and was given 1"):
+    with pytest.raises(ArgumentError, match=r"tick takes 0 arguments, \(\), but got 1"):
         module["tick"].launch(2, 32, 1)
 
 
@@ -328,10 +287,10 @@ def test_threads_launch_at_once(module: Module) -> None:
                 module["tick"].launch(1, 1)
             driver.cuCtxSynchronize()
             assert (target.numpy() == number).all()
-        except BaseException as error:  # told in the test's own thread
+        except BaseException as error:  # the test's own thread reports it
             failures.append(error)
 
-    work(99)  # makes the context current, as these threads' first launches do for themselves
+    work(99)  # with the context that is current in this thread
     threads = [threading.Thread(target=lambda n=n: (_current(), work(n))) for n in range(8)]
     for thread in threads:
         thread.start()
@@ -349,7 +308,7 @@ def _current() -> None:
 
 def test_a_thread_without_a_context_gets_the_primary_one(module: Module) -> None:
     if device_count() > 1:
-        pytest.skip("only where there is one GPU")
+        pytest.skip("needs exactly one GPU")
     out = Memory(np.zeros(4, np.int32))
     thread = threading.Thread(target=lambda: module["places"].launch(1, 4, out))
     thread.start()
@@ -357,14 +316,14 @@ def test_a_thread_without_a_context_gets_the_primary_one(module: Module) -> None
     assert out.numpy().tolist() == [0, 1, 2, 3]
 
 
-# --- what the driver knows -------------------------------------------------------------------------
+# --- facts from the driver -------------------------------------------------------------------------
 
 
-def test_signatures_are_the_drivers(module: Module) -> None:
+def test_signatures_match_the_driver(module: Module) -> None:
     compare_signatures(module)
 
 
-def test_attributes_are_the_drivers(module: Module) -> None:
+def test_attributes_match_the_driver(module: Module) -> None:
     capability = device_and_driver()[0]
     narrow = module["narrow"].attributes
     assert narrow.max_threads == 64 and narrow.binary_version == capability
@@ -375,7 +334,7 @@ def test_attributes_are_the_drivers(module: Module) -> None:
     assert manifest["shared"] == narrow.shared and manifest["local"] == narrow.local
 
 
-def test_occupancy_and_a_block_size_that_fills(module: Module) -> None:
+def test_occupancy_and_the_suggested_block_size(module: Module) -> None:
     kernel = module["places"]
     block = kernel.suggest_block()
     assert block % 32 == 0 and kernel.occupancy(block).share == 1.0
@@ -386,7 +345,7 @@ def test_occupancy_and_a_block_size_that_fills(module: Module) -> None:
         module["narrow"].occupancy(65)
 
 
-# --- what is wrong ---------------------------------------------------------------------------------
+# --- invalid launches ---------------------------------------------------------------------------------
 
 OUT = "out"
 FINE = [OUT, -1, 1, 1, 1, 1, 1, 1, 1, 1.0, 1.0, True, 1, 1.0, 1.0, 1]
@@ -415,7 +374,7 @@ WRONG: list[tuple[int, Any, str]] = [
     (0, "x", r"\(double\*\): takes an array on the GPU, an address or None, not str"),
     (0, b"12345678", r"\(double\*\): takes an array on the GPU, an address or None, not bytes"),
     (0, [1.0], r"\(double\*\): takes an array on the GPU, an address or None, not list"),
-    (0, np.zeros(15), r"\(double\*\): is an array in the memory of the host"),
+    (0, np.zeros(15), r"\(double\*\): is an array in host memory"),
     (0, -1, r"\(double\*\): -1 is out of range"),
 ]
 
@@ -438,7 +397,7 @@ def test_a_wrong_argument_is_an_error_and_nothing_is_launched(
 
 @pytest.mark.parametrize("count", [0, 15, 17])
 def test_a_wrong_number_of_arguments(module: Module, count: int) -> None:
-    with pytest.raises(ArgumentError, match=rf"numbers takes 16 arguments, \(double\*, .*\), and was given {count}"):
+    with pytest.raises(ArgumentError, match=rf"numbers takes 16 arguments, \(double\*, .*\), but got {count}"):
         module["numbers"].launch(1, 1, *[0] * count)
 
 
@@ -457,17 +416,17 @@ def test_a_read_only_array_where_the_kernel_may_write(module: Module) -> None:
 @pytest.mark.parametrize(
     ("grid", "block", "more", "message"),
     [
-        (0, 1, {}, "grid must be made of numbers from 1 on, not 0"),
+        (0, 1, {}, "grid takes integers of 1 and more, not 0"),
         ((1, 2, 3, 4), 1, {}, "grid must be one to three numbers"),
-        (1, 1.5, {}, "block must be made of whole numbers, not 1.5"),
-        (1, "32", {}, "block must be made of whole numbers"),
+        (1, 1.5, {}, "block takes integers, not 1.5"),
+        (1, "32", {}, "block takes integers"),
         (1, 2048, {}, "a block of .* is too large"),
         (1, (1, 1, 65), {}, "a block of .* is too large"),
         (1, (32, 33), {}, "a block of 1056 threads is too large: 1024 is the most"),
         ((1, 65536), 1, {}, "a grid of .* is too large"),
-        (1, 1, {"shared_memory": -1}, "shared_memory must be"),
-        (5, 1, {"cluster": 2}, "no whole number of clusters"),
-        (5, 1, {"cluster": 0}, "cluster must be"),
+        (1, 1, {"shared_memory": -1}, "shared_memory takes integers of 0 and more, not -1"),
+        (5, 1, {"cluster": 2}, "is not a multiple of the cluster"),
+        (5, 1, {"cluster": 0}, "cluster takes integers of 1 and more, not 0"),
     ],
 )
 def test_a_wrong_configuration(module: Module, grid: Any, block: Any, more: dict[str, Any], message: str) -> None:
@@ -476,7 +435,7 @@ def test_a_wrong_configuration(module: Module, grid: Any, block: Any, more: dict
             module["places"].launch(grid, block, None, **more)
 
 
-def test_without_checks_arguments_are_taken_as_they_are(module: Module) -> None:
+def test_without_checks_arguments_are_passed_unchanged(module: Module) -> None:
     out = Memory(np.zeros(15))
     module["numbers"].launch(1, 1, out, 127, 256, 0, -1, 1.9, -1, 0, 0, 1.0, 1, 1, 0, 1, 1, 0, check=False)
     found = out.numpy()
@@ -497,8 +456,8 @@ def test_a_mistake_leaves_the_kernel_usable(module: Module) -> None:
     assert target.numpy().tolist() == list(range(8))
 
 
-def test_somebodys_fault_is_told_at_the_next_launch(tmp_path: Path, module: Module) -> None:
-    # In a process of its own: such a fault ends the context for good.
+def test_an_earlier_fault_is_reported_at_the_next_launch(tmp_path: Path, module: Module) -> None:
+    # In a subprocess, because such a fault makes the context permanently unusable.
     write_project(tmp_path / "project", "wild", {"wild.cu": "__global__ void wild(int* at) { *at = 1; }"})
     program = """
 import cuda_wheel
@@ -513,7 +472,7 @@ except cuda_wheel.DriverError as error:
     print(error)
 """
     result = run(sys.executable, "-c", program, PYTHONPATH=_with(tmp_path / "project"))
-    assert "launching wild: the driver answered CUDA_ERROR_ILLEGAL_ADDRESS" in result.stdout
+    assert "launching wild: the driver returned CUDA_ERROR_ILLEGAL_ADDRESS" in result.stdout
 
 
 def _with(folder: Path) -> str:

@@ -1,6 +1,6 @@
-"""Linking on a real GPU, by the driver's linker and by nvJitLink, and code that no wheel describes, against NumPy.
+"""Linking by the driver's linker and by nvJitLink on a real GPU, and loading code without a manifest, compared with NumPy.
 
-What goes to the driver is PTX of an old version, so that no toolchain's release matters.
+The driver gets PTX of an old version, so that the tests do not depend on the toolchain's release.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import pytest
 import cuda_wheel
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.linking.linkers import nvrtc_version
+from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
 from cuda_wheel.runtime.module import Module
-from cuda_wheel.runtime.nvjitlink import nvjitlink_version
-from tests.gpu.test_launch import Memory
+from tests.gpu.support import Memory
 from tests.support.processes import run
 from tests.support.toolchains import installed_extra
+
+pytestmark = pytest.mark.usefixtures("context", "nothing_loaded")
 
 HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
 APPLY = (
@@ -120,42 +121,12 @@ NVJITLINK = JitOptions(linker="nvjitlink", lto=False)
 SIZES = [1 << 16, 1 << 20]
 
 
-@pytest.fixture(autouse=True)
-def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
-
-
-@pytest.fixture(autouse=True)
-def context() -> None:
-    from cuda.bindings import driver
-
-    device_and_driver()
-    error, primary = driver.cuDevicePrimaryCtxRetain(0)
-    assert int(error) == 0
-    driver.cuCtxSetCurrent(primary)
-
-
-@pytest.fixture
-def nvjitlink() -> None:
-    """Skip where nvJitLink is not installed, or makes what this driver does not load."""
-    version, driver = nvjitlink_version(), device_and_driver()[1]
-    if version is None or version[0] > driver[0]:
-        pytest.skip(f"nvJitLink is {version}, the driver is for {driver}")
-
-
-@pytest.fixture
-def nvrtc(nvjitlink: None) -> None:
-    if nvrtc_version() is None:
-        pytest.skip("NVRTC is not installed")
-
-
 def named(text: str, name: str) -> Piece:
     return Piece("ptx", name, text.encode())
 
 
 def check(module: Module, n: int = SIZES[0]) -> None:
-    """See to it that `apply` with `user_transform`, 2 x + 1, gives what NumPy gives."""
+    """Check that `apply` with a `user_transform` of 2 x + 1 gives NumPy's result."""
     x = np.random.default_rng(0).random(n, np.float32)
     memory = Memory(x)
     module["apply"].launch(-(-n // 256), 256, memory, n)
@@ -166,7 +137,7 @@ def check(module: Module, n: int = SIZES[0]) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_drivers_linker_links_ptx_and_tells_all_it_has(n: int) -> None:
+def test_the_drivers_linker_links_ptx_and_returns_its_log_and_time(n: int) -> None:
     linked = cuda_wheel.link([named(APPLY, "lib.ptx"), named(USER, "user.ptx")], jit=DRIVER)
     print(linked, linked.seconds, linked.linker_seconds, linked.log, linked.errors, sep="\n")
     assert (linked.mode, linked.linker, linked.cached) == ("ptx", "the driver's", False)
@@ -175,7 +146,7 @@ def test_the_drivers_linker_links_ptx_and_tells_all_it_has(n: int) -> None:
     assert cuda_wheel.link([named(APPLY, "lib.ptx"), named(USER, "user.ptx")], jit=DRIVER).cached
 
 
-def test_the_drivers_linker_links_in_no_context_and_in_another_thread() -> None:
+def test_the_drivers_linker_links_without_a_context_and_in_another_thread() -> None:
     program = f"""
 import threading
 import cuda_wheel
@@ -216,7 +187,7 @@ def test_the_driver_links_machine_code_with_ptx(nvrtc: None) -> None:
         cuda_wheel.link([named(APPLY, "lib.ptx"), cubin, named(USER, "user.ptx")], jit=DRIVER)
 
 
-def test_what_nobody_defines_is_told_in_the_drivers_words() -> None:
+def test_undefined_symbols_are_an_error_with_the_drivers_log() -> None:
     with pytest.raises(LinkError) as caught:
         cuda_wheel.link([named(APPLY, "lib.ptx"), named(SHARED, "other.ptx")], jit=DRIVER)
     print(caught.value)
@@ -234,7 +205,7 @@ def test_double_definitions_never_reach_the_driver() -> None:
         cuda_wheel.link([named(APPLY, "lib.ptx"), named(USER, "one.ptx"), named(APPLY, "two.ptx")], jit=DRIVER)
 
 
-def test_broken_and_newer_ptx_are_told_in_the_drivers_words() -> None:
+def test_broken_and_newer_ptx_are_errors_with_the_drivers_log() -> None:
     with pytest.raises(LinkError) as caught:
         cuda_wheel.link([named(APPLY, "lib.ptx"), named(USER.replace("fma.rn", "fma.xx"), "user.ptx")], jit=DRIVER)
     print(caught.value)
@@ -244,7 +215,7 @@ def test_broken_and_newer_ptx_are_told_in_the_drivers_words() -> None:
     with pytest.raises(LinkError) as caught:
         cuda_wheel.link([named(APPLY, "lib.ptx"), named(USER.replace("7.0", "99.0"), "user.ptx")], jit=DRIVER)
     print(caught.value)
-    assert "is of a newer CUDA release than the driver's linker" in str(caught.value)
+    assert "comes from a newer CUDA release than the driver's linker" in str(caught.value)
 
 
 CUT = """
@@ -267,7 +238,7 @@ print(last)
 """
 
 
-def test_a_cubin_that_is_cut_short_harms_nobody(tmp_path: Path) -> None:
+def test_a_truncated_cubin_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "whole.cubin").write_bytes(cuda_wheel.link([named(SHARED, "shared.ptx")], jit=DRIVER).cubin)
     (tmp_path / "lib.ptx").write_text(USER)
     result = run(sys.executable, "-c", CUT, tmp_path / "whole.cubin", tmp_path / "lib.ptx")
@@ -315,20 +286,20 @@ print(linked.cached, f"{{time.perf_counter() - started:.4f}} s, of which {{linke
 """
 
 
-def test_a_second_process_pays_the_load_alone(nvrtc: None) -> None:
+def test_a_second_process_uses_the_cached_result(nvrtc: None) -> None:
     outputs = [run(sys.executable, "-c", SECOND).stdout for _ in range(2)]
     print(outputs)
     assert [output.split()[0] for output in outputs] == ["False", "True"]
 
 
-# --- a wheel's module and what its user brings ------------------------------------------------------------
+# --- a wheel's module and the user's code ------------------------------------------------------------
 
 
 @pytest.fixture(params=["here", "cu12", "cu13"])
 def plugin(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> str:
-    """Install fixtures/plugin, built here or carried here, and return which."""
+    """Install fixtures/plugin, built here or prebuilt, and return "here" or the prebuilt set."""
     if request.param != "here":
-        install(request.getfixturevalue("carried")(request.param, "plugin"))
+        install(request.getfixturevalue("prebuilt")(request.param, "plugin"))
     elif installed_extra() is None:
         pytest.skip("no toolchain is installed here to build with")
     else:
@@ -342,7 +313,7 @@ extern "C" __device__ float user_transform(float x, float parameter) { return x 
 
 
 def apply(module: Module, n: int, parameter: float) -> tuple[Any, Any]:
-    """Return what the module makes of random numbers, and these."""
+    """Return the result of `apply` on random numbers, and the numbers."""
     x = np.random.default_rng(0).random(n, np.float32)
     source, target = Memory(x), Memory(np.zeros_like(x))
     module["apply"].launch(-(-n // 256), 256, source, target, parameter, n)
@@ -351,14 +322,14 @@ def apply(module: Module, n: int, parameter: float) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("jit", [JitOptions(), JitOptions(lto=False), DRIVER], ids=["best", "ptx", "driver"])
-def test_a_wheels_module_is_linked_with_what_its_user_brings(n: int, jit: JitOptions, plugin: str, nvrtc: None) -> None:
+def test_a_wheels_module_is_linked_with_the_users_code(n: int, jit: JitOptions, plugin: str, nvrtc: None) -> None:
     if jit == DRIVER and (nvrtc_version() or (0, 0)) > device_and_driver()[1]:
         pytest.skip("NVRTC's PTX is newer than the driver")
     module = cuda_wheel.load("plugin_demo.kernels.apply", link=[TRANSFORM], jit=jit)
     print(module, module.link, module.link.log, module["apply"].attributes, sep="\n")
     result, x = apply(module, n, 3.25)
     np.testing.assert_allclose(result, x * x + np.float32(3.25), rtol=1e-6)
-    if plugin == "here":  # of this nvJitLink's own release: what others made need not suit it
+    if plugin == "here":  # LTO-IR of the installed release; the installed nvJitLink may not read that of other releases
         assert module.link.mode == ("lto" if jit == JitOptions() else "ptx")
     else:
         assert module.link.mode == "ptx" and (jit == DRIVER or "LTO-IR" in module.link.why or jit.lto is False)
@@ -374,10 +345,10 @@ def test_lto_inlines_the_users_function(plugin: str, nvrtc: None) -> None:
     }
     registers = {lto: module["apply"].attributes.registers for lto, module in modules.items()}
     print({lto: module.link for lto, module in modules.items()}, registers)
-    assert registers[True] < registers[False]  # a call costs what its convention wants
+    assert registers[True] < registers[False]  # the calling convention of a real call needs more registers
 
 
-def test_another_packages_module_is_a_piece_with_its_variables(plugin: str, nvjitlink: None) -> None:
+def test_another_packages_module_is_linked_with_its_variables(plugin: str, nvjitlink: None) -> None:
     module = cuda_wheel.load("plugin_demo.kernels.apply", link=["plugin_demo.kernels.waves"])
     module.globals["amplitude"].write(np.float32(4))
     result, x = apply(module, SIZES[0], 3.25)
@@ -386,7 +357,7 @@ def test_another_packages_module_is_a_piece_with_its_variables(plugin: str, nvji
 
 
 @pytest.mark.parametrize("jit", [JitOptions(), DRIVER], ids=["best", "driver"])
-def test_a_matrix_product_is_linked_alone(jit: JitOptions, plugin: str) -> None:
+def test_a_module_without_external_functions_is_linked_alone(jit: JitOptions, plugin: str) -> None:
     module = cuda_wheel.load("plugin_demo.kernels.matmul", link=[], jit=jit)
     print(module.link, module.link.log, module.link.errors, module.link.linker_seconds, sep="\n")
     n = 256
@@ -396,7 +367,7 @@ def test_a_matrix_product_is_linked_alone(jit: JitOptions, plugin: str) -> None:
     np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
 
 
-def test_what_the_module_lacks_is_told_and_nothing_is_kept(plugin: str, nvjitlink: None, tmp_path: Path) -> None:
+def test_a_missing_function_is_an_error_and_nothing_is_cached(plugin: str, nvjitlink: None, tmp_path: Path) -> None:
     with pytest.raises(
         LinkError, match=r"needs user_transform, which no piece defines; its declaration: .*user_transform"
     ):
@@ -404,7 +375,7 @@ def test_what_the_module_lacks_is_told_and_nothing_is_kept(plugin: str, nvjitlin
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
-def test_a_cuda_core_object_is_a_piece(nvrtc: None) -> None:
+def test_a_cuda_core_object_is_linked(nvrtc: None) -> None:
     core = pytest.importorskip("cuda.core")
     major, minor = device_and_driver()[0]
     for kind, lto in (("ltoir", True), ("cubin", False)):
@@ -419,12 +390,12 @@ def test_a_cuda_core_object_is_a_piece(nvrtc: None) -> None:
 
 
 @pytest.mark.parametrize("output", ["ltoir", "ptx"])
-def test_a_numba_function_is_a_piece(output: str, nvrtc: None) -> None:
-    if not hasattr(np, "row_stack"):  # Numba 0.68 asks for it, and NumPy 2.4 has it no more
+def test_a_numba_function_is_linked(output: str, nvrtc: None) -> None:
+    if not hasattr(np, "row_stack"):  # Numba 0.68 uses it, and NumPy 2.4 removed it
         np.row_stack = np.vstack  # type: ignore[attr-defined]
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of NumPy, for which it is too old
+            warnings.simplefilter("ignore")  # Numba warns that NumPy is too new
             from numba import cuda, float32
     except Exception as error:
         pytest.skip(f"Numba cannot be imported: {error!r}")
@@ -453,7 +424,7 @@ def test_a_numba_function_is_a_piece(output: str, nvrtc: None) -> None:
     check(cuda_wheel.load_code(linked.cubin))
 
 
-# --- code that no wheel describes -------------------------------------------------------------------------
+# --- code without a manifest -------------------------------------------------------------------------
 
 
 def check_scale(module: Module) -> None:
@@ -516,7 +487,7 @@ def test_a_fatbin_is_loaded(holds: str) -> None:
     check_scale(module)
 
 
-def test_broken_ptx_is_told_in_the_compilers_words() -> None:
+def test_broken_ptx_is_an_error_with_the_compilers_log() -> None:
     with pytest.raises(DriverError) as caught:
         cuda_wheel.load_code(SHARED.replace("fma.rn", "fma.xx"))
     print(caught.value)
@@ -524,7 +495,7 @@ def test_broken_ptx_is_told_in_the_compilers_words() -> None:
     check_scale(cuda_wheel.load_code(SHARED))
 
 
-def test_code_for_another_gpu_is_told(nvjitlink: None) -> None:
+def test_code_for_another_gpu_is_an_error(nvjitlink: None) -> None:
     other = 12 if device_and_driver()[0][0] != 12 else 9
     cubin = cuda_wheel.link([named(SHARED, "scale.ptx")], arch=f"{other}0").cubin
     with pytest.raises(ImageError, match=rf"piece\.cubin is machine code for {other}\.x, the GPU is"):
@@ -533,7 +504,7 @@ def test_code_for_another_gpu_is_told(nvjitlink: None) -> None:
         cuda_wheel.link([APPLY, USER, cubin])
 
 
-def test_a_forked_child_that_links_is_told_that_it_is_one() -> None:
+def test_linking_in_a_forked_child_is_an_error() -> None:
     program = f"""
 import os, warnings
 warnings.simplefilter("ignore", DeprecationWarning)

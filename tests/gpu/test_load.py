@@ -1,4 +1,4 @@
-"""`cuda_wheel.load` on a real driver: what it chooses, what it leaves alone, how it fails."""
+"""`cuda_wheel.load` with a real driver: the chosen image, side effects and failures."""
 
 from __future__ import annotations
 
@@ -11,23 +11,14 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.rules import resolve
-from tests.builder.hostcode.test_mixed_source import FILES
+from tests.gpu.support import SAXPY
 from tests.support.editable import MODES, install_editable
+from tests.support.mixed_source import FILES
 from tests.support.processes import pip_wheel, run
 from tests.support.toolchains import installed_extra
-
-SAXPY = "saxpy_demo.kernels.saxpy"
-
-
-@pytest.fixture
-def driver():
-    from cuda.bindings import driver
-
-    device_and_driver()  # initialises
-    return driver
 
 
 def test_a_module_maps_names_to_kernels(saxpy: Path) -> None:
@@ -40,7 +31,7 @@ def test_a_module_maps_names_to_kernels(saxpy: Path) -> None:
     assert f"{SAXPY}: 1 kernel, " in repr(module)
 
 
-def test_an_unknown_kernel_is_answered_with_the_near_ones(saxpy: Path) -> None:
+def test_an_unknown_kernel_is_an_error_with_similar_names(saxpy: Path) -> None:
     with pytest.raises(cuda_wheel.UnknownKernelError, match="no kernel 'saxby'; did you mean saxpy"):
         cuda_wheel.load(SAXPY)["saxby"]
 
@@ -56,7 +47,7 @@ def test_a_module_loads_once(saxpy: Path) -> None:
     assert len({id(module) for module in modules}) == 1
 
 
-def test_no_context_is_made(saxpy: Path) -> None:
+def test_loading_creates_no_context(saxpy: Path) -> None:
     program = f"""
 import cuda_wheel
 from cuda.bindings import driver
@@ -71,7 +62,7 @@ assert not {{"numpy", "cuda.core", "cupy", "rich"}} & set(__import__("sys").modu
     assert result.returncode == 0, result.stdout
 
 
-def test_somebody_elses_context_stays_current(saxpy: Path, driver) -> None:
+def test_another_librarys_context_stays_current(saxpy: Path, driver) -> None:
     _, device = driver.cuDeviceGet(0)
     _, context = driver.cuDevicePrimaryCtxRetain(device)
     try:
@@ -83,14 +74,12 @@ def test_somebody_elses_context_stays_current(saxpy: Path, driver) -> None:
         driver.cuDevicePrimaryCtxRelease(device)
 
 
-def test_a_device_that_is_not_there_is_told(saxpy: Path) -> None:
-    with pytest.raises(
-        cuda_wheel.DriverError, match="asking for device 99: the driver answered CUDA_ERROR_INVALID_DEVICE"
-    ):
+def test_a_missing_device_is_an_error(saxpy: Path) -> None:
+    with pytest.raises(cuda_wheel.DriverError, match="getting GPU 99: the driver returned CUDA_ERROR_INVALID_DEVICE"):
         cuda_wheel.load(SAXPY, device=99)
 
 
-def test_a_hidden_gpu_is_told(saxpy: Path) -> None:
+def test_a_hidden_gpu_is_an_error(saxpy: Path) -> None:
     result = run(sys.executable, "-c", f"import cuda_wheel; cuda_wheel.load({SAXPY!r})", CUDA_VISIBLE_DEVICES="")
     assert "DriverError: the NVIDIA driver is installed, but sees no GPU (CUDA_VISIBLE_DEVICES is '')" in result.stdout
 
@@ -108,19 +97,18 @@ def test_a_damaged_image_never_reaches_the_driver(saxpy: Path) -> None:
         cuda_wheel.load(SAXPY)
     content[chosen.offset + chosen.size // 2] ^= 1
     fatbin.write_bytes(content)
-    assert cuda_wheel.load(SAXPY)["saxpy"]  # and nothing else was harmed
+    assert cuda_wheel.load(SAXPY)["saxpy"]  # the restored image loads
 
 
-def loaded(carried: Callable[[str, str], Path], install: Callable[[Path], Path], name: str):
-    site = install(carried(name, "saxpy"))
+def loaded(prebuilt: Callable[[str, str], Path], install: Callable[[Path], Path], name: str):
+    site = install(prebuilt(name, "saxpy"))
     manifest = Manifest.from_json((site / "saxpy_demo/kernels/saxpy.fatbin.json").read_bytes(), "x")
     return manifest, resolve(manifest, *device_and_driver(), nvjitlink_version())
 
 
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
-def test_lowered_ptx_loads_natively(extra: str, carried, install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
-    manifest, _ = loaded(carried, install, f"{extra}-jit")
+def test_lowered_ptx_loads_natively(extra: str, prebuilt, install, nothing_loaded: None) -> None:
+    manifest, _ = loaded(prebuilt, install, f"{extra}-jit")
     module = cuda_wheel.load(SAXPY)
     assert module.how == "jit"
     assert module["saxpy"].handle
@@ -128,9 +116,8 @@ def test_lowered_ptx_loads_natively(extra: str, carried, install, monkeypatch: p
 
 
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
-def test_ptx_as_compiled_does_what_the_rules_say(extra: str, carried, install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_wheel.runtime.registry.modules", {})
-    _, expected = loaded(carried, install, f"{extra}-as-compiled")
+def test_ptx_as_compiled_loads_as_the_rules_say(extra: str, prebuilt, install, nothing_loaded: None) -> None:
+    _, expected = loaded(prebuilt, install, f"{extra}-as-compiled")
     if expected.image is None:
         with pytest.raises(cuda_wheel.NoImageError, match=r"PTX .* needs a driver for CUDA") as caught:
             cuda_wheel.load(SAXPY)
@@ -142,7 +129,7 @@ def test_ptx_as_compiled_does_what_the_rules_say(extra: str, carried, install, m
         print(repr(module))
 
 
-def test_explain_asks_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:
+def test_explain_uses_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:
     result = cuda_wheel("explain", saxpy)
     print(result.stdout)
     assert result.returncode == 0
@@ -195,7 +182,7 @@ print(module.how, np.from_dlpack(buffer).view(np.int32)[0])
 
 @pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
 @pytest.mark.parametrize("mode", MODES)
-def test_an_editable_install_runs_what_the_source_says_now(mode: str, tmp_path: Path) -> None:
+def test_an_editable_install_runs_the_current_source(mode: str, tmp_path: Path) -> None:
     pytest.importorskip("cuda.core")
     pytest.importorskip(
         {"hatchling": "hatchling", "setuptools": "setuptools"}.get(mode.split()[0], "scikit_build_core")

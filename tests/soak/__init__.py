@@ -1,4 +1,4 @@
-"""What is repeated until it would have broken: bounded in `nox -s tests`, in full in `nox -s soak`."""
+"""Tests that repeat until a rare failure would have shown: bounded in `nox -s tests`, in full in `nox -s soak`."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ SOAK = bool(os.environ.get("CUDA_WHEEL_SOAK"))
 
 
 def amount(bounded: int, full: int) -> int:
-    """Return how often to do what the full run does `full` times."""
+    """Return the number of repetitions: `full` in the full run, else `bounded`."""
     return full if SOAK else bounded

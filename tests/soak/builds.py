@@ -1,4 +1,4 @@
-"""Whole builds of two projects that are alike, one for each back end, which may be disturbed."""
+"""Complete builds of two equal projects, one for hatchling and one for setuptools, which tests interrupt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tests.soak import SOAK
 from tests.support.projects import pyproject_head
 
-__all__ = ["WAYS", "Bed", "content_of", "make_bed"]
+__all__ = ["BUILDS", "ProjectPair", "content_of", "make_projects"]
 
 MODULES = {
     "demo/one.cu": '#include "number.h"\nextern "C" __global__ void one(int* x) { *x = NUMBER; }\n',
@@ -33,19 +33,31 @@ link = "lto"
 """
 BACK_END = "import sys; from {} import build_wheel; build_wheel(sys.argv[1])"
 PIP = ["-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index", ".", "-w"]
-WAYS = {
-    "cuda-wheel build": ("hatchling", 80, ["-m", "cuda_wheel", "build", ".", "-o"]),
-    "hatchling": ("hatchling", 100, ["-c", BACK_END.format("hatchling.build")]),
-    "setuptools": ("setuptools", 200, ["-c", BACK_END.format("setuptools.build_meta")]),
-    **({"pip": ("hatchling", 100, PIP), "pip with setuptools": ("setuptools", 200, PIP)} if SOAK else {}),
+
+
+class BuildCommand(NamedTuple):
+    """A way to build the project in the current folder."""
+
+    back_end: str
+    writes: int
+    """Roughly how many times it writes, renames or removes a file."""
+    arguments: list[str]
+    """For Python; the output folder follows them."""
+
+
+BUILDS = {
+    "cuda-wheel build": BuildCommand("hatchling", 80, ["-m", "cuda_wheel", "build", ".", "-o"]),
+    "hatchling": BuildCommand("hatchling", 100, ["-c", BACK_END.format("hatchling.build")]),
+    "setuptools": BuildCommand("setuptools", 200, ["-c", BACK_END.format("setuptools.build_meta")]),
 }
-"""Each with its back end, how many files it writes, renames or removes, more or less, and arguments of Python that build
-the project in the current folder into the one that follows."""
+if SOAK:
+    BUILDS["pip"] = BuildCommand("hatchling", 100, PIP)
+    BUILDS["pip with setuptools"] = BuildCommand("setuptools", 200, PIP)
 
 KILLER = """\
 import itertools, os, signal, sys
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller such as nohup may have had them ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller such as nohup may have set it to be ignored
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 CALLS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate"}
 number = itertools.count(1)
@@ -61,12 +73,12 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 """
-"""A `sitecustomize` that sends a signal to its process, or to the whole group, before it writes, renames or removes the
-file of a number, of those whose paths begin with a text."""
+"""A `sitecustomize` that sends a signal to its process, or to the process group, just before write number KILL_AT. A write
+is a write, rename or removal of a file whose path begins with KILL_AMONG."""
 
 
-class Bed(NamedTuple):
-    """Where builds are killed: two projects that are alike, one for each back end, and what all builds share."""
+class ProjectPair(NamedTuple):
+    """Two equal projects, one for each back end, and the environment variables that all their builds share."""
 
     folder: Path
     environ: dict[str, str]
@@ -75,13 +87,13 @@ class Bed(NamedTuple):
         return self.folder / back_end
 
     def edit(self, number: int) -> None:
-        """Make everything another that is compiled."""
+        """Change every compiled source."""
         for back_end in ("hatchling", "setuptools"):
             (self.project(back_end) / "demo/number.h").write_text(f"#define NUMBER {number}\n")
 
-    def start(self, way: str, output: Path, **environ: str) -> subprocess.Popen[bytes]:
-        back_end, _, arguments = WAYS[way]
-        # setuptools refuses to go on where it was killed while it packed a wheel.
+    def start(self, build: str, output: Path, **environ: str) -> subprocess.Popen[bytes]:
+        back_end, _, arguments = BUILDS[build]
+        # setuptools fails if an earlier run was killed while it packed a wheel.
         for packed in self.project(back_end).glob("build/bdist.*"):
             shutil.rmtree(packed)
         return subprocess.Popen(
@@ -93,26 +105,26 @@ class Bed(NamedTuple):
             start_new_session=True,
         )
 
-    def build(self, way: str, output: Path, **environ: str) -> dict[str, bytes]:
-        """Return what a build that nobody disturbs writes."""
-        with self.start(way, output, **environ) as process:
-            told, _ = process.communicate(timeout=600)
-        assert process.returncode == 0, told.decode()
-        assert b"Traceback" not in told, told.decode()
-        assert b"Warning" not in told, told.decode()
+    def build(self, build: str, output: Path, **environ: str) -> dict[str, bytes]:
+        """Run a build without interrupting it and return the files that it wrote."""
+        with self.start(build, output, **environ) as process:
+            log, _ = process.communicate(timeout=600)
+        assert process.returncode == 0, log.decode()
+        assert b"Traceback" not in log, log.decode()
+        assert b"Warning" not in log, log.decode()
         return content_of(output)
 
-    def undisturbed(self, way: str) -> dict[str, bytes]:
-        """Return what a build writes to which none that was disturbed left anything."""
-        back_end, _, _ = WAYS[way]
+    def clean_build(self, build: str) -> dict[str, bytes]:
+        """Return the files that a build writes if no interrupted build left files in the project or the cache."""
+        back_end = BUILDS[build].back_end
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             shutil.copytree(self.project(back_end), f"{folder}/{back_end}", ignore=shutil.ignore_patterns("build"))
-            return Bed(Path(folder), self.environ).build(
-                way, Path(folder, "out"), CUDA_WHEEL_CACHE_DIR=f"{self.folder}/undisturbed"
+            return ProjectPair(Path(folder), self.environ).build(
+                build, Path(folder, "out"), CUDA_WHEEL_CACHE_DIR=f"{self.folder}/clean-cache"
             )
 
-    def left(self) -> list[int]:
-        """Return the processes of builds that have not ended."""
+    def running_processes(self) -> list[int]:
+        """Return the ids of the processes of builds that are still running."""
         mark = f"TMPDIR={self.environ['TMPDIR']}".encode()
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
@@ -122,15 +134,15 @@ class Bed(NamedTuple):
         return found
 
     def wait_for_all(self) -> None:
-        """Wait until all processes of builds have ended by themselves."""
+        """Wait until all processes of builds have exited; fail after two minutes."""
         deadline = time.monotonic() + 120
-        while (left := self.left()) and time.monotonic() < deadline:
+        while (running := self.running_processes()) and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert not left, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+        assert not running, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in running]
 
 
 def content_of(folder: Path) -> dict[str, bytes]:
-    """Return the files of a folder, but for those that have no name of an output yet."""
+    """Return the files of a folder, except temporary files, whose paths contain a part that begins with a dot."""
     paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return {
         str(path): (folder / path).read_bytes()
@@ -139,8 +151,8 @@ def content_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def make_bed(folder: Path, extra: str) -> Bed:
-    """Return the projects, made in `folder`, for the toolchain `extra`."""
+def make_projects(folder: Path, extra: str) -> ProjectPair:
+    """Create the projects in `folder` for the toolchain `extra`."""
     tails = {
         "hatchling": '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.hatch.build.targets.wheel.hooks.cuda]\n',
         "setuptools": '[tool.setuptools]\npackages = ["demo"]\n',
@@ -164,4 +176,4 @@ def make_bed(folder: Path, extra: str) -> Bed:
         "KILL_AMONG": "",
         "KILL_HOW": "9",
     }
-    return Bed(folder, environ)
+    return ProjectPair(folder, environ)

@@ -1,4 +1,4 @@
-"""The projects that builds are disturbed in."""
+"""A fixture with the projects whose builds the tests interrupt."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from tests.soak import builds
-from tests.soak.builds import Bed
+from tests.soak.builds import ProjectPair
 
 
 @pytest.fixture
-def make_bed(extra: str) -> Iterator[Callable[[Path], Bed]]:
-    """Return a function that makes the projects in a folder; builds that are left of a test that fails are ended."""
-    beds: list[Bed] = []
+def make_projects(extra: str) -> Iterator[Callable[[Path], ProjectPair]]:
+    """Return a function that creates the projects in a folder. After a failed test, kill the builds still running."""
+    created: list[ProjectPair] = []
 
-    def make(folder: Path) -> Bed:
-        beds.append(builds.make_bed(folder, extra))
-        return beds[-1]
+    def make(folder: Path) -> ProjectPair:
+        created.append(builds.make_projects(folder, extra))
+        return created[-1]
 
     yield make
-    for bed in beds:
-        for pid in bed.left():
+    for projects in created:
+        for pid in projects.running_processes():
             os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Small good inputs for each of `targets`, and the words that such are made of."""
+"""Small valid inputs for each of `targets`, and the words that such inputs contain."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ TABLES = [
 
 
 def _cubin() -> bytes:
-    """Return an ELF file as small as a cubin can be: two kernels, a variable, and what they say of parameters."""
+    """Return a minimal cubin: a kernel, a variable, an undefined function, and the kernel's parameters."""
     texts = b"\0.text.k\0k\0.nv.info.k\0.nv.info\0.nv.global\0v\0f\0.symtab\0.strtab\0"
     name = texts.index
     symbols = b"".join(

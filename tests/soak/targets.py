@@ -1,7 +1,7 @@
-"""What is fuzzed: of each target a function that takes any bytes, and fails where the code under it is wrong.
+"""The fuzz targets: functions that take arbitrary bytes and raise an exception if the code under test has a bug.
 
-`fuzz.py` calls them with what a coverage-guided fuzzer makes, `test_fuzz.py` with hypothesis. They need no compiler and
-no GPU.
+`fuzz.py` calls them with inputs of a coverage-guided fuzzer, `test_fuzz.py` with inputs of hypothesis. They need no compiler
+and no GPU.
 """
 
 from __future__ import annotations
@@ -20,33 +20,38 @@ from typing import Any, NamedTuple
 
 from cuda_wheel.builder import errors
 from cuda_wheel.builder.cache import file_hashes
+from cuda_wheel.builder.compile.preamble import preamble_prefixes
 from cuda_wheel.builder.config import architectures, pyproject
-from cuda_wheel.builder.cxx import demangle, parameter_types
-from cuda_wheel.builder.cxx import kernels as kernels_module
+from cuda_wheel.builder.cxx import kernel_scan, parameter_types
+from cuda_wheel.builder.cxx import macros as macros_module
 from cuda_wheel.builder.cxx import tokens as tokens_module
-from cuda_wheel.builder.describe import kernels as kernel_table_module
+from cuda_wheel.builder.cxx.demangling.signatures import signature as signature_of
+from cuda_wheel.builder.describe.extern_table import extern_table
+from cuda_wheel.builder.describe.kernel_table import kernel_table, missing_kernel_warnings
 from cuda_wheel.builder.hostcode import device_code, unit
 from cuda_wheel.builder.images import device_files, lowering, ptx_text, variables
 from cuda_wheel.builder.jobs import EMPTY
-from cuda_wheel.builder.messages import diagnostics, hints, link_errors, nvvm_log
+from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, link_errors, nvvm_log
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.builder.schedule import preamble
-from cuda_wheel.builder.sources import includes
-from cuda_wheel.builder.sources.modules import Source
-from cuda_wheel.runtime.cache import parse_size
+from cuda_wheel.builder.sources import include_graph, includes
+from cuda_wheel.builder.sources.source_files import Source
+from cuda_wheel.runtime.attaching import kernel_names
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
+from cuda_wheel.runtime.explanations import no_image_message
+from cuda_wheel.runtime.formats import cubin as cubins
 from cuda_wheel.runtime.formats import elf, fatbin, ptx, symbols
-from cuda_wheel.runtime.linking import inputs
-from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, Parameter, Target, dotted, kernel_names, parse_version
-from cuda_wheel.runtime.rules import no_image_message, resolve, unsupported
+from cuda_wheel.runtime.linking import inputs, nvjitlink_messages
+from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, Parameter, Target, dotted, parse_version
+from cuda_wheel.runtime.rules import resolve, unsupported
+from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
 from tests.soak import seeds
 
 __all__ = ["TARGETS", "FuzzTarget"]
 
 
 class FuzzTarget(NamedTuple):
-    """`check` raises for bytes that the code under it is wrong with; `seeds` are good ones, `words` what such are made
-    of."""
+    """A function that raises an exception if the code under test handles the bytes wrongly, with valid inputs (`seeds`) and
+    the words that such inputs contain."""
 
     check: Callable[[bytes], None]
     seeds: Sequence[bytes]
@@ -66,7 +71,7 @@ def _target(seeds: Iterable[str | bytes], words: str) -> Callable[[Callable[[byt
 
 
 def _tried(function: Callable[..., Any], *arguments: Any, raises: type[Exception]) -> Any:
-    """Return what a function gives, and None where it raises what it may."""
+    """Return a function's result; None if it raises an exception of the documented type."""
     try:
         return function(*arguments)
     except raises:
@@ -75,7 +80,7 @@ def _tried(function: Callable[..., Any], *arguments: Any, raises: type[Exception
 
 @cache
 def _folder() -> Path:
-    """Return a folder with two headers, a package of CUDA and a place for a project's settings."""
+    """Return a folder with two headers and an installed CUDA package, in which a project's settings can be written."""
     folder = Path(tempfile.mkdtemp(prefix="cuda-wheel-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in ("a.h", "d/b.h", "nvidia/c.h", "nvidia_c-1.dist-info/RECORD"):
@@ -85,7 +90,7 @@ def _folder() -> Path:
     return folder
 
 
-# --- what a wheel says ------------------------------------------------------------------------------
+# --- manifests and versions ------------------------------------------------------------------------------
 
 MACHINES = [
     ((7, 5), (12, 4), None),
@@ -94,7 +99,7 @@ MACHINES = [
     ((12, 1), (11, 8), (13, 5)),
     ((10, 3), (13, 5), None),
 ]
-"""Compute capabilities, CUDA versions of drivers and of nvJitLink."""
+"""Compute capability, the driver's CUDA version, and nvJitLink's version."""
 
 
 @_target(seeds.MANIFESTS, seeds.MANIFEST_WORDS)
@@ -112,13 +117,13 @@ def manifest(data: bytes) -> None:
         assert sum(parameter.size for parameter in kernel.parameters) <= PARAMETERS
     for capability, driver, nvjitlink in MACHINES:
         resolution = resolve(found, capability, driver, nvjitlink)
-        told = [rejection.image for rejection in resolution.rejected]
+        listed = [rejection.image for rejection in resolution.rejected]
         if resolution.image is None:
             assert found.name in no_image_message(found, resolution, capability, driver)
         else:
-            told.append(resolution.image)
+            listed.append(resolution.image)
             assert unsupported(resolution.image.target, capability) is None and resolution.image.source is None
-        assert sorted(map(id, told)) == sorted(map(id, found.images))
+        assert sorted(map(id, listed)) == sorted(map(id, found.images))
 
 
 @_target(["sm_90a", "compute_100f", "12.4", "13.0.88", "500MiB", "2 GiB", "0"], "sm_ compute_ a f . KiB MiB TiB B 0")
@@ -167,10 +172,10 @@ def include(data: bytes) -> None:
     lines = [each.line for each in found]
     assert lines == sorted(lines) and (not lines or 1 <= lines[0] <= lines[-1] <= data.count(b"\n") + 1)
     assert all(word in plain for each in found for word in re.findall(rb"\w+", os.fsencode(each.name or each.spelling)))
-    if b"\0" in data:  # as a path, which the file system refuses
+    if b"\0" in data:  # the file system rejects such a path
         return
     folder = _folder()
-    reach = includes.reachable(folder, "k.cu", ["d"], data)
+    reach = include_graph.reachable(folder, "k.cu", ["d"], data)
     beside = [folder, folder / "d"]
     assert all(os.path.isfile(header.path) for header in reach.headers)
     named = {
@@ -199,25 +204,25 @@ def source(data: bytes) -> None:
             at <= directive.start < directive.end and data[directive.start : directive.end].lstrip(b" \t")[:1] == b"#"
         )
         at = directive.end
-    macros: dict[str, list[tokens_module.Macro]] = {}
+    macros: dict[str, list[macros_module.Macro]] = {}
     for directive in directives:
-        if made := tokens_module.macro_of(directive):
+        if made := macros_module.macro_of(directive):
             macros.setdefault(made.name, []).append(made)
-    told = _tried(lambda: list(tokens_module.expand(tokens, macros)), raises=OverflowError)
-    assert all(0 <= start < len(data) for _, start in told or ())
-    kernels = kernels_module.kernels_in(text)
+    expanded = _tried(lambda: list(macros_module.expand(tokens, macros)), raises=OverflowError)
+    assert all(0 <= start < len(data) for _, start in expanded or ())
+    kernels = kernel_scan.kernels_in(text)
     lines = [kernel.line for kernel in kernels]
     assert lines == sorted(lines) and all(1 <= line <= data.count(b"\n") + 1 for line in lines)
     assert all(kernel.name in text for kernel in kernels)
-    assert kernels_module.made_by_macros(text) <= set(re.findall(r"\b[A-Za-z_]\w*\b", text))
+    assert kernel_scan.kernel_macro_arguments(text) <= set(re.findall(r"\b[A-Za-z_]\w*\b", text))
     types = parameter_types.parameter_types(text)
     assert types.keys() <= {kernel.name for kernel in kernels}
-    assert all(type_.isprintable() for its in types.values() for type_ in its)
+    assert all(type_.isprintable() for kernel_types in types.values() for type_ in kernel_types)
     assert parameter_types.parameter_type([token.text for token in tokens][:60]).isprintable()
-    begins = preamble.beginnings(data)
+    begins = preamble_prefixes(data)
     assert [end for _, end in begins] == sorted({end for _, end in begins})
     for number, (_, end) in enumerate(begins[:3], 1):
-        assert preamble.beginnings(data[:end]) == begins[:number]
+        assert preamble_prefixes(data[:end]) == begins[:number]
 
 
 @_target(seeds.SOURCES, seeds.SOURCE_WORDS)
@@ -246,14 +251,14 @@ def ptx_reader(data: bytes) -> None:
         for each in parameters:
             assert each.offset >= end and each.size >= 0
             end = each.offset + each.size
-    assert ptx_text.bounds(text).keys() <= kernels.keys()
+    assert ptx_text.launch_bounds(text).keys() <= kernels.keys()
     found = ptx.symbols(text)
-    assert not found.wanted & (found.defined | found.weak)
-    assert all(symbol in text for its in found for symbol in its)
+    assert not found.undefined & (found.defined | found.weak)
+    assert all(symbol in text for group in found for symbol in group)
     assert all(symbol in text for symbol in ptx.prototypes(text))
     assert all(size >= 0 for _, size in ptx.variables(text).values())
     undefined = ptx_text.undefined(text)
-    beside = ptx_text.definitions(text, undefined.values())
+    beside = ptx_text.stub_definitions(text, undefined.values())
     assert all(symbol in text and symbol in beside for symbol in undefined)
     ptx_text.compiler_release(text)
 
@@ -264,11 +269,11 @@ def ptx_writer(data: bytes) -> None:
     assert ptx_text.normalise(normal) == normal
     less = variables.without_unused(normal)
     defined = re.findall(r"^\S.*?([\w$]+)\s*[\[=;]", normal, re.MULTILINE)
-    if len(set(defined)) == len(defined):  # no assembler takes what is defined twice
+    if len(set(defined)) == len(defined):  # an assembler rejects duplicate definitions
         assert variables.without_unused(less) == less
     left = iter(normal)
-    assert all(character in left for character in less)  # what is left, in its order
-    assert all(each.symbol in normal and each.size > 0 for each in variables.variables(normal))
+    assert all(character in left for character in less)  # the remaining text is in the original order
+    assert all(each.symbol in normal and each.size > 0 for each in variables.source_variables(normal))
     moved = ptx_text.relocate_files(normal, {"/a": "b/", "/a/c": "d"})
     assert moved.count("\n") == normal.count("\n")
     version = _tried(ptx.version, normal, raises=ValueError)
@@ -280,7 +285,7 @@ _VERSION = re.compile(r"^\.version\s+([0-9]{1,4})\.([0-9]{1,4})\b", re.MULTILINE
 
 
 def _lowered(text: str, version: tuple[int, int], needed: tuple[int, int]) -> None:
-    """Check what lowering makes of a text that an assembler takes from one PTX ISA version on."""
+    """Check the lowering of PTX that the assembler accepts from the PTX ISA version `needed` on."""
 
     def assemble(given: str, arch: str) -> bytes:
         if ptx.version(given) < min(needed, version):
@@ -288,7 +293,7 @@ def _lowered(text: str, version: tuple[int, int], needed: tuple[int, int]) -> No
         return _VERSION.sub(".version", given, count=1).encode(errors="surrogatepass")
 
     lowered = lowering.lower(text, "auto", "80", "k.cu", assemble)
-    least = max(needed, (7, 0))  # which sm_80 wants
+    least = max(needed, (7, 0))  # sm_80 needs 7.0
     expected = min((each.ptx_isa for each in RELEASES if least <= each.ptx_isa < version), default=version)
     assert ptx.version(lowered) == expected
     assert assemble(lowered, "80") == assemble(text, "80")
@@ -302,21 +307,21 @@ def _lowered(text: str, version: tuple[int, int], needed: tuple[int, int]) -> No
 @_target(seeds.SYMBOLS, seeds.SYMBOL_WORDS)
 def symbol(data: bytes) -> None:
     text = data.decode(errors="replace")
-    signature = demangle.signature(text)
+    signature = signature_of(text)
     assert signature.name or not text
     assert signature.name != text or signature.parameters is None or not text.startswith("_Z")
     name = symbols.demangled(text)
     assert name or not text
     if re.fullmatch(r"_Z(?:1[a-z]|N1[a-z]1[a-z]E)v", text):
         assert name == signature.name != text
-    if re.fullmatch(r"[\w$%]*", text) and "operator" not in signature.name:  # a symbol of PTX, and not with "->" in it
-        assert variables.identifier(signature.name) in signature.name
-    variables.is_librarys.__wrapped__(text)
+    if re.fullmatch(r"[\w$%]*", text) and "operator" not in signature.name:  # a PTX symbol without "->"
+        assert variables.unqualified_name(signature.name) in signature.name
+    variables.is_library_variable.__wrapped__(text)
 
 
 @_target(seeds.TABLES, seeds.SOURCE_WORDS + seeds.PTX_WORDS)
 def signatures(data: bytes) -> None:
-    """A source, a NUL, and the PTX that its kernels are read from."""
+    """The data consist of a source, a NUL, and PTX that declares the kernels."""
     content, _, code = data.partition(b"\0")
     text = ptx_text.normalise(code.decode(errors="replace"))
     settings = SimpleNamespace(optional_kernels=("k",), extern=("f",))
@@ -332,13 +337,13 @@ def signatures(data: bytes) -> None:
         module=module, all_targets=(Target.parse("sm_80"), Target.parse("sm_90")), options=("-DA=1",), relocatable=()
     )
     both = {arch: EMPTY.__class__(**{**vars(EMPTY), "kernels": ptx.kernels(text)}) for arch in ("80", "90")}
-    kernels = _tried(kernel_table_module.kernel_table, plan, both, raises=CudaWheelError)
+    kernels = _tried(kernel_table, plan, both, raises=CudaWheelError)
     for kernel in kernels or ():
         assert kernel.symbol in text and not kernel.absent
         assert [each[:3] for each in kernel.parameters] == [each[:3] for each in both["80"].kernels[kernel.symbol]]
-    kernel_table_module.unseen(plan, both)
+    missing_kernel_warnings(plan, both)
     _tried(
-        kernel_table_module.external_table,
+        extern_table,
         plan,
         [(Target.parse("compute_80"), "k.cu", ("ptx", "80", text.encode()))],
         raises=CudaWheelError,
@@ -350,12 +355,12 @@ def signatures(data: bytes) -> None:
 
 @_target(seeds.BINARIES, seeds.BINARY_WORDS)
 def binary(data: bytes) -> None:
-    cubin = _tried(elf.read_cubin, data, raises=ValueError)
+    cubin = _tried(cubins.read_cubin, data, raises=ValueError)
     sections = _tried(elf.section_names, data, raises=ValueError)
-    checked = _tried(elf.check_cubin, data, raises=ValueError)
+    checked = _tried(cubins.check_cubin, data, raises=ValueError)
     assert checked is None or checked == cubin
     if cubin is not None:
-        assert sections and not cubin.wanted & (cubin.defined | cubin.weak)
+        assert sections and not cubin.symbols.undefined & (cubin.symbols.defined | cubin.symbols.weak)
         assert all(isinstance(each, Parameter) for entry in cubin.kernels.values() for each in entry.parameters)
     for kind in (*device_files.CHECKS, "nothing"):
         device_files.faulty(kind, data)
@@ -388,22 +393,22 @@ def settings(data: bytes) -> None:
 def log(data: bytes) -> None:
     text = data.decode(errors="replace")
     lines = ["int a = x;", "", "const\tint b;"]
-    read = diagnostics.read_log(
+    read = diagnostics.read_nvrtc_log(
         text, "k.cu", "/root", ["/cuda"], ["f<int>"], lambda file: lines if file == "k.cu" else None
     )
     for each in read.diagnostics:
         assert each.severity in ("error", "warning", "remark", "note")
         assert each.column is None or (each.line is not None and each.column >= 1)
     assert "\0" not in str(read)
-    case = hints.Case("__global__ void k() {}", "80", "c++17", ("include",), lambda name: [f"src/{name}"], 12)
-    told = hints.hints(read.diagnostics, case)
-    assert len(told) <= hints.MOST and all(each.startswith("help: ") for each in told)
-    diagnostics.merged({"sm_80": str(read), "sm_90": ""})
-    ptx_text.place_errors(text, "k.ptx")
+    case = hint_rules.Case("__global__ void k() {}", "80", "c++17", ("include",), lambda name: [f"src/{name}"], 12)
+    helps = hints.hints(read.diagnostics, case)
+    assert len(helps) <= hints.MAX_HINTS and all(each.startswith("help: ") for each in helps)
+    diagnostics.merge_by_target({"sm_80": str(read), "sm_90": ""})
+    nvjitlink_messages.locate_errors(text, "k.ptx")
     request: Any = {"name": "k.ll", "text": b"define void @k() {\n  ret void\n}\n", "arch": "80", "options": []}
     for error in ("", "NVVM_ERROR_COMPILATION", "NVVM_ERROR_INVALID_OPTION"):
         answer: Any = {"log": text, "error": error}
-        _tried(nvvm_log.read_answer, request, answer, raises=CudaWheelError)
+        _tried(nvvm_log.read_nvvm_result, request, answer, raises=CudaWheelError)
     module: Any = SimpleNamespace(
         name="demo.k",
         label="k.cu",

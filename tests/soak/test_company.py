@@ -1,4 +1,4 @@
-"""What is compiled in one module does not change what comes of another: alone and in company, byte for byte."""
+"""Jobs do not influence each other: a job gives the same bytes alone and in a worker that ran other jobs before."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,18 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import Job, LinkJob
 from cuda_wheel.builder.plan import Plan, make_plan
-from cuda_wheel.builder.report.reporter import Silent
-from cuda_wheel.builder.schedule.groups import Group
+from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.timing import PRECOMPILING, Timed
 from cuda_wheel.builder.toolchain.find import find_toolchain
+from cuda_wheel.builder.workers.executor import Call, Executor
 from cuda_wheel.builder.workers.pool import Workers
 from tests.soak import SOAK, amount
 from tests.support.processes import run
 
 RELEASES = ["13.1.115", "13.2.86", "13.3.33", "13.4.92"]
-"""Of NVRTC, those in which one module's options may make a later one of the same process wrong."""
+"""Releases of NVRTC in which one module's options may affect a later compilation in the same process."""
 
 OPTIONS: list[dict[str, Any]] = [
     {"options": ["-G"]},
@@ -56,18 +57,20 @@ HEADER = (
 struct Large { float values[40]; };
 __device__ __noinline__ float helper(Large large, int n) { return large.values[n % 40] + n; }
 """
-    + "// So long that it is precompiled as soon as three begin with it.\n" * 20_000
+    + "// Long enough to be precompiled when three sources begin with it.\n" * 20_000
 )
 WITHOUT_END = "#define A0 x x x x x x x x\n" + "".join(
     f"#define A{n + 1} {' '.join([f'A{n}'] * 8)}\n" for n in range(11)
 )
 LONG = 60.0
-"""Seconds that one job may take here: the longest real one takes one or two."""
+"""Seconds that one job may take in these tests; the slowest real job takes one or two."""
 
 
 def plan(root: Path, rng: random.Random, count: int, workers: Workers) -> Plan:
-    """Return the plan of modules of all sorts: among `count` that compile three that share precompiled headers, and one
-    that does not compile; in the full run, one that would take for ever."""
+    """Return the plan of `count` modules that compile, with various options, and one that does not compile.
+
+    Three modules share precompiled headers. The full run has one more module, whose compilation never ends.
+    """
     sources = {"demo/common.h": HEADER, "demo/__init__.py": ""}
     tables: list[dict[str, Any]] = []
 
@@ -94,8 +97,8 @@ def plan(root: Path, rng: random.Random, count: int, workers: Workers) -> Plan:
     return make_plan(config, select(config, root, files), root, toolchain, lambda: [])
 
 
-class Company:
-    """An executor that gives a build's calls to workers in a random order, and has some of these crash in between."""
+class Company(Executor):
+    """An executor that gives a build's calls to workers in a random order and makes some of the workers crash."""
 
     def __init__(self, workers: Workers, rng: random.Random) -> None:
         self.futures: dict[Any, Future[Timed[Any]]] = {}
@@ -107,18 +110,11 @@ class Company:
     def count(self) -> int:
         return self._workers.count
 
-    def submit(
-        self,
-        function: Callable[[Any], Any],
-        argument: Any,
-        flavour: tuple[str, ...] | None = None,
-        seconds: float = 0.0,
-        group: Group | None = None,
-    ) -> Future[Any]:
+    def enqueue(self, call: Call[Any]) -> Future[Any]:
         if self._rng.random() < 0.1:
-            self.crashes.append(self._workers.submit(_abort, None, flavour, self._rng.random()))
-        future = self._workers.submit(function, argument, flavour, self._rng.random(), group)
-        self.futures[argument] = future
+            self.crashes.append(self._workers.enqueue(Call(_abort, None, call.options, self._rng.random())))
+        future = self._workers.enqueue(replace(call, seconds=self._rng.random()))
+        self.futures[call.function, call.argument] = future
         return future
 
 
@@ -127,11 +123,12 @@ def _abort(_: None) -> None:
 
 
 def alone(calls: list[tuple[Callable[[Any], Any], Any]]) -> list[Any]:
-    """Return what each call gives in a worker of its own."""
+    """Return the result of each call in a separate worker."""
     with Workers(timeout=LONG, memory=8 << 30, count=2) as workers:
-        # No worker serves two flavours.
+        # A worker serves only one set of options.
         futures = [
-            workers.submit(function, argument, (str(number),)) for number, (function, argument) in enumerate(calls)
+            workers.enqueue(Call(function, argument, (str(number),)))
+            for number, (function, argument) in enumerate(calls)
         ]
         return [future.result() for future in futures]
 
@@ -146,7 +143,7 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
         with Workers(timeout=LONG, memory=8 << 30, count=rng.choice([1, 2, 2, 3])) as workers:
             company = Company(workers, rng)
             with pytest.raises(CompileError) as caught:
-                execute(planned, company, Silent(), None, lambda module: None)
+                execute(planned, company, SilentReporter(), None, lambda module: None)
             assert "demo/wrong.cu does not compile for sm_120" in str(caught.value)
             assert ("demo/endless.cu does not compile" in str(caught.value)) == SOAK
             assert str(caught.value).count("not compile") == 1 + SOAK, str(caught.value)
@@ -156,25 +153,25 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
             if isinstance(call[1], Job | LinkJob) and not future.exception()
         }
         assert len(together) >= count
-        precompiled += sum(span.name == PRECOMPILING for its in together.values() for span in its.phases)
+        precompiled += sum(span.name == PRECOMPILING for timed in together.values() for span in timed.phases)
         unknown = [call for call in together if call not in expected]
         expected |= dict(zip(unknown, alone(unknown), strict=True))
-        for call, its in together.items():
-            assert its.value == expected[call], call[1]
+        for call, timed in together.items():
+            assert timed.value == expected[call], call[1]
         compared, crashes = compared + len(together), crashes + len(company.crashes)
-    assert precompiled  # not in each order do enough of one sort meet in one worker
-    tell("jobs and links compared, alone and in company", compared)
+    assert precompiled  # some orders have too few jobs with shared headers in one worker
+    tell("jobs and links compared", compared)
     tell("crashes among them", crashes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="precompiled headers are for Linux")
-def test_images_are_the_same_alone_and_in_any_company(tmp_path: Path, count: Callable[[str, int], None]) -> None:
+def test_images_do_not_depend_on_earlier_jobs_of_a_worker(tmp_path: Path, count: Callable[[str, int], None]) -> None:
     compare(tmp_path, amount(5, 24), amount(1, 6), count)
 
 
-@pytest.mark.skipif(not SOAK, reason="fetches releases of NVRTC: for the full run")
+@pytest.mark.skipif(not SOAK, reason="downloads releases of NVRTC; runs in `nox -s soak`")
 @pytest.mark.parametrize("release", RELEASES)
-def test_so_it_is_with_releases_that_need_it(
+def test_releases_in_which_options_may_leak_give_the_same_images(
     release: str,
     tmp_path: Path,
     extra: str,
@@ -188,8 +185,8 @@ def test_so_it_is_with_releases_that_need_it(
     folder = tmp_path / "release"
     pip = run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, f"nvidia-cuda-nvrtc=={release}", *others)  # fmt: skip
     if pip.returncode != 0:
-        pytest.skip(f"NVRTC {release} cannot be had: {pip.stdout[-300:]}")
-    monkeypatch.syspath_prepend(str(folder))  # which workers get, too
+        pytest.skip(f"NVRTC {release} cannot be installed: {pip.stdout[-300:]}")
+    monkeypatch.syspath_prepend(str(folder))  # workers inherit it
     with Workers(timeout=LONG, memory=None, count=1) as workers:
         assert workers.submit(find_toolchain, None).result().nvrtc == release
     compare(tmp_path / "project", amount(6, 24), amount(1, 2), count)

@@ -1,4 +1,4 @@
-"""Whatever the compilers are given, they may crash, hang or eat memory; a build ends in an image or in words."""
+"""Compilers may crash, hang or use up memory on unusual input; a job still ends with an image or a clear error."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from cuda_wheel.builder.link.device_link import link_job
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.builder.workers.worker import Died, Late
+from cuda_wheel.builder.workers.worker import WorkerDiedError, WorkerTimeoutError
 from tests.soak import SOAK, amount
 from tests.support.linker_inputs import archive, fatbin, object_file, relocatable, with_device_code
 
 LIMITS = {"timeout": 20 if SOAK else 60, "memory": 2 << 30}
-"""For one job. What hangs is for the full run: here it would take that long."""
+"""For one job. Only the full run has jobs that hang, because each takes the whole time limit."""
 
-# --- sources that are too much ---------------------------------------------------------------------------
+# --- sources that overload compilers ---------------------------------------------------------------------------
 
 KERNEL = "__global__ void k(int* x) {{ *x = {}; }}\n"
 
@@ -88,7 +88,7 @@ SOURCES: dict[str, Callable[[int], str]] = {
     "assembler: a version": lambda n: '__global__ void k() { asm volatile(".version 99.9"); }',
     "assembler: a variable": lambda n: 'asm(".global .u32 z[4000000000];"); __global__ void k() {}',
 }
-"""What may crash a compiler or use up its memory, each by its size."""
+"""Sources that may crash a compiler or use up its memory, each as a function of its size."""
 
 ENDLESS: dict[str, Callable[[int], str]] = {
     "macros": lambda n: (
@@ -113,7 +113,7 @@ ENDLESS: dict[str, Callable[[int], str]] = {
 }
 
 
-def test_every_source_ends_in_an_image_or_in_words(
+def test_sources_that_overload_compilers_end_with_an_image_or_a_clear_error(
     toolchain: Toolchain, tmp_path: Path, count: Callable[[str, int], None]
 ) -> None:
     rng = random.Random(8)
@@ -132,13 +132,13 @@ def test_every_source_ends_in_an_image_or_in_words(
         size = rng.choice([50, 200]) if name in SOURCES else rng.choice([4, 8])
         size *= rng.choice([1, 5, 25]) if SOAK else 1
         parts = [(SOURCES | ENDLESS)[name](size)]
-        if SOAK and rng.random() < 0.2:  # two of them in one source
+        if SOAK and rng.random() < 0.2:  # two of these sources in one file
             parts.append(SOURCES[rng.choice(list(SOURCES))](200))
         jobs.append((compile_job, job("\n".join(parts))))
-    _end_in_words(jobs, count, "sources that are too much")
+    _check_ends(jobs, count, "overloading sources")
 
 
-# --- files that are damaged ---------------------------------------------------------------------------
+# --- damaged files ---------------------------------------------------------------------------
 
 PART = """\
 __device__ unsigned table[2] = {1, 2};
@@ -148,23 +148,23 @@ MAIN = 'extern "C" __device__ float part(float x);\n__global__ void k(float* x) 
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
-    """Return a file with some bytes changed, left out or put in between, or with its end cut off."""
-    made = bytearray(content)
+    """Return content with some bytes changed, removed or inserted, or truncated."""
+    changed = bytearray(content)
     for _ in range(rng.choice([1, 1, 2, 5, 30])):
-        at, size = rng.randrange(len(made) + 1), rng.choice([1, 4, 8, 64])
+        at, size = rng.randrange(len(changed) + 1), rng.choice([1, 4, 8, 64])
         way = rng.randrange(5)
         if way == 0:
-            del made[at : at + size]
+            del changed[at : at + size]
         elif way == 1:
-            made[at:at] = rng.randbytes(size)
+            changed[at:at] = rng.randbytes(size)
         elif way == 2 and rng.random() < 0.3:
-            del made[at:]
+            del changed[at:]
         else:
-            made[at : at + size] = rng.choice([b"\0", b"\xff", rng.randbytes(1)]) * len(made[at : at + size])
-    return bytes(made)
+            changed[at : at + size] = rng.choice([b"\0", b"\xff", rng.randbytes(1)]) * len(changed[at : at + size])
+    return bytes(changed)
 
 
-def test_every_damaged_file_ends_in_an_image_or_in_words(
+def test_linking_damaged_files_ends_with_an_image_or_a_clear_error(
     workers: Workers, toolchain: Toolchain, count: Callable[[str, int], None]
 ) -> None:
     rng = random.Random(8)
@@ -196,8 +196,8 @@ def test_every_damaged_file_ends_in_an_image_or_in_words(
         if rng.random() < 0.2:
             image = (rng.choice(["cubin", "ptx", "ltoir"]), rng.choice(["80", "90a", "no"]), content)
             calls.append((bundle, Bundle("demo.m", ((image, "k.cu"),), rng.choice(["none", "size"]))))
-    _end_in_words(calls, count, "damaged files")
-    count("damaged files that no linker got to see", refused)
+    _check_ends(calls, count, "damaged files")
+    count("damaged files that were rejected before linking", refused)
 
 
 IR = """\
@@ -216,7 +216,7 @@ define void @k(i32* %x) {
 """
 
 
-def test_all_damaged_ir_ends_in_an_image_or_in_words(
+def test_compiling_damaged_ir_ends_with_an_image_or_a_clear_error(
     workers: Workers, toolchain: Toolchain, count: Callable[[str, int], None], tmp_path: Path
 ) -> None:
     try:
@@ -231,11 +231,11 @@ def test_all_damaged_ir_ends_in_an_image_or_in_words(
             "keep", "nvvm", rng.choice(["whole", "lto"]), nvvm.libdevice, nvvm.release,
         )  # fmt: skip
         jobs.append((compile_job, job))
-    _end_in_words(jobs, count, "damaged files of NVVM IR")
+    _check_ends(jobs, count, "damaged files of NVVM IR")
 
 
-def _end_in_words(calls: list[tuple[Callable[[Any], Any], Any]], count: Callable[[str, int], None], what: str) -> None:
-    """Make calls, and see that each ends, and that workers serve after any of them."""
+def _check_ends(calls: list[tuple[Callable[[Any], Any], Any]], count: Callable[[str, int], None], what: str) -> None:
+    """Run calls in workers; check that each ends with a result or a documented error, and that workers still run."""
     with Workers(LIMITS["timeout"], LIMITS["memory"], count=2) as workers:
         futures: list[Future[Any]] = [workers.submit(function, argument) for function, argument in calls]
         ends = Counter(_end(future) for future in futures)
@@ -251,5 +251,5 @@ def _end(future: Future[Any]) -> str:
     assert isinstance(error, CompileError | ConfigError | ToolchainError), repr(error)
     assert str(error).strip()
     assert "Traceback" not in str(error)
-    assert "help: " in str(error) or not isinstance(error, Died)
-    return {Died: "crashes", Late: "time-outs"}.get(type(error), "errors")
+    assert "help: " in str(error) or not isinstance(error, WorkerDiedError)
+    return {WorkerDiedError: "crashes", WorkerTimeoutError: "time-outs"}.get(type(error), "errors")

@@ -1,4 +1,4 @@
-"""A frozen application, made by PyInstaller, with kernels in it. The driver is a stand-in."""
+"""An application frozen by PyInstaller loads its kernels. The driver is a stand-in."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.test_package_files import LOAD, LOADED, STAND_IN, unpack, with_loader
 from tests.soak import SOAK
+from tests.support.package_files import LOAD, LOADED, STAND_IN, unpack, with_loader
 from tests.support.processes import run
 from tests.support.projects import ROOT
 
 
-@pytest.mark.skipif(not SOAK, reason="installs PyInstaller and freezes for minutes: `nox -s soak` does")
+@pytest.mark.skipif(not SOAK, reason="installs PyInstaller and takes minutes; runs in `nox -s soak`")
 @pytest.mark.parametrize("shape", ["--onedir", "--onefile"])
 def test_a_frozen_application_loads_its_kernels(
     shape: str, fixture_wheel: Callable[[str], Path], tmp_path: Path, count: Callable[[str, int], None]

@@ -1,4 +1,4 @@
-"""Fuzz `targets` with hypothesis; `fuzz.py` does so guided by coverage. And replay what was found."""
+"""Fuzz `targets` with hypothesis and replay earlier findings; `fuzz.py` fuzzes guided by coverage."""
 
 from __future__ import annotations
 
@@ -13,47 +13,49 @@ from tests.soak import amount
 from tests.soak.fuzz import finds
 from tests.soak.targets import TARGETS, FuzzTarget
 
+pytestmark = pytest.mark.one_toolchain
+
 
 @pytest.mark.parametrize(("target", "name"), [(target, name) for target in TARGETS for name in finds(target)])
-def test_what_was_found_is_mended(target: str, name: str) -> None:
+def test_earlier_findings_stay_fixed(target: str, name: str) -> None:
     TARGETS[target].check(finds(target)[name])
 
 
 def edited(target: FuzzTarget) -> st.SearchStrategy[bytes]:
-    """Return what comes of a seed, or of nothing, by putting a few words, bytes and parts of other seeds into it."""
+    """Return seeds, or empty inputs, with a few words, bytes and parts of other seeds inserted."""
     parts = st.sampled_from([word.encode() for word in target.words]) | st.binary(max_size=6)
     parts |= st.sampled_from(target.seeds).flatmap(
         lambda seed: st.slices(len(seed)).map(lambda part: seed[part.start : part.stop])
     )
     edits = st.tuples(st.floats(0, 1), st.integers(0, 40), st.lists(parts, max_size=4).map(b"".join))
 
-    def edit(seed: bytes, places: list[tuple[float, int, bytes]]) -> bytes:
-        for place, lost, new in places:
-            at = round(place * len(seed))
-            seed = seed[:at] + new + seed[at + lost :]
+    def edit(seed: bytes, edits: list[tuple[float, int, bytes]]) -> bytes:
+        for fraction, removed, new in edits:
+            at = round(fraction * len(seed))
+            seed = seed[:at] + new + seed[at + removed :]
         return seed
 
     return st.builds(edit, st.sampled_from([b"", *target.seeds]), st.lists(edits, max_size=6))
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_nothing_but_its_own_errors_comes_out(target: str, count: Callable[[str, int], None]) -> None:
+def test_inputs_cause_only_the_documented_errors(target: str, count: Callable[[str, int], None]) -> None:
     examples = amount(25, 2000)
     settings(max_examples=examples)(given(edited(TARGETS[target]))(TARGETS[target].check))()
     count("executions of hypothesis", examples)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_seeds_hold(target: str) -> None:
+def test_seeds_pass(target: str) -> None:
     for seed in TARGETS[target].seeds:
         TARGETS[target].check(seed)
 
 
 LARGE = 1 << 18
-"""What is read more than once takes minutes at this size, in bytes."""
+"""In bytes. Code that reads an input of this size repeatedly takes minutes."""
 
 EXTERN = "\0.version 8.0\n.target sm_80\n.extern .func f\n(\n);\n"
-"""PTX of a kernel that leaves a function to others."""
+"""PTX of a module that declares a function and does not define it."""
 
 
 @pytest.mark.parametrize(
@@ -86,13 +88,13 @@ EXTERN = "\0.version 8.0\n.target sm_80\n.extern .func f\n(\n);\n"
         ("record", "nvidia/c.h,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,", "9", "\n"),
     ],
 )  # fmt: skip
-def test_what_is_large_is_read_once(target: str, before: str, unit: str, after: str) -> None:
+def test_large_inputs_take_linear_time(target: str, before: str, unit: str, after: str) -> None:
     began = time.process_time()
     TARGETS[target].check((before + unit * (LARGE // len(unit)) + after).encode())
-    assert time.process_time() - began < 30  # the longest takes two
+    assert time.process_time() - began < 30  # the slowest takes two seconds
 
 
-def test_macros_that_lead_to_macros_have_an_end() -> None:
+def test_long_chains_of_macros_end() -> None:
     names = [f"#define A{number} A{number + 1}\n" for number in range(2000)]
     calls = [f"#define F{number}(x) F{number + 1}(x x)\n" for number in range(2000)]
     TARGETS["include"].check("".join([*names, *calls, "#include A0\n#include F0(a.h)\n"]).encode())

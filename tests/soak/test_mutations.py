@@ -1,7 +1,9 @@
-"""Wheels that were damaged or forged: an error of ours or the right result, and never another image than the author's.
+"""Damaged and forged wheels: the result is a CudaWheelError or the right result, and never an image that the author did
+not build.
 
-What damages a file misses the hash in the manifest, the manifest's own, or RECORD. A forger writes these too; what is
-left to him is to name one of the author's images for what it is not, which the driver refuses, or not to be a manifest.
+Damage makes a file differ from the hash in the manifest, from the manifest's own hash, or from RECORD. A forger can
+correct these hashes; the remaining forgeries describe one of the author's images wrongly, which the driver rejects, or are
+not valid manifests.
 """
 
 from __future__ import annotations
@@ -26,16 +28,19 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import CudaWheelError
-from cuda_wheel.cli.main import main
+from cuda_wheel.cli import main
 from cuda_wheel.runtime import driver as driver_module
-from cuda_wheel.runtime import loading, registry
+from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.manifest import Image, Manifest
 from cuda_wheel.runtime.rules import resolve, unsupported
 from tests.soak import SOAK, amount
 from tests.support.driver import Driver, Result
+from tests.support.loaded_modules import forget_loaded_modules
 from tests.support.processes import pip_wheel
 from tests.support.projects import pyproject_head
 from tests.support.wheels import contents
+
+pytestmark = pytest.mark.one_toolchain
 
 SEED = secrets.randbits(32) if SOAK else 0
 GPUS = [(8, 0), (8, 6), (9, 0), (12, 0)]
@@ -60,11 +65,11 @@ extern = ["user"]
 """
 
 
-# --- what the author made ---------------------------------------------------------------------------
+# --- the original wheel ---------------------------------------------------------------------------
 
 
-class Made:
-    """A wheel, its files, its modules, and every image in it by its bytes, as the driver gets them."""
+class OriginalWheel:
+    """A wheel with its files and manifests, and its images by the bytes that the driver gets."""
 
     def __init__(self, wheel: Path) -> None:
         self.wheel = wheel
@@ -86,26 +91,26 @@ class Made:
 
 
 class StrictDriver(Driver):
-    """Takes the author's images alone, for the GPUs that they are for, and gives the kernels that are in them."""
+    """A stand-in driver that loads only the author's images, each only on GPUs that it supports, with their kernels."""
 
-    def __init__(self, made: Made) -> None:
+    def __init__(self, original: OriginalWheel) -> None:
         super().__init__(*GPUS)
-        self.made = made
+        self.original = original
         self.foreign: list[bytes] = []
         self.gpu = GPUS[0]
 
     def cuLibraryLoadData(self, code: bytes, *rest: Any) -> tuple[Any, ...]:
         self.loaded.append(code)
-        if code not in self.made.images:
+        if code not in self.original.images:
             self.foreign.append(code)
             return Result.CUDA_ERROR_INVALID_IMAGE, None
-        _, image = self.made.images[code]
+        _, image = self.original.images[code]
         if unsupported(image.target, self.gpu) or image.source is not None:
             return Result.CUDA_ERROR_NO_BINARY_FOR_GPU, None
-        return Result.CUDA_SUCCESS, list(self.made.images).index(code)
+        return Result.CUDA_SUCCESS, list(self.original.images).index(code)
 
     def cuLibraryGetKernel(self, library: int, symbol: bytes) -> tuple[Any, ...]:
-        manifest, _ = list(self.made.images.values())[library]
+        manifest, _ = list(self.original.images.values())[library]
         symbols = [kernel.symbol.encode() for kernel in manifest.kernels]
         if symbol not in symbols:
             return Result.CUDA_ERROR_NOT_FOUND, None
@@ -113,7 +118,7 @@ class StrictDriver(Driver):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Made:
+def original(tmp_path_factory: pytest.TempPathFactory, extra: str) -> OriginalWheel:
     root = tmp_path_factory.mktemp("damaged")
     project = root / "project"
     (project / "damaged").mkdir(parents=True)
@@ -123,24 +128,26 @@ def made(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Made:
         (project / "damaged" / name).write_text(text)
     result = pip_wheel(project, root / "dist", CUDA_WHEEL_CACHE_DIR=str(root / "cache"))
     assert result.returncode == 0, result.stdout
-    return Made(next((root / "dist").glob("*.whl")))
+    return OriginalWheel(next((root / "dist").glob("*.whl")))
 
 
 @pytest.fixture
-def driver(made: Made, monkeypatch: pytest.MonkeyPatch) -> StrictDriver:
-    driver = StrictDriver(made)
-    monkeypatch.setattr(main, "_parser", cache(main._parser))  # which takes as long as the commands
-    monkeypatch.setattr(driver_module, "_bindings", driver)
-    monkeypatch.setattr(registry, "modules", {})
-    monkeypatch.setattr(registry, "key_locks", {})
-    return driver
+def driver(original: OriginalWheel, monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictDriver]:
+    driver = StrictDriver(original)
+    # Building the parser takes as long as a command.
+    monkeypatch.setattr(main, "command_parser", cache(main.command_parser))
+    driver_module.reset(driver)
+    forget_loaded_modules()
+    yield driver
+    driver_module.reset()
+    forget_loaded_modules()
 
 
 @pytest.fixture
-def site(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The unpacked wheel, on the path."""
+def site(original: OriginalWheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder of the unpacked wheel, which is on `sys.path`."""
     folder = tmp_path / "site"
-    with zipfile.ZipFile(made.wheel) as archive:
+    with zipfile.ZipFile(original.wheel) as archive:
         archive.extractall(folder)
     monkeypatch.syspath_prepend(folder)
     yield folder
@@ -148,18 +155,18 @@ def site(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
         del sys.modules[name]
 
 
-# --- what is done to it -----------------------------------------------------------------------------
+# --- mutations -----------------------------------------------------------------------------
 
 
 def mutations(what: str, count: int) -> Iterator[tuple[str, Random]]:
-    """Yield a seed, to be named where it shows something, and its generator."""
+    """Yield seeds, each with its random generator; a failure names the seed."""
     for number in range(count):
         seed = f"{what} {SEED} {number}"
         yield seed, Random(seed)
 
 
 def damaged(content: bytes, others: list[bytes], random: Random) -> bytes:
-    """Return bytes with something done to them that disks, networks and programs do."""
+    """Return content damaged as by a disk, a network or a program."""
 
     def place() -> int:
         return random.randrange(len(content) + 1)
@@ -171,7 +178,7 @@ def damaged(content: bytes, others: list[bytes], random: Random) -> bytes:
         return bytes(changed)
 
     def header() -> bytes:
-        """Edit one of the numbers that a fatbin and its entries begin with."""
+        """Change a number in the header of the fatbin or of one of its entries."""
         form, numbers = random.choice([("<H", [0, 1, 0xFFFF]), ("<I", [0, 1 << 31]), ("<Q", [0, 64, 1 << 40, 1 << 63])])
         changed, at = bytearray(content), random.randrange(min(len(content) - 8, 128))
         struct.pack_into(form, changed, at, random.choice(numbers))
@@ -180,9 +187,9 @@ def damaged(content: bytes, others: list[bytes], random: Random) -> bytes:
     def splice() -> bytes:
         other = random.choice(others)
         start = random.randrange(len(other))
-        piece = other[start : start + random.choice([1, 64, 4096])]
+        part = other[start : start + random.choice([1, 64, 4096])]
         at = place()
-        return content[:at] + piece + content[at + random.choice([0, len(piece)]) :]
+        return content[:at] + part + content[at + random.choice([0, len(part)]) :]
 
     start, end = sorted((place(), place()))
     ways: list[Callable[[], bytes]] = [
@@ -210,7 +217,7 @@ STRANGE: list[Any] = [
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of everything in a document."""
+    """Yield the path of every value in a JSON document."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in keys:
         yield (*path, key)
@@ -223,8 +230,8 @@ def at(document: Any, path: tuple[Any, ...]) -> Any:
     return document
 
 
-def reworked(document: Any, random: Random) -> None:
-    """Change a manifest's document here and there."""
+def change_document(document: Any, random: Random) -> None:
+    """Change a few values of a manifest's document."""
     for _ in range(random.choice([1, 1, 1, 2, 5])):
         every = [path for path in places(document) if path != ("sha256",)]
         path = random.choice(every)
@@ -248,23 +255,23 @@ def reworked(document: Any, random: Random) -> None:
             for _ in range(random.choice([1, 50, 200])):
                 nested = [nested]
             parent[key] = nested
-        else:  # exchange it with another of its kind, often of its name
+        else:  # exchange it with another value of the same type under the same key
             alike = [each for each in every if type(at(document, each)) is type(value) and each[-1:] == path[-1:]]
             other = random.choice(alike)
             if path[: len(other)] != other and other[: len(path)] != path:
                 parent[key], at(document, other[:-1])[other[-1]] = at(document, other), value
 
 
-def written(document: dict[str, Any], forged: bool) -> bytes:
-    """Return a document as text; a forger gives it the SHA-256 that it should have."""
+def manifest_text(document: dict[str, Any], forged: bool) -> bytes:
+    """Return a manifest's text; a forger corrects its own SHA-256."""
     if not forged:
         return json.dumps(document, indent=1).encode()
     text = json.dumps(document | {"sha256": "@digest@"}, indent=1)
     return text.replace("@digest@", hashlib.sha256(text.replace("@digest@", "").encode()).hexdigest()).encode()
 
 
-def said_otherwise(text: bytes, random: Random) -> bytes:
-    """Return a manifest's text in a form of JSON, or of none, that others would write."""
+def rewritten_text(text: bytes, random: Random) -> bytes:
+    """Return a manifest's text in another form, valid JSON or not, that another program might write."""
     line = random.choice(text.splitlines(keepends=True)[1:-1])
     ways: list[Callable[[], bytes]] = [
         lambda: b"\xef\xbb\xbf" + text,
@@ -281,15 +288,15 @@ def said_otherwise(text: bytes, random: Random) -> bytes:
     return random.choice(ways)()
 
 
-# --- what must hold ---------------------------------------------------------------------------------
+# --- checks ---------------------------------------------------------------------------------
 
 
 @contextmanager
-def not_for_ever(seed: str) -> Iterator[None]:
-    """Have what hangs fail, and what fails name its seed."""
+def time_limit(seed: str) -> Iterator[None]:
+    """Fail if the block hangs, and name the seed if it fails."""
 
     def alarm(*_: object) -> None:
-        raise TimeoutError("it hangs")
+        raise TimeoutError("no result after 120 s")
 
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, alarm)
@@ -304,96 +311,121 @@ def not_for_ever(seed: str) -> Iterator[None]:
 
 
 def command(*arguments: object) -> tuple[int, str]:
-    """Return exit status and words of `cuda-wheel`, run in this process."""
-    words = io.StringIO()
-    with redirect_stdout(words), redirect_stderr(words):
+    """Run `cuda-wheel` in this process and return its exit status and output."""
+    output = io.StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
         status = main.main([str(argument) for argument in arguments])
     assert status in (0, 1)
-    assert not re.search("[\0-\x09\x0b-\x1f]|Traceback", words.getvalue()), words.getvalue()
-    return status, words.getvalue()
+    assert not re.search("[\0-\x09\x0b-\x1f]|Traceback", output.getvalue()), output.getvalue()
+    return status, output.getvalue()
 
 
-def show(path: Path, random: Random) -> None:
-    """Have commands read what is at a path; those that take long seldom."""
+def run_commands(path: Path, random: Random) -> None:
+    """Run commands that read a path; slow commands run rarely."""
     ways = [["inspect", "--json"]] * 6 + [["inspect"]] * 4 + [["inspect", "--size"], ["coverage"]]
     command(*random.choice(ways), path)
     device, driver = random.choice([("sm_86", "13.0"), ("sm_120", "12.0")])
     command("explain", path, "--device", device, "--driver", driver)
 
 
-def check_loads(made: Made, driver: StrictDriver, forged: bool) -> None:
-    """Load every module for every GPU: an error of ours, or the author's kernels."""
-    registry.modules.clear()
-    registry.key_locks.clear()
-    for name, manifest in made.manifests.items():
+def check_loads(original: OriginalWheel, driver: StrictDriver, forged: bool) -> None:
+    """Load every module on every GPU: the result is a CudaWheelError or the author's kernels."""
+    forget_loaded_modules()
+    for name, manifest in original.manifests.items():
         for number, gpu in enumerate(GPUS):
             driver.gpu = gpu
             try:
                 module = loading.load(name, device=number)
-                kernels = {kernel: module[kernel] for kernel in module}
+                kernels = {name: module[name] for name in module}
             except CudaWheelError:
                 continue
             if not forged:
                 expected = resolve(manifest, gpu, (13, 0)).image
                 assert (module.manifest, module.image) == (manifest, expected)
-                assert driver.loaded[-1] == made.code(manifest, expected)
+                assert driver.loaded[-1] == original.code(manifest, expected)
                 infos = {kernel.name: kernel for kernel in manifest.kernels}
-                assert {kernel: its.info for kernel, its in kernels.items()} == infos
+                assert {name: kernel.info for name, kernel in kernels.items()} == infos
     with suppress(CudaWheelError):
         package.attach("damaged")
     assert driver.foreign == []
 
 
 def check_changed(
-    made: Made, site: Path, driver: StrictDriver, path: Path, changed: bytes, seed: str, random: Random, forged=False
+    original: OriginalWheel,
+    site: Path,
+    driver: StrictDriver,
+    path: Path,
+    changed: bytes,
+    seed: str,
+    random: Random,
+    forged=False,
 ) -> None:
-    """Check all that reads a module while a file of it is another."""
+    """Replace a file of a module, check everything that reads the module, and restore the file."""
     content = path.read_bytes()
     path.write_bytes(changed)
-    with not_for_ever(seed):
-        check_loads(made, driver, forged=forged)
-        show(site, random)
+    with time_limit(seed):
+        check_loads(original, driver, forged=forged)
+        run_commands(site, random)
         assert command("verify", site)[0] == (changed != content)
     path.write_bytes(content)
 
 
-def test_a_fatbin_that_was_damaged(made: Made, site: Path, driver: StrictDriver, count) -> None:
-    others = [each for each in made.files.values() if each]
+def check_changed_manifests(
+    original: OriginalWheel,
+    site: Path,
+    driver: StrictDriver,
+    kind: str,
+    number: int,
+    change: Callable[[bytes, Random], bytes],
+    forged: bool,
+) -> None:
+    """Change the text of a manifest, once for each of `number` seeds, and check everything that reads the module."""
+    for seed, random in mutations(kind, number):
+        path = site / "damaged" / f"{random.choice(list(original.manifests.values())).fatbin}.json"
+        check_changed(original, site, driver, path, change(path.read_bytes(), random), seed, random, forged)
+
+
+def test_a_damaged_fatbin_gives_an_error_or_the_right_kernels(
+    original: OriginalWheel, site: Path, driver: StrictDriver, count
+) -> None:
+    others = [each for each in original.files.values() if each]
     for seed, random in mutations("fatbin", number := amount(25, 3000)):
-        manifest = random.choice(list(made.manifests.values()))
-        path = site / "damaged" / manifest.fatbin
+        path = site / "damaged" / random.choice(list(original.manifests.values())).fatbin
         changed = damaged(path.read_bytes(), others, random)
-        check_changed(made, site, driver, path, changed, seed, random)
+        check_changed(original, site, driver, path, changed, seed, random)
     assert driver.loaded
     count("mutations", number)
 
 
-def test_a_manifest_that_was_damaged(made: Made, site: Path, driver: StrictDriver, count) -> None:
-    others = [each for each in made.files.values() if each]
-    for seed, random in mutations("manifest", number := amount(60, 2500)):
-        path = site / "damaged" / f"{random.choice(list(made.manifests.values())).fatbin}.json"
-        text = path.read_bytes()
+def test_a_damaged_manifest_gives_an_error_or_the_right_kernels(
+    original: OriginalWheel, site: Path, driver: StrictDriver, count
+) -> None:
+    others = [each for each in original.files.values() if each]
+
+    def change(text: bytes, random: Random) -> bytes:
         document = json.loads(text)
         way = random.randrange(6)
         if way < 3:
-            reworked(document, random)
-            changed = written(document, forged=False)
-        else:
-            changed = said_otherwise(text, random) if way == 3 else damaged(text, others, random)
-        check_changed(made, site, driver, path, changed, seed, random)
+            change_document(document, random)
+            return manifest_text(document, forged=False)
+        return rewritten_text(text, random) if way == 3 else damaged(text, others, random)
+
+    number = amount(60, 2500)
+    check_changed_manifests(original, site, driver, "manifest", number, change, forged=False)
     count("mutations", number)
 
 
-def test_a_manifest_that_was_forged(made: Made, site: Path, driver: StrictDriver, count) -> None:
-    for seed, random in mutations("forged", number := amount(25, 2500)):
-        path = site / "damaged" / f"{random.choice(list(made.manifests.values())).fatbin}.json"
-        text = path.read_bytes()
+def test_a_forged_manifest_loads_only_the_authors_images(
+    original: OriginalWheel, site: Path, driver: StrictDriver, count
+) -> None:
+    def change(text: bytes, random: Random) -> bytes:
         document = json.loads(text)
-        reworked(document, random)
-        changed = written(document, forged=True)
-        if random.randrange(5) == 0:
-            changed = said_otherwise(changed, random)
-        check_changed(made, site, driver, path, changed, seed, random, forged=True)
+        change_document(document, random)
+        changed = manifest_text(document, forged=True)
+        return rewritten_text(changed, random) if random.randrange(5) == 0 else changed
+
+    number = amount(25, 2500)
+    check_changed_manifests(original, site, driver, "forged", number, change, forged=True)
     count("mutations", number)
 
 
@@ -411,9 +443,9 @@ def zipped(files: list[tuple[str, bytes]]) -> bytes:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def repacked(made: Made, random: Random) -> bytes:
-    """Return a wheel with other files than the author's in it, or with lies about them."""
-    files = list(made.files.items())
+def repacked(original: OriginalWheel, random: Random) -> bytes:
+    """Return a wheel with files that the author did not add, or with wrong information about its files."""
+    files = list(original.files.items())
     index = random.randrange(len(files))
     name, content = files[index]
     way = random.randrange(8)
@@ -427,13 +459,13 @@ def repacked(made: Made, random: Random) -> bytes:
     elif way == 3:
         files[index] = (name.swapcase() if random.random() < 0.5 else name + "x", content)
     elif way == 4:
-        files.append(("damaged/more.fatbin.json", random.choice(list(made.files.values()))))
+        files.append(("damaged/more.fatbin.json", random.choice(list(original.files.values()))))
     elif way == 5:
         files[index] = (name, damaged(content or b"x" * 9, [b"xyz" * 9], random))
     archive = bytearray(zipped(files))
     if way > 5:
-        # In the directory at the end, which is what is read first, and at the members themselves: flags, method, CRC,
-        # both sizes, place.
+        # Change a field of the central directory, which is read first, or of a member's header: flags, method, CRC,
+        # both sizes, offset.
         directory = [match.start() for match in re.finditer(b"PK\x01\x02", archive)]
         local = [match.start() for match in re.finditer(b"PK\x03\x04", archive)]
         fields = [(8, "<H"), (10, "<H"), (16, "<I"), (20, "<I"), (24, "<I"), (42, "<I")]
@@ -443,8 +475,8 @@ def repacked(made: Made, random: Random) -> bytes:
     return bytes(archive)
 
 
-def read_or_not(wheel: bytes) -> dict[str, bytes] | None:
-    """Return the files of a wheel, as an installer would unpack them; None where it could not."""
+def unpacked_files(wheel: bytes) -> dict[str, bytes] | None:
+    """Return the files that an installer would unpack from a wheel; None if it cannot read the wheel."""
     try:
         with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
             return {name: archive.read(name) for name in archive.namelist()}
@@ -453,21 +485,25 @@ def read_or_not(wheel: bytes) -> dict[str, bytes] | None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_wheel_that_was_damaged(
-    made: Made, driver: StrictDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count
+def test_a_damaged_wheel_gives_an_error_or_the_right_kernels(
+    original: OriginalWheel, driver: StrictDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count
 ) -> None:
-    content = made.wheel.read_bytes()
+    content = original.wheel.read_bytes()
     for seed, random in mutations("wheel", number := amount(25, 2000)):
         whole = random.random() < 0.5
-        changed = damaged(content, list(filter(None, made.files.values())), random) if whole else repacked(made, random)
+        changed = (
+            damaged(content, list(filter(None, original.files.values())), random)
+            if whole
+            else repacked(original, random)
+        )
         path = tmp_path / f"{seed.replace(' ', '-')}.whl"
         path.write_bytes(changed)
-        with not_for_ever(seed), monkeypatch.context() as patch:
+        with time_limit(seed), monkeypatch.context() as patch:
             patch.setattr(sys, "path", [str(path), *sys.path])
-            check_loads(made, driver, forged=False)
-            show(path, random)
+            check_loads(original, driver, forged=False)
+            run_commands(path, random)
             if command("verify", path)[0] == 0:
-                assert read_or_not(changed) == made.files
+                assert unpacked_files(changed) == original.files
         for name in [name for name in sys.modules if name.partition(".")[0] == "damaged"]:
             del sys.modules[name]
         path.unlink()

@@ -1,9 +1,9 @@
-"""The toolchain's wheels for the systems that the tests do not run on: they are there for every Python, and hold what is
-looked for, where it is looked for.
+"""The toolchain's wheels for the platforms that the tests do not run on: they exist for every Python version and contain
+the files that a build looks for, at the expected paths.
 
-The full run resolves and downloads them, and records the names of the files that matter in `tests/toolchain_files.txt`;
-otherwise that record is checked. The wheels for aarch64 are those for servers (sbsa), which CUDA 13 has for Jetson too;
-machine code for any GPU can be made with them.
+The full run resolves and downloads them and records the names of the relevant files in `tests/data/toolchain_files.txt`;
+other runs check that record. The wheels for aarch64 are those for servers (sbsa), which CUDA 13 also uses for Jetson; they
+can compile for every GPU.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cuda_wheel.builder.toolchain.find import _libdevice
+from cuda_wheel.builder.toolchain.find import libdevice_beside
 from cuda_wheel.builder.toolchain.records import HEADERS, LIBRARIES
 from tests.soak import SOAK
 from tests.support.processes import run
@@ -29,16 +29,18 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-RECORD = ROOT / "tests" / "toolchain_files.txt"
+pytestmark = pytest.mark.one_toolchain
+
+RECORD = ROOT / "tests" / "data" / "toolchain_files.txt"
 
 SYSTEMS = {
     "aarch64": ["manylinux_2_28_aarch64", "manylinux_2_24_aarch64", "manylinux2014_aarch64"],
     "windows": ["win_amd64"],
 }
-"""What pip calls the platforms of each system."""
+"""The platform tags that pip accepts for each system."""
 
 RESOLVED_FOR = ["aarch64-manylinux_2_28", "x86_64-manylinux_2_28", "x86_64-pc-windows-msvc"]
-"""What uv calls platforms."""
+"""uv's names of the platforms."""
 
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 
@@ -50,10 +52,10 @@ MATTERS = re.compile(
 BINDINGS = re.compile(r"cuda/bindings/(driver|nvjitlink|nvfatbin|_internal/nvjitlink)\.[^/]*\.(pyd|so)")
 
 PREFIX = r"C:\Users\Administrator\AppData\Local\Temp\pip-build-env-abcdefgh\overlay\Lib\site-packages"
-"""Where an isolated build has the toolchain on Windows."""
+"""The folder in which an isolated build installs the toolchain on Windows."""
 
 MAX_PATH = 260
-"""Characters of a path on Windows, with a NUL at its end, unless the machine's owner allows for more."""
+"""The maximum length of a path on Windows, with the final NUL, unless the machine is configured for longer paths."""
 
 
 class Wheel(NamedTuple):
@@ -64,32 +66,34 @@ class Wheel(NamedTuple):
     name: str
     """The distribution with its version: "nvidia-cuda-nvrtc==13.5.37"."""
     files: tuple[str, ...]
-    """The names that matter, and the longest."""
+    """The names of the relevant files, and the longest name of all files."""
 
 
 def requirements() -> dict[str, list[str]]:
-    """Return what each extra asks for, with the package that brings libNVVM in CUDA 13."""
+    """Return each extra's requirements, with the distribution that contains libNVVM in CUDA 13."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = {extra: project["project"]["optional-dependencies"][extra] for extra in ("cu12", "cu13")}
     extras["cu13"] += [each for each in project["dependency-groups"]["test-cu13"] if isinstance(each, str)]
     return extras
 
 
-def resolved(asked: list[str], version: str, platform: str, python: str, *options: str) -> list[str]:
-    """Return the distributions that uv chooses: "nvidia-cuda-nvrtc==13.5.37"."""
+def resolved(requirements: list[str], version: str, platform: str, python: str, *options: str) -> list[str]:
+    """Return the distributions that uv selects, such as "nvidia-cuda-nvrtc==13.5.37"."""
     command = ["pip", "compile", "-", "-q", "--no-header", "--no-annotate", "--only-binary", ":all:", *options]
     command += ["--resolution", version, "--python-platform", platform, "--python-version", python]
-    result = run("sh", "-c", 'printf "%s\\n" "$0" | "$@"', "\n".join(asked), sys.executable, "-m", "uv", *command)
+    result = run(
+        "sh", "-c", 'printf "%s\\n" "$0" | "$@"', "\n".join(requirements), sys.executable, "-m", "uv", *command
+    )
     assert result.returncode == 0, result.stdout
     return [line for line in result.stdout.splitlines() if "==" in line]
 
 
 def download(folder: Path) -> Iterator[Wheel]:
-    """Yield every wheel of both toolchains, for each system, in the lowest and in the highest version."""
-    for extra, asked in requirements().items():
-        asked = [each for each in asked if each.startswith(("nvidia-", "cuda-bindings"))]
+    """Yield every wheel of both toolchains, for each system, in the lowest and the highest allowed version."""
+    for extra, required in requirements().items():
+        required = [each for each in required if each.startswith(("nvidia-", "cuda-bindings"))]
         for version, resolution in (("lowest", "lowest-direct"), ("highest", "highest")):
-            for name in resolved(asked, resolution, "aarch64-manylinux_2_28", "3.12", "--no-deps"):
+            for name in resolved(required, resolution, "aarch64-manylinux_2_28", "3.12", "--no-deps"):
                 for system, platforms in SYSTEMS.items():
                     place = folder / f"{extra}-{version}-{system}-{name}"
                     command = ["pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--python-version=3.12"]
@@ -101,10 +105,10 @@ def download(folder: Path) -> Iterator[Wheel]:
                         names = archive.namelist()
                     path.unlink()
                     matters = BINDINGS if name.startswith("cuda-bindings") else MATTERS
-                    kept = {each for each in names if matters.fullmatch(each)} | {
+                    recorded = {each for each in names if matters.fullmatch(each)} | {
                         max(names, key=lambda it: (len(it), it))
                     }
-                    yield Wheel(extra, version, system, name, tuple(sorted(kept)))
+                    yield Wheel(extra, version, system, name, tuple(sorted(recorded)))
 
 
 def written(wheels: list[Wheel]) -> str:
@@ -125,17 +129,17 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Wheel]:
 
 @pytest.fixture(scope="module")
 def tables() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return where cuda.pathfinder, which finds the toolchain, looks for libraries and for headers, by its names."""
+    """Return the descriptors, by name, with which cuda.pathfinder finds libraries and headers of the toolchain."""
     libraries = pytest.importorskip("cuda.pathfinder._dynamic_libs.descriptor_catalog")
     headers = pytest.importorskip("cuda.pathfinder._headers.header_descriptor_catalog")
     known = {each.name: each for each in libraries.DESCRIPTOR_CATALOG}
     if not hasattr(known["nvrtc"].site_packages_windows, "for_arch"):
-        pytest.skip("this release of cuda.pathfinder has tables of another form")
+        pytest.skip("this release of cuda.pathfinder has descriptors in another format")
     return known, {each.name: each for each in headers.HEADER_DESCRIPTOR_CATALOG}
 
 
 def library(descriptor: Any, system: str, files: set[str]) -> str:
-    """Return the name of the file that a library is found in, of those that are installed; "" where there is none."""
+    """Return the path of a library among the installed files; "" if there is none."""
     windows = system == "windows"
     folders = descriptor.site_packages_windows.for_arch("x64") if windows else descriptor.site_packages_linux
     names = descriptor.windows_dlls if windows else descriptor.linux_sonames
@@ -146,7 +150,7 @@ def library(descriptor: Any, system: str, files: set[str]) -> str:
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("version", ["lowest", "highest"])
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
-def test_what_is_looked_for_is_there(
+def test_wheels_contain_the_files_that_builds_look_for(
     extra: str,
     version: str,
     system: str,
@@ -155,9 +159,9 @@ def test_what_is_looked_for_is_there(
     tmp_path: Path,
     count: Any,
 ) -> None:
-    its = [wheel for wheel in wheels if wheel[:3] == (extra, version, system)]
-    files = {file for wheel in its for file in wheel.files}
-    assert len(its) >= len([each for each in requirements()[extra] if each.startswith("nvidia-")]) + 1
+    selected = [wheel for wheel in wheels if wheel[:3] == (extra, version, system)]
+    files = {file for wheel in selected for file in wheel.files}
+    assert len(selected) >= len([each for each in requirements()[extra] if each.startswith("nvidia-")]) + 1
     found = {name: library(tables[0][name], system, files) for name in (*LIBRARIES, "nvvm")}
     assert all(found.values()), found
     builtins = [file for file in files if fnmatch(file.rpartition("/")[2], "*nvrtc-builtins*")]
@@ -167,7 +171,7 @@ def test_what_is_looked_for_is_there(
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    assert _libdevice(str(tmp_path / found["nvvm"])) is not None
+    assert libdevice_beside(str(tmp_path / found["nvvm"])) is not None
     folders: list[Path] = []
     for name, header in HEADERS.items():
         if not any((folder / header).is_file() for folder in folders):
@@ -181,10 +185,10 @@ def test_what_is_looked_for_is_there(
     if system == "windows":
         longest = max(files, key=len)
         assert len(PREFIX) + 1 + len(longest) < MAX_PATH, longest
-    count("wheels of other systems", len(its))
+    count("wheels of other systems", len(selected))
 
 
-@pytest.mark.skipif(not SOAK, reason="asks the package index: `nox -s soak` does")
+@pytest.mark.skipif(not SOAK, reason="needs the package index; runs in `nox -s soak`")
 @pytest.mark.parametrize("version", ["lowest-direct", "highest"])
 @pytest.mark.parametrize("platform", RESOLVED_FOR)
 @pytest.mark.parametrize("python", PYTHONS)

@@ -1,1 +1,1 @@
-"""What several tests share: fixtures, projects, stand-ins and readers."""
+"""Fixtures, projects, stand-ins and readers that several test files use."""

@@ -1,6 +1,4 @@
-"""A stand-in for `cuda.bindings.driver`, which injects faults, and records launches as the driver would see them. That
-images really load and run is shown in `tests/gpu`.
-"""
+"""A stand-in for `cuda.bindings.driver` that injects faults and records launches. `tests/gpu` tests the real driver."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ class Result(enum.IntEnum):
     CUDA_ERROR_OUT_OF_MEMORY = 2
 
 
-# --- what cuLaunchKernelEx is given, by the CUDA Driver API's documentation: "Data types used by CUDA driver" ----------
+# --- arguments of cuLaunchKernelEx (CUDA Driver API documentation, "Data types used by CUDA driver") ----------
 
 
 class Cluster(ctypes.Structure):
@@ -77,7 +75,7 @@ CuLaunchKernelEx = ctypes.CFUNCTYPE(
 COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # CUlaunchAttributeID
 
 
-# --- the driver's linker, by the CUDA Driver API's documentation: "Module Management" -------------------------------
+# --- the driver's linker (CUDA Driver API documentation, "Module Management") -------------------------------
 
 CuLinkCreate = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -113,21 +111,21 @@ WALL_TIME, INFO_LOG, ERROR_LOG = 2, 3, 5  # CUjit_option
 
 
 class Linker:
-    """The driver's linker: what it was given, and what it answers."""
+    """The driver's linker: records its arguments and returns preset results."""
 
     def __init__(self) -> None:
         self.result = b""
-        """The cubin that it makes."""
+        """The cubin that it returns."""
         self.log = b"linked"
         self.errors = b""
         self.milliseconds = 12.5
         self.codes: dict[str, int] = {}
-        """What its functions answer, but for 0."""
+        """The error codes that its functions return, by name; the others return 0."""
         self.options: dict[int, int] = {}
         self.inputs: list[tuple[int, bytes, bytes]] = []
-        """Type, name and content."""
+        """Type, name and content of each input."""
         self.contexts: list[object] = []
-        """The number of the current context's GPU in each call."""
+        """The current context's GPU number at each cuLinkCreate."""
         self.alive = 0
         self.functions = {
             b"cuLinkCreate": CuLinkCreate(self._create),
@@ -148,20 +146,20 @@ class Linker:
     def _add(self, state: int, kind: int, data: int, size: int, name: bytes, *options: Any) -> int:
         assert state == 0x57A7E and not any(options)
         self.inputs.append((kind, name, ctypes.string_at(data, size)))
-        return self._say("cuLinkAddData")
+        return self._write_logs("cuLinkAddData")
 
     def _complete(self, state: int, code: Any, size: Any) -> int:
-        self._made = ctypes.create_string_buffer(self.result, len(self.result))
-        code[0], size[0] = ctypes.addressof(self._made), len(self.result)
-        # It overwrites the option's own slot.
+        self._cubin = ctypes.create_string_buffer(self.result, len(self.result))
+        code[0], size[0] = ctypes.addressof(self._cubin), len(self.result)
+        # The driver writes this result into the slot of the option's value.
         slot = ctypes.addressof(self._values.contents) + 8 * list(self.options).index(WALL_TIME)
         ctypes.c_uint64.from_address(slot).value = 0
         ctypes.c_float.from_address(slot).value = self.milliseconds
-        return self._say("cuLinkComplete")
+        return self._write_logs("cuLinkComplete")
 
-    def _say(self, function: str) -> int:
-        for option, words in ((INFO_LOG, self.log), (ERROR_LOG, self.errors)):
-            ctypes.memmove(self.options[option], words + b"\0", len(words) + 1)
+    def _write_logs(self, function: str) -> int:
+        for option, log in ((INFO_LOG, self.log), (ERROR_LOG, self.errors)):
+            ctypes.memmove(self.options[option], log + b"\0", len(log) + 1)
         return self.codes.get(function, 0)
 
     def _destroy(self, state: int) -> int:
@@ -170,7 +168,7 @@ class Linker:
 
 
 class Launch(NamedTuple):
-    """One call of cuLaunchKernelEx; `arguments` is None where there were none."""
+    """One call of cuLaunchKernelEx; `arguments` is None for a kernel without parameters."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -184,7 +182,7 @@ class Launch(NamedTuple):
 
 
 def _read_arguments(extra: Any) -> bytes | None:
-    """Return the bytes that `extra` of cuLaunchKernel leads to."""
+    """Return the argument bytes that `extra` of cuLaunchKernelEx refers to."""
     if not extra:
         return None
     found: dict[int, Any] = {}
@@ -197,7 +195,7 @@ def _read_arguments(extra: Any) -> bytes | None:
 
 
 def _read_attribute(attribute: CUlaunchAttribute) -> tuple[str, Any]:
-    """Return name and value of a launch attribute, all of whose other bytes are zero."""
+    """Return the name and value of a launch attribute; all its other bytes must be zero."""
     value, content = attribute.value, bytes(attribute)
     if attribute.id == COOPERATIVE:
         assert not any(content[12:]) and not any(content[4:8]), content
@@ -220,8 +218,10 @@ FUNCTION_ATTRIBUTES = {
 
 
 class Driver:
-    """Answers like `cuda.bindings.driver` on a machine with GPUs of these compute capabilities; `faults` maps a call's
-    name to what it answers. Kernels that are launched are recorded, and memory on the GPU is memory of the host."""
+    """Behaves like `cuda.bindings.driver` on a machine with GPUs of the given compute capabilities.
+
+    `faults` maps the name of a call to the error that it returns. Launches are recorded. Memory on the GPU is host memory.
+    """
 
     CUresult = Result
     CUdevice_attribute = SimpleNamespace(
@@ -272,42 +272,44 @@ class Driver:
         self.options: dict[str, Any] = {}
         self.words = b""
         self.context = threading.local()
-        """Of each thread, `device`: the number of its context's GPU; without one there is no context."""
+        """The attribute `device` is the GPU number of the thread's context; without it, the thread has no context."""
         self.attributes = {device: dict(FUNCTION_ATTRIBUTES) for device in range(len(capabilities))}
-        """Of each GPU, the attributes of all kernels."""
+        """For each GPU, the attributes that all kernels share."""
         self.launches: list[Launch] = []
         self.codes: list[int] = []
-        """What the next launches answer."""
+        """The results of the next launches."""
         self.meanwhile: Callable[[], object] = lambda: None
-        """What is done while a launch is under way."""
+        """Called during each launch."""
         self.memory: dict[bytes, Any] = {}
-        """The variables of all libraries, by symbol: ctypes arrays."""
+        """The variables of all libraries by symbol, as ctypes arrays."""
         self._launch = CuLaunchKernelEx(self._launch_kernel)
         self.linker = Linker()
         self.linker.device = lambda: getattr(self.context, "device", None)
         self.kernels: dict[str, list[tuple[int, int]]] = {}
-        """Of every library, the kernels by symbol, with offset and size of their parameters."""
+        """The kernels of every library by symbol, with the offset and size of each parameter."""
 
     def _launch_kernel(self, config: Any, kernel: int, parameters: Any, extra: Any) -> int:
         def record() -> Launch:
-            it = config.contents
+            launch = config.contents
             return Launch(
-                (it.gridDimX, it.gridDimY, it.gridDimZ),
-                (it.blockDimX, it.blockDimY, it.blockDimZ),
-                it.sharedMemBytes,
-                it.hStream or 0,
-                dict(_read_attribute(it.attrs[index]) for index in range(it.numAttrs)),
+                (launch.gridDimX, launch.gridDimY, launch.gridDimZ),
+                (launch.blockDimX, launch.blockDimY, launch.blockDimZ),
+                launch.sharedMemBytes,
+                launch.hStream or 0,
+                dict(_read_attribute(launch.attrs[index]) for index in range(launch.numAttrs)),
                 kernel,
                 _read_arguments(extra),
-                ctypes.addressof(it),
+                ctypes.addressof(launch),
             )
 
         try:
             assert not parameters
             before = record()
             self.meanwhile()
-            assert record() == before  # nobody else's
-        except BaseException as error:  # told by what the caller makes of this code, and by the test's own look at it
+            assert record() == before  # no other launch changed the buffers
+        except (
+            BaseException
+        ) as error:  # an exception cannot pass through ctypes; the test sees the result and `failure`
             self.failure = error
             return 999
         if not kernel:
@@ -397,6 +399,6 @@ class Driver:
         return self._answers.get("cuDeviceGet", (Result.CUDA_SUCCESS, device))
 
     def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
-        if not name.startswith("cu"):  # as a module, it is asked for its file and more
+        if not name.startswith("cu"):  # Python asks a module for attributes such as __file__
             raise AttributeError(name)
         return lambda *_: self._answers[name]

@@ -1,4 +1,4 @@
-"""Source trees of one module, and their editable installs in every mode of the back ends."""
+"""A source tree with one module, and its editable installs in every mode of the back ends."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ MODES |= {
     "scikit-build-core redirect": ("src/demo", SCIKIT_BUILD, ""),
     "scikit-build-core inplace": ("src/demo", SCIKIT_BUILD + 'editable.mode = "inplace"\n', ""),
 }
-"""Per mode where the package lies, the head of pyproject.toml, and setuptools' setting."""
+"""For each mode: the package's folder, the beginning of pyproject.toml, and setuptools' `editable_mode`."""
 
 
 def make_tree(root: Path, pyproject: str, package: str = "demo") -> Path:
-    """Make a project whose module `demo.kernels.k` includes `include/answer.h`."""
+    """Create a project whose module `demo.kernels.k` includes `include/answer.h`, and return `root`."""
     files = {
         "pyproject.toml": pyproject.replace("PACKAGE", package),
         f"{package}/__init__.py": "",
         f"{package}/kernels/__init__.py": "",
         f"{package}/kernels/k.cu": SOURCE,
         "include/answer.h": "#define ANSWER 41\n",
-        "include/other.h": "// nobody includes this\n",
+        "include/other.h": "// no file includes this\n",
     }
     for name, content in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -80,9 +80,9 @@ def make_tree(root: Path, pyproject: str, package: str = "demo") -> Path:
 
 
 def install_editable(mode: str, folder: Path) -> tuple[Path, Path]:
-    """Install a project in a mode, with pip, into an environment on top of this one; both are made in `folder`.
+    """Create a project and install it with pip, in an editable mode, into a new environment that extends this one.
 
-    Returns the project's folder of kernels and the environment's interpreter.
+    Return the project's folder of kernels and the environment's interpreter. Both are created in `folder`.
     """
     package, pyproject, setting = MODES[mode]
     project = make_tree(folder / "project", pyproject + TABLE, package)
@@ -98,11 +98,12 @@ def install_editable(mode: str, folder: Path) -> tuple[Path, Path]:
 
 
 def environment_on_top(folder: Path) -> Path:
-    """Make an environment that sees the packages of this one, and return its interpreter."""
+    """Create an environment that can also import the packages of this one, and return its interpreter."""
     venv.create(folder, symlinks=sys.platform != "win32")
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    below = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    parents = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
     (site,) = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.splitlines()
-    lines = [f"import site; site.addsitedir({entry!r})" for entry in below]
-    Path(site, "below.pth").write_text("\n".join(lines) + "\n")
+    lines = [f"import site; site.addsitedir({entry!r})" for entry in parents]
+    # Python reads these files in the order of their names, and those of editable installs need the parents.
+    Path(site, "0_parents.pth").write_text("\n".join(lines) + "\n")
     return python

@@ -1,4 +1,4 @@
-"""Virtual environments, and cuda-wheel's own wheel."""
+"""cuda-wheel's own wheel, and virtual environments for isolated builds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.projects import ROOT
 @pytest.fixture(scope="session")
 def own_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return cuda-wheel's own wheel, built from this checkout."""
-    # uv remembers wheels by their path, and the next run may use this folder again.
+    # uv caches wheels by path, and the next run may use the same temporary folder.
     folder = tmp_path_factory.mktemp("own") / secrets.token_hex(8)
     result = pip_wheel(ROOT, folder)
     assert result.returncode == 0, result.stdout
@@ -26,7 +26,7 @@ def own_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def find_links(own_wheel: Path) -> dict[str, str]:
-    """Return environment variables that let isolated builds of pip and uv find cuda-wheel's own wheel."""
+    """Return environment variables with which isolated builds of pip and uv find cuda-wheel's own wheel."""
     folder = str(own_wheel.parent)
     return {
         "PIP_FIND_LINKS": f"{folder} {os.environ.get('PIP_FIND_LINKS', '')}".strip(),
@@ -36,7 +36,7 @@ def find_links(own_wheel: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def bare_python(tmp_path_factory: pytest.TempPathFactory, own_wheel: Path) -> Path:
-    """Return the interpreter of a fresh environment with cuda-wheel, hatchling and the front ends, and no CUDA compiler."""
+    """Return the interpreter of a new environment with cuda-wheel, hatchling and front ends, without a CUDA compiler."""
     folder = tmp_path_factory.mktemp("bare")
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"

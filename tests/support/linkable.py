@@ -1,9 +1,9 @@
-"""Device code to link, and the compilers that make every kind of it."""
+"""Device code to link, compiled to every kind."""
 
 from __future__ import annotations
 
 from cuda_wheel import JitOptions, Piece
-from cuda_wheel.runtime.linking.linkers import compile_cuda
+from cuda_wheel.runtime.linking.cuda_compiler import compile_cuda
 from cuda_wheel.runtime.manifest import Target
 
 __all__ = [
@@ -50,7 +50,7 @@ __global__ void work(float* x)
 
 
 def compiled(text: str, kind: str, arch: str = "80", name: str = "made.cu") -> bytes:
-    """Return CUDA C++ as relocatable PTX, LTO-IR or, for sm_<arch>, a cubin."""
+    """Return CUDA C++ compiled to relocatable PTX or LTO-IR for compute_<arch>, or to a cubin for sm_<arch>."""
     if kind != "cubin":
         return compile_cuda(text.encode(), name, None, Target.parse(f"compute_{arch}"), kind == "ltoir", JitOptions())[
             0
@@ -69,17 +69,17 @@ FORMS = {"cuda": ".cu", "ptx": ".ptx", "ltoir": ".ltoir", "cubin": ".cubin"}
 
 
 def piece(text: str, kind: str, name: str, arch: str = "") -> Piece:
-    """Return CUDA C++ as a piece of one kind, with a name of that kind's suffix; for sm_90 where it is a cubin."""
+    """Return CUDA C++ compiled to a piece of one kind, named with its suffix; for sm_90 if it is a cubin, else for 80."""
     content = text.encode() if kind == "cuda" else compiled(text, kind, arch or ("90" if kind == "cubin" else "80"))
     return Piece(kind, name + FORMS[kind], content)  # type: ignore[arg-type]
 
 
 def fatbin(cubin: bytes) -> bytes:
-    """Return a fatbin, not compressed, with a cubin for sm_90 in it."""
+    """Return an uncompressed fatbin of a cubin for sm_90."""
     from cuda.bindings import nvfatbin
 
     handle = nvfatbin.create(["-64", "-compress=false"], 2)
     nvfatbin.add_cubin(handle, cubin, len(cubin), "90", "made")
-    made = bytearray(nvfatbin.size(handle))
-    nvfatbin.get(handle, made)
-    return bytes(made)
+    content = bytearray(nvfatbin.size(handle))
+    nvfatbin.get(handle, content)
+    return bytes(content)

@@ -1,5 +1,5 @@
-"""What nvJitLink takes beside PTX and LTO-IR, made without nvcc: fatbins, and objects and libraries of the host with
-device code in them.
+"""Inputs of nvJitLink besides PTX and LTO-IR, made without nvcc: fatbins, and host objects and libraries with device
+code.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.manifest import Kind
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvrtc import Request
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
 
 
 RELOCATABLE = "__nv_relfatbin"
-"""The section of an object that has what `nvcc -rdc=true` compiled."""
+"""The section of an object that holds what `nvcc -rdc=true` compiled."""
 
 
 COMPLETE = ".nv_fatbin"
-"""The section of one that has what nvcc compiled without it, which nvJitLink passes over."""
+"""The section of an object that holds what nvcc compiled without -rdc=true, which nvJitLink ignores."""
 
 
 def relocatable(workers: Workers, toolchain: Toolchain, text: str, kind: Kind, arch: str) -> bytes:
-    """Return relocatable device code of a CUDA C++ text."""
+    """Return a CUDA C++ text compiled to relocatable device code."""
     options = [f"--gpu-architecture={'sm' if kind == 'cubin' else 'compute'}_{arch}", "--relocatable-device-code=true"]
-    request: Request = {
+    request: NvrtcRequest = {
         "library": toolchain.libraries[0],
         "folder": ".",
         "text": text.encode(),
@@ -46,14 +46,14 @@ def relocatable(workers: Workers, toolchain: Toolchain, text: str, kind: Kind, a
 
 def fatbin(workers: Workers, *images: tuple[Kind, str, bytes]) -> bytes:
     """Return a fatbin of images: kind, architecture and content of each."""
-    # Of PTX it keeps what is in normal form.
+    # nvFatbin keeps normalised PTX byte for byte.
     normal = ((kind, arch, normalise(code.decode()).encode() if kind == "ptx" else code) for kind, arch, code in images)
     request = Bundle("elsewhere", tuple((image, "elsewhere") for image in normal), "none")
     return workers.submit(bundle, request).result().fatbin
 
 
 def object_file(sections: Mapping[str, bytes]) -> bytes:
-    """Return an object file with these sections: a relocatable ELF file for x86-64.
+    """Return an object file for x86-64, a relocatable ELF file, with these sections.
 
     Source: System V ABI, "Object Files".
     """
@@ -76,8 +76,7 @@ def object_file(sections: Mapping[str, bytes]) -> bytes:
 
 
 def with_device_code(fatbin: bytes, section: str = RELOCATABLE) -> bytes:
-    """Return an object file as nvcc makes it: a section with a fatbin, and one that says so, with its version and, in
-    a program, its address."""
+    """Return an object file as nvcc writes it: a section with a fatbin, and one that describes it."""
     return object_file({section: fatbin, ".nvFatBinSegment": struct.pack("<IIQQ", 0x466243B1, 1, 0, 0)})
 
 

@@ -1,4 +1,4 @@
-"""NVIDIA's own tools of several releases, as independent readers."""
+"""NVIDIA's tools of several releases, which read images independently of cuda-wheel."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = [
 def nvidia_tool(name: str) -> Path:
     folder = os.environ.get("CUDA_WHEEL_TEST_TOOLS")
     if folder is None:
-        pytest.skip("NVIDIA's tools are fetched by `nox -s tests` (CUDA_WHEEL_TEST_TOOLS names their folder)")
+        pytest.skip("`nox -s tests` downloads NVIDIA's tools (CUDA_WHEEL_TEST_TOOLS names their folder)")
     return next(Path(folder).glob(name))
 
 
 @pytest.fixture(scope="session")
 def cuobjdump() -> Callable[..., str]:
-    """Return a function that runs cuobjdump and gives what it prints."""
+    """Return a function that runs cuobjdump and returns its output."""
     tool = nvidia_tool("cuobjdump/nvidia/*/bin/cuobjdump")
 
     def dump(*arguments: object) -> str:
@@ -38,7 +38,7 @@ def cuobjdump() -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def nvdisasm() -> Callable[[Path], str]:
-    """Return a function that gives the machine code of a cubin as text."""
+    """Return a function that disassembles a cubin."""
     tool = nvidia_tool("nvdisasm/nvidia/*/bin/nvdisasm")
 
     def disassemble(path: Path) -> str:
@@ -51,7 +51,7 @@ def nvdisasm() -> Callable[[Path], str]:
 
 @pytest.fixture(scope="session")
 def ptxas() -> Callable[..., str]:
-    """Return a function that assembles a PTX file with the ptxas of a CUDA release, and gives its complaints."""
+    """Return a function that assembles a PTX file with the ptxas of a CUDA release and returns its errors, or ""."""
 
     def assemble(release: str, path: Path, arch: str, *options: str) -> str:
         tool = nvidia_tool(f"ptxas-{release}/nvidia/cuda_nvcc/bin/ptxas")

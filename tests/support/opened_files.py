@@ -1,4 +1,4 @@
-"""What the workers of these tests do: ask NVRTC which files it opens, and compile where it does not tell."""
+"""Functions for workers of tests: list the files that NVRTC opens, and compile with an NVRTC that cannot list them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def opened(call: tuple[str, str, list[bytes], tuple[str, ...]]) -> list[set[str]]:
-    """Return the absolute paths of the files that NVRTC opens for each text, whether it compiles or not.
+    """Return the absolute paths of the files that NVRTC opens for each source, whether it compiles or not.
 
-    The call is NVRTC's path, the folder to work in, the texts and the folders of headers.
+    The call is NVRTC's path, the working folder, the sources and the include folders.
     """
     library, folder, texts, folders = call
     answers = (
@@ -35,21 +35,21 @@ def opened(call: tuple[str, str, list[bytes], tuple[str, ...]]) -> list[set[str]
 
 
 def with_an_unknown_option(job: Job) -> Compiled:
-    """Compile with an NVRTC that refuses the option that has it list headers."""
+    """Compile with an NVRTC that rejects the option to list headers."""
     return _compiled(job, ["--list-headers-please"])
 
 
 def with_an_option_that_does_nothing(job: Job) -> Compiled:
-    """Compile with an NVRTC that takes the option and lists nothing."""
+    """Compile with an NVRTC that accepts the option and lists nothing."""
     return _compiled(job, [])
 
 
 def _compiled(job: Job, option: list[str]) -> Compiled:
-    kept = nvrtc.LIST_HEADERS
+    before = nvrtc.LIST_HEADERS
     nvrtc.LIST_HEADERS = option
-    nvrtc._listing.clear()
+    nvrtc._lists_headers.cache_clear()
     try:
         return compile_job(job)
     finally:
-        nvrtc.LIST_HEADERS = kept
-        nvrtc._listing.clear()
+        nvrtc.LIST_HEADERS = before
+        nvrtc._lists_headers.cache_clear()

@@ -1,4 +1,4 @@
-"""Run commands in processes of their own."""
+"""Run commands in subprocesses."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 
 def run(*command: object, cwd: Path | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a command and return its status and both outputs together; never raises for a status."""
+    """Run a command and return its exit status and its combined output. A failed command raises no exception."""
     return subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
         env=os.environ | environ,
         text=True,
-        errors="backslashreplace",  # the names of some folders are no text
+        errors="backslashreplace",  # some folder names are not valid text
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
@@ -26,8 +26,16 @@ def run(*command: object, cwd: Path | None = None, **environ: str) -> subprocess
     )
 
 
+def alive(pid: int) -> bool:
+    """Return whether a process runs; one that ended and was not waited for does not count. Linux only."""
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+    except OSError:
+        return False
+
+
 def pip_wheel(project: Path, output: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Build a project's wheel with pip, in this environment unless `options` say otherwise."""
+    """Build a project's wheel with pip, without build isolation unless `options` are given."""
     options = options or ("--no-build-isolation",)
     return run(
         sys.executable,

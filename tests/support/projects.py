@@ -1,4 +1,4 @@
-"""Projects to build: the fixtures, and small ones made of text."""
+"""Projects to build: copies of the fixtures, and small projects written from strings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOOD = ["saxpy", "matmul_templates", "reduce_cub", "half_precision", "stencil", 
 
 
 LINKED = ["linked", "plugin", "nvvm_ir"]
-"""Those that are linked, at build time or when they are loaded, or not of CUDA C++."""
+"""Fixtures that are linked, at build time or when they are loaded, or that are not CUDA C++."""
 
 
 BACKENDS = {
@@ -55,7 +55,7 @@ KERNEL = "__global__ void fill(int* x, int n)\n{\n    if (threadIdx.x < n)\n    
 
 
 def pyproject_head(backend: str, extra: str = "cu12") -> str:
-    """Return the beginning of a pyproject.toml: the project `demo` with one of BACKENDS."""
+    """Return the beginning of a pyproject.toml for the project `demo` with one of BACKENDS."""
     return f"""\
 [build-system]
 requires = ["{backend}", "cuda-wheel[{extra}]"]
@@ -68,7 +68,7 @@ requires-python = ">=3.10"
 
 
 def copy_fixture(name: str, destination: Path, extra: str, backend: str = "hatchling") -> Path:
-    """Copy a fixture to `destination`, for the toolchain `extra`, with the same settings for one of BACKENDS."""
+    """Copy a fixture to `destination`, adapted to the toolchain `extra` and to one of BACKENDS."""
     shutil.copytree(FIXTURES / name, destination, ignore=shutil.ignore_patterns("__pycache__", "dist"))
     pyproject = destination / "pyproject.toml"
     text = pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]")
@@ -86,7 +86,7 @@ def copy_fixture(name: str, destination: Path, extra: str, backend: str = "hatch
 
 
 def _write_lists(project: Path, tables: Iterable[Mapping[str, Any]]) -> None:
-    """Write the CMakeLists.txt of a fixture with these module tables, and with each further source a module."""
+    """Write the CMakeLists.txt of a fixture: a module for each table, and one for each other source."""
     sources = {
         ".".join(path.relative_to(project / "src").with_suffix("").parts): path.relative_to(project).as_posix()
         for path in project.glob("src/**/*.cu")
@@ -99,19 +99,30 @@ def _write_lists(project: Path, tables: Iterable[Mapping[str, Any]]) -> None:
     calls = []
     for name, table in sorted(modules.items()):
         package, _, target = name.rpartition(".")
-        words = {"SOURCES": table["sources"], "DESTINATION": [package.replace(".", "/")]}
-        words |= {
+        arguments = {"SOURCES": table["sources"], "DESTINATION": [package.replace(".", "/")]}
+        arguments |= {
             key: table.get(key.lower().replace("_", "-"), []) for key in ("INSTANTIATE", "EXTERN", "EXTERN_DEFAULT")
         }
-        words["LINK"] = [table["link"]] if "link" in table else []
-        told = " ".join(" ".join([key, *(f'"{value}"' for value in its)]) for key, its in words.items() if its)
-        calls.append(f"cuda_wheel_add_module(TARGET {target} {told} {'RELOCATABLE' * table.get('relocatable', False)})")
+        arguments["LINK"] = [table["link"]] if "link" in table else []
+        text = " ".join(
+            " ".join([key, *(f'"{each}"' for each in values)]) for key, values in arguments.items() if values
+        )
+        calls.append(f"cuda_wheel_add_module(TARGET {target} {text} {'RELOCATABLE' * table.get('relocatable', False)})")
     (project / "CMakeLists.txt").write_text(LISTS.format(call="\n".join(calls)))
+
+
+def write_files(root: Path, **files: str) -> Path:
+    """Write files, given by path and text, below a folder and return the folder."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
 
 
 @pytest.fixture
 def make_project(tmp_path: Path, extra: str) -> Callable[..., Path]:
-    """Return a function that makes a hatchling project `demo` of files and a `[tool.cuda-wheel]` table."""
+    """Return a function that creates a hatchling project `demo` with the given files and `[tool.cuda-wheel]` table."""
 
     def make(table: str = "", hook: str = "[tool.hatch.build.targets.wheel.hooks.cuda]", **files: str | bytes) -> Path:
         root = tmp_path / "project"

@@ -1,20 +1,20 @@
-"""A fixture that makes the stand-in driver the one in use."""
+"""A fixture that replaces the driver with the stand-in."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from cuda_wheel.runtime import driver as driver_module
-from cuda_wheel.runtime import registry
 from tests.support.driver import Driver, Result
+from tests.support.loaded_modules import forget_loaded_modules
 
 
 @pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Driver]:
-    """Return a function that makes a stand-in driver the one in use, with nothing loaded."""
+def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Driver]]:
+    """Return a function that replaces the driver with a new stand-in and starts with no module loaded."""
 
     def use(*capabilities: tuple[int, int], version: int = 13000, **faults: Result) -> Driver:
         import cuda.bindings
@@ -22,8 +22,10 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Driver]:
         driver = Driver(*capabilities, version=version, **faults)
         monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)  # type: ignore[arg-type]
         monkeypatch.setattr(cuda.bindings, "driver", driver, raising=False)
-        monkeypatch.setattr(driver_module, "_bindings", None)
-        monkeypatch.setattr(registry, "modules", {})
+        driver_module.reset()
+        forget_loaded_modules()
         return driver
 
-    return use
+    yield use
+    driver_module.reset()
+    forget_loaded_modules()

@@ -1,4 +1,4 @@
-"""The installed toolchain, and a function that compiles a text with it."""
+"""The installed toolchain, and a function that compiles a source with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cuda_wheel.builder.workers.pool import Workers
 
 
 def installed_extra() -> str | None:
-    """Return the extra whose toolchain this environment has: "cu12", "cu13" or None."""
+    """Return the extra whose toolchain is installed: "cu12", "cu13" or None."""
     names = {distribution.metadata["Name"].lower() for distribution in distributions()}
     if "nvidia-cuda-nvrtc-cu12" in names:
         return "cu12"
@@ -26,6 +26,7 @@ def installed_extra() -> str | None:
 
 @pytest.fixture(scope="session")
 def extra() -> str:
+    """Return the extra whose toolchain is installed; fail if there is none."""
     extra = installed_extra()
     if extra is None:
         pytest.fail("no toolchain is installed: run the tests through nox, or install cuda-wheel[cu12]")
@@ -45,7 +46,7 @@ def toolchain(workers: Workers, extra: str) -> Toolchain:
 
 @pytest.fixture
 def compiled(workers: Workers, toolchain: Toolchain, tmp_path: Path) -> Callable[..., Compiled]:
-    """Return a function that compiles a text for one architecture; `changes` are to its job."""
+    """Return a function that compiles a source for one architecture; `changes` replace fields of its job."""
 
     def compile(text: str, arch: str = "80", root: Path = tmp_path, **changes: object) -> Compiled:
         job = Job(

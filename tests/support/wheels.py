@@ -1,4 +1,4 @@
-"""Wheels of the fixtures, built once, and their contents."""
+"""Wheels of the fixtures, each built once, and their contents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def images(wheel: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def fixture_wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Callable[[str], Path]:
-    """Return a function that gives the wheel of a fixture, built once."""
+    """Return a function that returns the wheel of a fixture, built at the first call."""
     wheels: dict[str, Path] = {}
 
     def build(name: str) -> Path:
@@ -42,7 +42,7 @@ def fixture_wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Calla
 
 @pytest.fixture
 def unpacked(fixture_wheel: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that gives a fixture's wheel, unpacked into a fresh folder."""
+    """Return a function that unpacks a fixture's wheel into a new folder and returns the folder."""
 
     def unpack(name: str) -> Path:
         folder = tmp_path / f"unpacked-{name}"

@@ -1,0 +1,18 @@
+"""Let a test start with no module loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from cuda_wheel.runtime import registry
+
+
+def forget_loaded_modules() -> None:
+    """Start with an empty registry of loaded modules; modules stay loaded for those who hold them."""
+    registry.forget_all()
+
+
+@pytest.fixture
+def nothing_loaded() -> None:
+    """Start the test with an empty registry of loaded modules."""
+    forget_loaded_modules()

@@ -1,0 +1,36 @@
+"""Manifests with chosen images, and hypothesis strategies that draw images."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from cuda_wheel.builder.releases import first_reading
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
+
+
+def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -> Image:
+    """Return an image for a target as the build would describe it."""
+    parsed = Target.parse(target)
+    version = None if parsed.real else parse_version(ptx_version or "8.0")
+    driver = parse_version(nvrtc)[0], 0
+    if version is not None:
+        driver = first_reading(version, parse_version(nvrtc))
+    return Image("cubin" if parsed.real else "ptx", parsed, version, version, driver, 0, 1, "0" * 64, {})
+
+
+def manifest(*images: Image) -> Manifest:
+    """Return the manifest of a module with these images."""
+    return Manifest("pkg.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), images, ())
+
+
+TARGETS = [
+    "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_103", "sm_103a",
+    "sm_110", "sm_120", "sm_121f", "compute_75", "compute_80", "compute_90", "compute_90a", "compute_100f", "compute_120",
+]  # fmt: skip
+one_image = st.builds(
+    image,
+    st.sampled_from(TARGETS),
+    st.sampled_from(["6.3", "7.0", "8.0", "8.8", "9.0"]),
+    st.sampled_from(["12.9.86", "13.5.37"]),
+)
+images = st.lists(one_image, max_size=6)

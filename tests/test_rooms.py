@@ -1,0 +1,131 @@
+"""The structure of the packages, as docs/architecture.md describes it. `nox -s lint` checks the layers with import-linter."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.projects import ROOT
+
+pytestmark = pytest.mark.one_toolchain
+
+PACKAGES = ("cuda_wheel", "hatch_cuda", "setuptools_cuda")
+RUNTIME = ROOT / "cuda_wheel" / "runtime"
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+LONGEST_FUNCTION = 60
+"""Lines, docstring included."""
+MOST_MODULES = 15
+"""Modules in one folder, `__init__.py` not counted."""
+SAME_NAME = {"errors", "__main__"}
+"""Module names that two rooms may share: those that every reader knows the meaning of."""
+
+
+def imports_of(name: str) -> Iterator[tuple[str, bool]]:
+    """Yield what a module imports at run time: the dotted name, and whether the import is inside a function."""
+
+    def walk(node: ast.AST, inside: bool) -> Iterator[tuple[str, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from ((alias.name, inside) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                base = absolute(name, child)
+                yield from ((f"{base}.{alias.name}", inside) for alias in child.names)
+            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                for statement in child.orelse:
+                    yield from walk(statement, inside)
+            else:
+                yield from walk(child, inside or isinstance(child, (ast.FunctionDef, ast.Lambda)))
+
+    return walk(TREES[name], False)
+
+
+def absolute(name: str, node: ast.ImportFrom) -> str:
+    """Return the dotted name of the module that an import statement of the module `name` names."""
+    if not node.level:
+        return node.module or ""
+    package = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
+    parts = package.split(".")[: len(package.split(".")) - node.level + 1]
+    return ".".join(filter(None, (*parts, node.module)))
+
+
+def own_module(imported: str) -> str | None:
+    """Return the module of these packages that an import of `imported` runs; None if it is another project's."""
+    while imported and imported not in MODULES:
+        imported = imported.rpartition(".")[0]
+    return imported or None
+
+
+def test_no_imports_go_in_a_circle_counting_those_inside_functions() -> None:
+    edges = {name: {own_module(imported) for imported, _ in imports_of(name)} - {None, name} for name in MODULES}
+    while leaves := {name for name, targets in edges.items() if not targets & edges.keys()}:
+        edges = {name: targets for name, targets in edges.items() if name not in leaves}
+    assert not edges, "these modules import each other, or modules that do"
+
+
+def test_the_runtime_imports_the_standard_library_and_cuda_bindings_only() -> None:
+    wrong = []
+    for name in MODULES:
+        if not name.startswith("cuda_wheel.runtime"):
+            continue
+        for imported, inside in imports_of(name):
+            allowed = imported.split(".")[0] in sys.stdlib_module_names or imported.startswith("cuda_wheel.runtime")
+            optional = inside and imported.startswith(("cuda.bindings", "cuda.core", "cuda.pathfinder"))
+            if not (allowed or optional):
+                wrong.append((name, imported))
+    assert not wrong
+
+
+def test_the_runtime_imports_itself_by_relative_names_for_it_is_copied() -> None:
+    for path in RUNTIME.rglob("*.py"):
+        depth = len(path.relative_to(RUNTIME).parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                assert not (node.module or "").startswith("cuda_wheel"), path
+                assert node.level <= depth, f"{path}:{node.lineno} leaves the folder that is copied"
+
+
+def test_rich_is_imported_by_the_command_line_and_by_reports_only() -> None:
+    users = {name for name in MODULES for imported, _ in imports_of(name) if imported.split(".")[0] == "rich"}
+    assert users
+    assert all(name.startswith(("cuda_wheel.cli", "cuda_wheel.builder.report")) for name in users)
+
+
+def test_no_two_modules_and_no_two_classes_have_one_name() -> None:
+    names = Counter(path.stem for path in MODULES.values() if path.name != "__init__.py")
+    classes = Counter(node.name for tree in TREES.values() for node in tree.body if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1} <= SAME_NAME
+    assert not {name for name, count in classes.items() if count > 1}
+
+
+def test_no_folder_holds_more_modules_than_one_can_overlook() -> None:
+    folders = Counter(path.parent for path in MODULES.values() if path.name != "__init__.py")
+    assert not {folder: count for folder, count in folders.items() if count > MOST_MODULES}
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    functions = (
+        (name, node)
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    assert not [
+        f"{name}.{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for name, node in functions
+        if (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_every_module_says_what_it_is_for(name: str) -> None:
+    first = (ast.get_docstring(TREES[name]) or "").partition("\n")[0]
+    assert first.endswith("."), f"{name} has no docstring, or one whose first line is no sentence"
