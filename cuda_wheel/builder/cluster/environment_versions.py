@@ -11,7 +11,7 @@ from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.records import FURTHER_HEADERS, HEADERS, Nvvm, Toolchain
-from cuda_wheel.runtime.jit import nvjitlink as nvjitlink_module
+from cuda_wheel.runtime.jit.nvjitlink import link_code
 
 __all__ = ["Versions", "linker_release", "versions_of"]
 
@@ -58,7 +58,5 @@ def linker_release(toolchain: Toolchain) -> str:
             "expressions": [],
         }
     )
-    code, _ = nvjitlink_module.link_code(
-        [("LTOIR", "version.cu", answer["ltoir"])], [f"-arch=sm_{arch}", "-lto", "-ptx"], True
-    )
+    code, _ = link_code([("LTOIR", "version.cu", answer["ltoir"])], [f"-arch=sm_{arch}", "-lto", "-ptx"], True)
     return ptx_text.compiler_release(code.rstrip(b"\0").decode()) or toolchain.nvjitlink

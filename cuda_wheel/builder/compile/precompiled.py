@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from cuda_wheel.builder.sources.include_graph import header_bytes as included_bytes
+from cuda_wheel.builder.sources import include_graph
 from cuda_wheel.builder.timing import PRECOMPILING, phase
 from cuda_wheel.builder.toolchain import nvrtc
 
@@ -271,7 +271,7 @@ def header_bytes(text: bytes, root: str, folders: tuple[str, ...]) -> int:
 
     Relative include folders start from `root`.
     """
-    return included_bytes(text, root, folders, HEAVY_BYTES)
+    return include_graph.header_bytes(text, root, folders, HEAVY_BYTES)
 
 
 def is_worthwhile(jobs: int, size: int) -> bool:

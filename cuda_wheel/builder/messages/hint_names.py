@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from cuda_wheel.builder.cxx.header_names import HOST_HEADERS
+
 __all__ = [
     "BUILT_IN",
     "DEVICE_LIBRARIES",
     "FOREIGN_HEADERS",
-    "HEADER_OF",
     "HOST_NAMES",
     "NEWER_NAMES",
     "ONE_ARCHITECTURE",
@@ -17,13 +18,6 @@ __all__ = [
 ]
 
 # --- headers ------------------------------------------------------------------------------------------
-
-_HOST_HEADERS = (
-    "vector string map unordered_map set unordered_set list deque queue stack memory iostream ostream istream fstream "
-    "sstream iomanip thread mutex future condition_variable filesystem regex random stdexcept exception typeinfo "
-    "typeindex any locale format print system_error execution shared_mutex unistd.h sys/time.h omp.h mpi.h"
-)
-"""Standard and other headers that have no form for device code."""
 
 DEVICE_LIBRARIES = (
     (
@@ -57,29 +51,11 @@ FOREIGN_HEADERS = (
         "<{0}> is part of NVIDIA's cuda-samples: copy it into the project",
     ),
     (
-        "|".join(map(re.escape, _HOST_HEADERS.split())),
+        "|".join(map(re.escape, HOST_HEADERS)),
         '<{0}> is a host header: move the device code to its own file, or leave host-code at "auto"',
     ),
 )
 """Headers that a project does not contain itself: a pattern of their names, and the hint."""
-
-HEADER_OF = {
-    name: header
-    for header, names in {
-        "cuda_fp16.h": "__half __half2 half half2",
-        "cuda_bf16.h": "__nv_bfloat16 __nv_bfloat162",
-        "cuda_fp8.h": "__nv_fp8_e4m3 __nv_fp8_e5m2",
-        "cuComplex.h": "cuComplex cuFloatComplex cuDoubleComplex",
-        "cooperative_groups.h": "cooperative_groups",
-        "mma.h": "nvcuda wmma",
-        "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
-        "climits": "INT_MAX INT_MIN UINT_MAX LLONG_MAX CHAR_BIT",
-        "cmath": "M_PI INFINITY NAN",
-        "cstdint": "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t",
-    }.items()
-    for name in names.split()
-}
-"""The header that declares a name."""
 
 # --- functions, variables and words -------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.header_names import HINTED_HEADERS
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.messages.hint_names import (
     BUILT_IN,
     DEVICE_LIBRARIES,
     FOREIGN_HEADERS,
-    HEADER_OF,
     HOST_NAMES,
     NEWER_NAMES,
     ONE_ARCHITECTURE,
@@ -121,8 +121,8 @@ def undefined_name(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> 
     for pattern, first in NEWER_NAMES:
         if re.fullmatch(pattern, name):
             return needs_architecture(name, first, case)
-    if name in HEADER_OF:
-        return f"#include <{HEADER_OF[name]}> declares {name}"
+    if name in HINTED_HEADERS:
+        return f"#include <{HINTED_HEADERS[name]}> declares {name}"
     if re.fullmatch(r"cuda[A-Z]\w*|cu[A-Z]\w*", name):
         return f"{name} is a host function: call it on the host, with cuda.bindings or cuda.core"
     folded = {known.casefold().strip("_"): known for known in BUILT_IN}
