@@ -2,7 +2,8 @@
 #   TARGET name                     the name of the CMake target, and the last part of the module's dotted name
 #   DESTINATION pkg/kernels         the installation folder, which gives the first parts of the dotted name
 #   SOURCES file.cu ...             also .ll, .bc, .ptx, .ltoir, .cubin, .fatbin, .o, .a; several sources need LINK
-#   [ARCHITECTURES 80-real 90 ...]  default: CMAKE_CUDA_ARCHITECTURES, then pyproject.toml; CUDAARCHS overrides all
+#   [ARCHITECTURES 80-real 90 ...]  default: CMAKE_CUDA_ARCHITECTURES, then pyproject.toml, then "default"; CUDAARCHS
+#                                   replaces all but the a and f targets that are listed here
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
 #   [INSTANTIATE "gemm<float, 16>" ...] [LINK lto|ptx] [HOST_CODE auto]
 #   [EXTERN function ...] [EXTERN_DEFAULT file.cu ...] [RELOCATABLE])

@@ -163,7 +163,8 @@ def test_every_gap_has_advice(stored) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architectures", "warned"), [('"all-major"', False), ('["90a"]', True), ('["90-real", "75-virtual"]', False)]
+    ("architectures", "warned"),
+    [('"default"', False), ('"all-major"', False), ('["90a"]', True), ('["90-real", "75-virtual"]', False)],
 )
 def test_a_build_warns_once(
     architectures: str, warned: bool, make_project, cuda_wheel, tmp_path: Path, extra: str

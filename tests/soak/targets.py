@@ -144,8 +144,8 @@ SUPPORTED = {
 
 
 @_target(
-    ["all-major", "all;native", "75;80-real", "8.0;9.0+PTX", "sm_86, compute_100f", "90a-real 120f-virtual"],
-    "all all-major native -real -virtual sm_ compute_ +PTX a f ; 75 80 86 90 90a 100f 10.0 12.0",
+    ["default", "all-major", "all;native", "75;80-real", "8.0;9.0+PTX", "sm_86, compute_100f", "90a-real 120f-virtual"],
+    "default all all-major native -real -virtual sm_ compute_ +PTX a f ; 75 80 86 90 90a 100f 10.0 12.0",
 )
 def architecture_list(data: bytes) -> None:
     entries = architectures.split(data.decode(errors="replace"))
@@ -155,7 +155,8 @@ def architecture_list(data: bytes) -> None:
         targets = _tried(architectures.settle, entries, *arguments, raises=errors.ConfigError)
         if targets is None:
             continue
-        assert targets[0].real and len(set(targets)) == len(targets)
+        assert len(set(targets)) == len(targets)
+        assert [target.real for target in targets] == sorted((target.real for target in targets), reverse=True)
         assert {10 * target.major + target.minor for target in targets} <= set(supported)
         forms = [f"{target.arch}-{'real' if target.real else 'virtual'}" for target in targets]
         assert architectures.settle(forms, *arguments) == targets

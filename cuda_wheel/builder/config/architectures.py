@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = ["settle", "split"]
+__all__ = ["DEFAULT", "HELP", "is_specific", "named_targets", "settle", "split"]
 
 _NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
 
@@ -16,17 +16,33 @@ _PREFIXED = re.compile(r"(?P<prefix>sm|compute)_(?P<number>\d{2,3})(?P<suffix>[a
 
 _DOTTED = re.compile(r"(?P<major>\d{1,2})\.(?P<minor>\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?", re.IGNORECASE)
 
-_WORDS = ("all", "all-major", "native")
+DEFAULT = "default"
+"""The word for the architectures of a project that names none."""
+
+_DEFAULT_REAL = (75, 80, 90, 100, 120)
+"""The first architecture of each major generation since 7.5, without 11.0 (Jetson), for which CUDA 12 has no name."""
+
+_DEFAULT_VIRTUAL = (75, 100)
+"""compute_75 reaches every GPU without machine code here, and every driver that is older than the machine code.
+compute_100 gives later GPUs code with today's features; it runs on 11.0, and compute_120 would not."""
+
+_WORDS = (DEFAULT, "all", "all-major", "native")
 
 HELP = (
-    'Write "all-major", "all", "native", or a list of "86" (machine code and PTX), "86-real" (machine code), '
-    '"86-virtual" (PTX); "sm_86", "compute_86" and "8.6+PTX" are accepted too.'
+    'Write "default", "all-major", "all", "native", or a list of "86" (machine code and PTX), "86-real" (machine '
+    'code), "86-virtual" (PTX); "sm_86", "compute_86" and "8.6+PTX" are accepted too.'
 )
 
 
 def split(text: str) -> list[str]:
     """Return the entries of an `architectures` string, such as CMake's "75;80-real" or PyTorch's "8.0 9.0+PTX"."""
     return [entry for entry in re.split(r"[;,\s]+", text) if entry]
+
+
+def is_specific(entry: str) -> bool:
+    """Return whether an entry names an "a" or "f" target."""
+    matches = (pattern.fullmatch(entry) for pattern in (_NUMBER, _PREFIXED, _DOTTED))
+    return any(match is not None and match["suffix"] for match in matches)
 
 
 def settle(
@@ -41,37 +57,43 @@ def settle(
     `supported` is the result of nvrtcGetSupportedArchs; `installed_gpus` returns the compute capabilities of the GPUs
     in this machine, and is called for "native" only; messages name the setting as `where` and NVRTC as `compiler`.
 
-    Raises ConfigError for an unknown spelling, for a target that the compiler does not support, and for a list without
-    a real target.
+    Raises ConfigError for an unknown spelling, for a target that the compiler does not support, and for an empty list.
     """
     known = sorted(supported)
-    targets: set[Target] = set()
-    for entry in entries:
-        word = entry.lower()
+    targets = named_targets(entries, where)
+    for word in {entry.lower() for entry in entries} & set(_WORDS):
         if word == "native":
             targets |= {Target(*capability, "", True) for capability in installed_gpus()}
-        elif word in _WORDS:
-            targets |= _expand(word, known)
         else:
-            targets |= _parse(entry, where)
+            targets |= _expand(word, known)
     if not targets:
         raise ConfigError(f"{where} is empty: it must name at least one target. {HELP}")
     for target in sorted(targets):
         _check(target, known, where, compiler)
-    if not any(target.real for target in targets):
-        raise ConfigError(
-            f"{where} names PTX only ({', '.join(map(str, sorted(targets)))}): every user would wait for a compiler at "
-            'first use. Add a real target, such as "80-real", or "all-major" for one of each GPU generation.'
-        )
     return tuple(sorted(targets, key=lambda target: (not target.real, target)))
 
 
-def _expand(word: str, known: Sequence[int]) -> set[Target]:
-    """Return the targets of "all" and "all-major", as nvcc and CMake define them.
+def named_targets(entries: Iterable[str], where: str) -> set[Target]:
+    """Return the targets that entries name one by one; those of words such as "all" are not among them.
 
-    They are machine code for every (major) compute capability and for the earliest one, and PTX for the latest major
-    one.
+    Raises ConfigError for an unknown spelling.
     """
+    return {target for entry in entries if entry.lower() not in _WORDS for target in _parse(entry, where)}
+
+
+def _expand(word: str, known: Sequence[int]) -> set[Target]:
+    """Return the targets of a word for this compiler's architectures.
+
+    "default" is the same for all compilers that support its targets. "all" and "all-major" are as nvcc and CMake define
+    them: machine code for every (major) compute capability and for the earliest one, and PTX for the latest major one.
+    """
+    if word == DEFAULT:
+        return {
+            _target(number, "", real)
+            for numbers, real in ((_DEFAULT_REAL, True), (_DEFAULT_VIRTUAL, False))
+            for number in numbers
+            if number in known
+        }
     major = [number for number in known if number % 10 == 0]
     real = known if word == "all" else {known[0], *major}
     return {_target(number, "", True) for number in real} | {_target(major[-1], "", False)}

@@ -194,10 +194,12 @@ NVRTC_OPTIONS = Kind(_nvrtc_options, STRINGS.schema)
 
 @dataclass(frozen=True)
 class Architectures:
-    """The architectures as written, and where: a key of the table, or an environment variable."""
+    """The architectures to compile for, and where they are written: a key of the table, or an environment variable."""
 
     entries: tuple[str, ...]
     where: str
+    note: str = ""
+    """What CUDAARCHS replaces and keeps of those that the project writes; empty if nothing."""
 
 
 def _architectures(value: Any, where: str) -> Architectures:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from cuda_wheel.builder.config.architectures import split
+from cuda_wheel.builder.config.architectures import DEFAULT
+from cuda_wheel.builder.config.override import VARIABLE, override_module, override_project
 from cuda_wheel.builder.config.parsers import (
     ARCHITECTURES,
     FLAG,
@@ -55,9 +56,9 @@ class Settings:
 
     architectures: Architectures = _key(
         ARCHITECTURES,
-        Architectures(("all-major",), f"{TABLE}.architectures"),
-        'What to compile for: "all-major", "all", "native", or a list in CMake\'s syntax.',
-        '"all-major"',
+        Architectures((DEFAULT,), f"{TABLE}.architectures"),
+        'What to compile for: "default", "all-major", "all", "native", or a list in CMake\'s syntax.',
+        f'"{DEFAULT}"',
     )
     include_dirs: tuple[str, ...] = _key(STRINGS, (), "Folders for `#include`, relative to the project.")
     std: str = _key(STANDARD, "c++17", "The C++ standard.")
@@ -165,7 +166,8 @@ class Config(Settings):
     def from_table(cls, table: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
         """Return the settings of a `[tool.cuda-wheel]` table; raises ConfigError that names the invalid key.
 
-        CUDAARCHS in `environ`, CMake's variable, replaces every `architectures`.
+        CUDAARCHS in `environ`, CMake's variable, replaces every `architectures`, except for "a" and "f" targets in a
+        module's own table.
         """
         if not isinstance(table, Mapping):
             raise ConfigError(f"{TABLE} must be a table: write [{TABLE}].")
@@ -178,14 +180,18 @@ class Config(Settings):
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
             modules.append(module)
         config = replace(config, module=tuple(modules))
-        override = (environ or {}).get("CUDAARCHS", "").strip()
-        return _with_architectures(config, override) if override else config
+        override = (environ or {}).get(VARIABLE, "").strip()
+        return _with_override(config, override) if override else config
 
 
-def _with_architectures(config: Config, override: str) -> Config:
-    architectures = Architectures(tuple(split(override)), "the environment variable CUDAARCHS")
-    modules = tuple(replace(module, architectures=architectures) for module in config.module)
-    return replace(config, architectures=architectures, module=modules)
+def _with_override(config: Config, value: str) -> Config:
+    """Return the settings with CUDAARCHS of this value applied."""
+    shared = config.architectures
+    replaced = override_project(shared, value)
+    owns = (module.architectures for module in config.module)
+    overridden = (replaced if own == shared else override_module(own, value) for own in owns)
+    modules = tuple(replace(each, architectures=own) for each, own in zip(config.module, overridden, strict=True))
+    return replace(config, architectures=replaced, module=modules)
 
 
 def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[str, Any]:

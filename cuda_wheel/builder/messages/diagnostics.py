@@ -104,13 +104,15 @@ _NOISE = (
     "ptxas         .",
     "INFO: ",
     "nvrtc: warning: Architectures prior to",
+    "Architectures prior to",
     "Remark: The warnings can be suppressed",
     "Compilation terminated.",
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
-"""Starts of lines to ignore: resource figures, which are read elsewhere; that old targets, which the project asks for,
-are old; advice about an option of NVRTC; and repetitions of the errors before them."""
+"""Starts of lines to ignore: resource figures, which are read elsewhere; that old targets are deprecated, which
+`report.architecture_notes` says once if the project names them; advice about an option of NVRTC; and repetitions of
+the errors before them."""
 
 _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
 """NVRTC's count of its errors. It includes duplicates, which are reported once here."""

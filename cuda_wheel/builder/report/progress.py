@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.plan import Plan
+from cuda_wheel.builder.report.architecture_notes import architecture_notes
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.builder.timing import Span
 
@@ -114,7 +115,7 @@ class ProgressReporter:
             output(text)
 
     def build_started(self, plan: Plan) -> None:
-        """Print the numbers of modules and jobs."""
+        """Print the numbers of modules and jobs, and what there is to say about the architectures."""
         jobs = len({job for module in plan.modules for job in module.jobs})
         links = sum(len(module.links) for module in plan.modules)
         if self._bar:
@@ -123,6 +124,8 @@ class ProgressReporter:
         counts = f"{count_text(len(plan.modules), 'module')}, {count_text(jobs, 'compile job')}"
         counts += f", {count_text(links, 'link')}" if links else ""
         self._print(self._info, f"cuda-wheel: {counts}, {plan.toolchain.name}")
+        for note in architecture_notes(plan):
+            self._print(self._info, f"cuda-wheel: {note}")
 
     def step_finished(self, step: Step) -> None:
         """Count the step and its times, and advance the bar."""

@@ -29,6 +29,9 @@ def targets(text: str, supported: tuple[int, ...] = CUDA_13, gpus: tuple[tuple[i
         ("9.0a", "sm_90a"),
         ("sm_80,compute_75", "sm_80 compute_75"),  # nvcc's
         ("120;80;80-real;75", "sm_75 sm_80 sm_120 compute_75 compute_80 compute_120"),  # each once, in order
+        ("default", "sm_75 sm_80 sm_90 sm_100 sm_120 compute_75 compute_100"),
+        ("default;90a-real", "sm_75 sm_80 sm_90 sm_90a sm_100 sm_120 compute_75 compute_100"),
+        ("75-virtual;80-virtual", "compute_75 compute_80"),
         ("all-major", "sm_75 sm_80 sm_90 sm_100 sm_110 sm_120 compute_120"),
         ("all-major;90a-real", "sm_75 sm_80 sm_90 sm_90a sm_100 sm_110 sm_120 compute_120"),
     ],
@@ -40,6 +43,14 @@ def test_a_spelling_and_its_targets(text: str, expected: str) -> None:
 def test_all_is_every_supported_one_and_ptx_of_the_latest_major() -> None:
     assert targets("all") == " ".join(f"sm_{number}" for number in CUDA_13) + " compute_120"
     assert targets("all-major", CUDA_12) == "sm_50 sm_60 sm_70 sm_80 sm_90 sm_100 sm_120 compute_120"
+
+
+def test_the_default_is_the_same_for_both_toolchains() -> None:
+    assert targets("default", CUDA_12) == targets("default", CUDA_13)
+
+
+def test_the_default_leaves_out_what_an_older_compiler_lacks() -> None:
+    assert targets("default", (50, 60, 70, 75, 80, 86, 87, 89, 90)) == "sm_75 sm_80 sm_90 compute_75"
 
 
 def test_native_is_each_kind_of_gpu_in_the_machine() -> None:
@@ -60,7 +71,6 @@ def test_native_is_each_kind_of_gpu_in_the_machine() -> None:
         ("130", "a newer toolchain may have it"),
         ("80a", 'compute_80a does not exist: "a" targets begin with sm_90a'),
         ("90f-real", 'sm_90f does not exist: "f" targets begin with sm_100f'),
-        ("75-virtual;80-virtual", "names PTX only (compute_75, compute_80)"),
     ],
 )
 def test_an_invalid_architecture_is_an_error_that_says_what_helps(text: str, message: str) -> None:

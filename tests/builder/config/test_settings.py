@@ -62,14 +62,7 @@ def test_every_key_is_read() -> None:
 def test_all_keys_are_optional() -> None:
     config = read("")
     assert config == Config()
-    assert config.architectures.entries == ("all-major",)
-
-
-def test_cudaarchs_replaces_every_architectures() -> None:
-    config = read(WHOLE, {"CUDAARCHS": "86-real;90"})
-    assert config.architectures.entries == config.module[0].architectures.entries == ("86-real", "90")
-    assert "CUDAARCHS" in config.architectures.where
-    assert read(WHOLE, {"CUDAARCHS": " "}) == read(WHOLE)
+    assert config.architectures.entries == ("default",)
 
 
 WRONG = [
