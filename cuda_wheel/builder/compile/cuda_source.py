@@ -18,7 +18,7 @@ from cuda_wheel.builder.images import dead_code, ptx_text
 from cuda_wheel.builder.images.assembly import described, kernel_resources, nowhere
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.options import floating_point_options, ptxas_options
+from cuda_wheel.builder.toolchain.options import RELOCATABLE_MACRO, floating_point_options, ptxas_options
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.jit.nvjitlink import link_code
@@ -88,7 +88,9 @@ def _compile_through_lto(job: Job) -> Compiled | None:
 
     nvJitLink's errors are not reported: NVRTC has its own message for an undefined symbol.
     """
-    compiled = _compile_with_nvrtc(replace(job, form="lto"))
+    # For the user the module is whole, so the code must not see that it is relocatable on the way.
+    relocatable = replace(job, form="lto", options=(*job.options, f"--undefine-macro={RELOCATABLE_MACRO}"))
+    compiled = _compile_with_nvrtc(relocatable)
     inputs = [("LTOIR", job.source, compiled.ltoir or b"")]
     options = [f"-arch=sm_{job.arch}", "-lto", *floating_point_options(job.options)]
     with phase("linking"), suppress(ImageError), nowhere():

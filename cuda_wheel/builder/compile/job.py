@@ -20,6 +20,8 @@ from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.options import line_info_folders, ptxas_options
 from cuda_wheel.runtime.formats.cubin import read_cubin
+from cuda_wheel.runtime.formats.ptx import without_contraction
+from cuda_wheel.runtime.jit.floating_point import floating_point
 from cuda_wheel.runtime.linking.nvjitlink_messages import locate_errors
 
 __all__ = ["compile_job"]
@@ -42,6 +44,8 @@ def compile_job(job: Job) -> Compiled:
     ptx = ptx_text.normalise(ptx)
     if not job.ptx:
         return replace(compiled, ptx=None)
+    if not floating_point(job.options).assembler_fma:  # who assembles it later does not know the options
+        ptx = without_contraction(ptx)
     with phase("lowering"):
         lowered = lowering.lower(ptx, job.ptx_version, job.arch, job.source, machine_code)
     return replace(compiled, ptx=lowered.encode())

@@ -13,6 +13,7 @@ from cuda_wheel.builder.images.variables import is_library_variable, unqualified
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.sources.include_graph import reachable
 from cuda_wheel.builder.sources.includes import includes
+from cuda_wheel.builder.toolchain.options import RELOCATABLE_MACRO
 from cuda_wheel.runtime.manifest import GlobalInfo
 
 __all__ = ["includes_large_library", "library_symbols", "without_unused_library_variables"]
@@ -35,9 +36,11 @@ def includes_large_library(
 ) -> bool:
     """Return whether a source includes a header of a large library, directly or through the project's headers.
 
-    False if an option is one that nvJitLink lacks.
+    False if an option is one that nvJitLink lacks, or is about the macro that relocatable code must do without.
     """
     if not all(_COMPATIBLE_OPTION.match(option) for option in options if option.startswith("-")):
+        return False
+    if any(RELOCATABLE_MACRO in option for option in options):
         return False
     folders = [folder for folder in include_dirs if not os.path.isabs(folder)]
     own = {header.path for header in reachable(Path(root), source, folders, text).headers}

@@ -14,6 +14,7 @@ from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import OriginalLines, no_original_lines
 from cuda_wheel.builder.sources.include_graph import read_at_most
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
+from cuda_wheel.builder.toolchain.options import floating_point_options
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.jit.nvjitlink import link_code
@@ -38,7 +39,9 @@ def with_ptx(job: Job, result: NvrtcResult) -> NvrtcResult:
         return result
     try:
         text, _ = link_code(
-            [("LTOIR", job.source, result["ltoir"])], [f"-arch=sm_{job.arch}", "-lto", "-ptx"], ptx=True
+            [("LTOIR", job.source, result["ltoir"])],
+            [f"-arch=sm_{job.arch}", "-lto", "-ptx", *floating_point_options(job.options)],
+            ptx=True,
         )
     except ImageError as error:
         raise CompileError(str(error)) from error

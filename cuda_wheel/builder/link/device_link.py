@@ -21,6 +21,7 @@ from cuda_wheel.runtime.errors import ImageError, LinkError
 from cuda_wheel.runtime.formats import ptx as ptx_format
 from cuda_wheel.runtime.formats.cubin import Cubin, read_cubin
 from cuda_wheel.runtime.jit import nvjitlink
+from cuda_wheel.runtime.jit.floating_point import floating_point
 from cuda_wheel.runtime.linking.nvjitlink_messages import duplicate_message, undefined_message, unreported_errors
 from cuda_wheel.runtime.manifest import Parameter, Target
 from cuda_wheel.runtime.rules import unsupported
@@ -49,7 +50,10 @@ def link_job(job: LinkJob) -> Compiled:
                 return _without_dead_code(job, known)
             return _with_cubin(known, *_cubin(job, text))
     with phase("lowering"):
-        lowered = lowering.lower(ptx_text.normalise(text), job.ptx_version, job.arch, job.module, machine_code)
+        text = ptx_text.normalise(text)
+        if not floating_point(job.options).assembler_fma:  # who assembles it later does not know the options
+            text = ptx_format.without_contraction(text)
+        lowered = lowering.lower(text, job.ptx_version, job.arch, job.module, machine_code)
     return replace(known, ptx=lowered.encode(), ptx_version_compiled=ptx_format.version(text))
 
 

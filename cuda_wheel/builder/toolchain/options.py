@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from cuda_wheel.builder.jobs import Form
+from cuda_wheel.runtime.jit.floating_point import NO_CONTRACTION, floating_point, values_of
 
-__all__ = ["FORM_OPTIONS", "floating_point_options", "line_info_folders", "ptxas_options"]
+__all__ = ["FORM_OPTIONS", "RELOCATABLE_MACRO", "floating_point_options", "line_info_folders", "ptxas_options"]
 
 FORM_OPTIONS: dict[Form, list[str]] = {
     "whole": [],
@@ -17,14 +17,11 @@ FORM_OPTIONS: dict[Form, list[str]] = {
 }
 """NVRTC's options for each form of result."""
 
+RELOCATABLE_MACRO = "__CUDACC_RDC__"
+"""The macro that NVRTC defines for relocatable code. Of all its predefined macros, it is the only one that differs."""
+
 _PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
 """nvJitLink's names of the options that NVRTC passes to ptxas."""
-
-_FLOATING_POINT = {"--ftz": "-ftz", "--prec-div": "-prec-div", "--prec-sqrt": "-prec-sqrt", "--fmad": "-fma"}
-"""The names that nvJitLink and libNVVM share. Source: nvJitLink, "Linker Options"; libNVVM, nvvmCompileProgram."""
-
-_FAST_MATH = ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
-"""What `--use_fast_math` implies. Source: NVRTC, "Supported Compile Options"."""
 
 
 def line_info_folders(include_dirs: Sequence[str]) -> dict[str, str]:
@@ -35,26 +32,17 @@ def line_info_folders(include_dirs: Sequence[str]) -> dict[str, str]:
 
 
 def ptxas_options(options: Sequence[str]) -> list[str]:
-    """Return, as nvJitLink's options, those of NVRTC's options that NVRTC passes to ptxas."""
+    """Return, as nvJitLink's options, those of NVRTC's options that NVRTC passes to ptxas.
+
+    As NVRTC does, this passes --fmad=false to ptxas too, unless the options for ptxas say otherwise.
+    """
     names = {**_PTXAS, **{name: name for name in _PTXAS.values()}}
-    return [f"{names[name]}={value}" for name, value in _with_values(options) if name in names]
+    own = [f"{names[name]}={value}" for name, value in values_of(options) if name in names]
+    chosen = floating_point(options)
+    return own if chosen.assembler_fma or chosen.fma else [NO_CONTRACTION, *own]
 
 
 def floating_point_options(options: Sequence[str]) -> list[str]:
     """Return, as options of both nvJitLink and libNVVM, those of NVRTC's options that control floating-point
     arithmetic."""
-    chosen: list[str] = []
-    for name, value in _with_values(options):
-        name = re.sub(r"^-(?!-)", "--", name)
-        if name == "--use_fast_math":
-            chosen += _FAST_MATH
-        elif name in _FLOATING_POINT:
-            chosen.append(f"{_FLOATING_POINT[name]}={int(value.lower() in ('true', '1'))}")
-    return chosen
-
-
-def _with_values(options: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and value of each option: the value follows "=", or is the next option."""
-    for option, following in zip(options, [*options[1:], ""], strict=False):  # no options: one more
-        name, equals, value = option.partition("=")
-        yield name, value if equals else following
+    return floating_point(options).compiler_options()

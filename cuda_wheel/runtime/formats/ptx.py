@@ -22,6 +22,7 @@ __all__ = [
     "variable_declarations",
     "variables",
     "version",
+    "without_contraction",
 ]
 
 VERSION = re.compile(r"^[ \t]*\.version\s+(\d{1,4})\.(\d{1,4})\b", re.MULTILINE)
@@ -66,12 +67,30 @@ instruction. Source: PTX ISA, "Variables"."""
 
 _VARIABLE_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d{1,3})(?:x(?P<packed>\d))?)\b")
 
+_CONTRACTIBLE = re.compile(
+    _NOISE.pattern
+    + r"|(?<![\w.$%])(?P<operation>add|sub|mul)(?P<rest>(?:\.ftz|\.sat)*\.(?:f16x2|f16|bf16x2|bf16|f32x2|f32|f64)\b)",
+    re.DOTALL,
+)
+"""Strings and comments, and the products, sums and differences without a rounding modifier."""
+
 _MANAGED = re.compile(r"\.attribute\s*\(.*\.managed\b")
 
 
 def plain(ptx: str) -> str:
     """Return the text without comments and strings."""
     return _NOISE.sub(" ", ptx)
+
+
+def without_contraction(ptx: str) -> str:
+    """Return the text with the default rounding, `.rn`, written out in each product, sum and difference.
+
+    Their results are the same, but no assembler may contract a product and a sum to one instruction, which would round
+    once. Source: PTX ISA, "add", "sub" and "mul": instructions with a rounding modifier are not contracted.
+    """
+    return _CONTRACTIBLE.sub(
+        lambda match: f"{match['operation']}.rn{match['rest']}" if match["operation"] else match[0], ptx
+    )
 
 
 def version(ptx: str) -> Version:

@@ -10,6 +10,7 @@ from ..errors import DriverError, ImageError
 from ..manifest import FORMAT, Image, Manifest, Version
 from ..module import Module
 from ..user_cache.cache import Cache
+from .floating_point import invalid_option
 from .nvjitlink import link_code, log_text, nvjitlink_version
 
 __all__ = [
@@ -42,6 +43,12 @@ class JitOptions(NamedTuple):
     linker: Literal["nvjitlink", "driver"] | None = None
     """For linking: which linker to use; None means nvJitLink if it is installed and suits, else the driver's."""
 
+    floating_point: tuple[str, ...] | None = None
+    """The floating-point options of pieces and of PTX without a manifest, spelled as for NVRTC: --fmad=false, --ftz=true,
+    --prec-div=false, --prec-sqrt=false, --use_fast_math. None means those of the module that a piece is linked with,
+    else the compilers' defaults. They apply to CUDA C++ and LTO-IR. In PTX all is decided but whether the assembler
+    may contract products and sums, and in machine code that too. A module keeps its own options."""
+
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""
         if self.lto not in (None, False, True):
@@ -52,6 +59,15 @@ class JitOptions(NamedTuple):
             raise ValueError(f"optimization_level must be 0 to 4, not {self.optimization_level!r}")
         if self.max_registers is not None and not 16 <= self.max_registers <= 255:
             raise ValueError(f"max_registers must be 16 to 255, not {self.max_registers!r}")
+        if self.floating_point is not None:
+            if not isinstance(self.floating_point, tuple):
+                raise ValueError(f"floating_point must be a tuple of options, not {self.floating_point!r}")
+            wrong = invalid_option(self.floating_point)
+            if wrong is not None:
+                raise ValueError(
+                    f"floating_point: {wrong!r} is neither --use_fast_math nor one of --fmad, --ftz, --prec-div and "
+                    "--prec-sqrt with =true or =false"
+                )
 
 
 class Jit:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import LinkError
 from ..jit.compiling import JitOptions
+from ..jit.floating_point import FloatingPoint
 from ..manifest import Target, Version, dotted
 
 __all__ = ["compile_cuda", "nvrtc_options", "nvrtc_version"]
@@ -22,13 +23,20 @@ def nvrtc_version() -> Version | None:
     return None if int(result) else (major, minor)
 
 
-def nvrtc_options(lto: bool, options: JitOptions) -> list[str]:
+def nvrtc_options(lto: bool, options: JitOptions, floating_point: FloatingPoint) -> list[str]:
     """Return the options for NVRTC that do not depend on the GPU."""
-    return ["-rdc=true", "-std=c++17", *["-dlto"] * lto, *["-lineinfo"] * options.lineinfo]
+    form = ["-rdc=true", "-std=c++17", *["-dlto"] * lto, *["-lineinfo"] * options.lineinfo]
+    return [*form, *floating_point.nvrtc_options()]
 
 
 def compile_cuda(
-    text: bytes, name: str, folder: str | None, target: Target, lto: bool, options: JitOptions
+    text: bytes,
+    name: str,
+    folder: str | None,
+    target: Target,
+    lto: bool,
+    options: JitOptions,
+    floating_point: FloatingPoint = FloatingPoint(),  # noqa: B008 - immutable
 ) -> tuple[bytes, str]:
     """Return the LTO-IR, or the relocatable PTX, that NVRTC compiles from CUDA C++, and its log.
 
@@ -41,7 +49,11 @@ def compile_cuda(
     folders = [folder] if folder else []
     if b"include" in text:
         folders += _header_folders()
-    arguments = [f"-arch=compute_{arch}", *nvrtc_options(lto, options), *(f"-I{path}" for path in folders)]
+    arguments = [
+        f"-arch=compute_{arch}",
+        *nvrtc_options(lto, options, floating_point),
+        *(f"-I{path}" for path in folders),
+    ]
     program = _value(nvrtc.nvrtcCreateProgram(text, name.encode(errors="replace"), 0, [], []))
     try:
         result = nvrtc.nvrtcCompileProgram(program, len(arguments), [os.fsencode(argument) for argument in arguments])

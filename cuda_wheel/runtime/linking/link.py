@@ -62,7 +62,7 @@ def link(
         elif nvjitlink_version() is None:
             with suppress(DriverError):  # the error that follows says that there is no driver
                 driver = device_and_driver(device)[1]
-    parts = read_pieces(found, capability, _newest_reader(driver), device)
+    parts = read_pieces(found, capability, _newest_reader(driver), device, jit.floating_point)
     return _prepare(parts.units, capability, suffix, driver, device, jit).run(parts.extern, ptx)
 
 
@@ -71,7 +71,7 @@ def load_linked(name: str, pieces: Sequence[Any], device: int | None, jit: JitOp
     jit.check()
     found = [Piece("module", name, b""), *_pieces(pieces)]
     capability, driver = device_and_driver(device)
-    parts = read_pieces(found, capability, _newest_reader(driver), device)
+    parts = read_pieces(found, capability, _newest_reader(driver), device, jit.floating_point)
     prepared = _prepare(parts.units, capability, "", driver, device, jit)
 
     def load() -> Module:

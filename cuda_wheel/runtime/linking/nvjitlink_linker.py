@@ -5,9 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from ..errors import ImageError
-from ..jit.compiling import JitOptions, nvjitlink_options
 from ..jit.nvjitlink import link_code_with_logs
-from ..manifest import Target
 from .linker_io import LinkerInput, LinkerOutput, RefusedError
 from .nvjitlink_messages import Cause, causes
 
@@ -26,11 +24,9 @@ sys.modules["cuda_wheel_child"] = package
 sys.path[:] = sys.argv[2:]
 from cuda_wheel_child.linking.linker_io import LinkerInput, RefusedError
 from cuda_wheel_child.linking.nvjitlink_linker import link_by_nvjitlink
-from cuda_wheel_child.jit.compiling import JitOptions
-from cuda_wheel_child.manifest import Target
-inputs, target, lto, options, ptx = pickle.load(sys.stdin.buffer)
+inputs, options, ptx = pickle.load(sys.stdin.buffer)
 try:
-    output = link_by_nvjitlink([LinkerInput(*each) for each in inputs], Target(*target), lto, JitOptions(*options), ptx)
+    output = link_by_nvjitlink([LinkerInput(*each) for each in inputs], options, ptx)
     answer = False, tuple(output)
 except RefusedError as error:
     answer = True, (str(error), error.outdated)
@@ -40,26 +36,21 @@ answers.close()
 """Imports this folder's modules, and not the package that the folder is part of, which may be the user's."""
 
 
-def link_by_nvjitlink(
-    inputs: Sequence[LinkerInput], target: Target, lto: bool, options: JitOptions, ptx: bool
-) -> LinkerOutput:
+def link_by_nvjitlink(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:
     """Return the cubin that nvJitLink links; with `ptx`, the PTX before it, which requires that all inputs are LTO-IR.
 
-    Raises RefusedError with nvJitLink's log.
+    `options` are nvJitLink's, without -ptx. Raises RefusedError with nvJitLink's log.
     """
-    arguments = [f"-arch={target}", *["-lto"] * lto, *["-ptx"] * ptx, *nvjitlink_options(options)]
     given = [(kind.upper(), name, content) for kind, name, content in inputs]
     try:
-        code, log, errors = link_code_with_logs(given, arguments, ptx)
+        code, log, errors = link_code_with_logs(given, [*options, *["-ptx"] * ptx], ptx)
     except ImageError as error:
         found = causes(f"{error}\n{error.__cause__}")
         raise RefusedError(str(error), Cause.NEWER_LTOIR in found or Cause.NEWER_PTX in found) from None
     return LinkerOutput(code.rstrip(b"\0") if ptx else code, log, errors, None)
 
 
-def link_by_nvjitlink_in_child(
-    inputs: Sequence[LinkerInput], target: Target, lto: bool, options: JitOptions, ptx: bool
-) -> LinkerOutput:
+def link_by_nvjitlink_in_child(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:
     """Do what `link_by_nvjitlink` does in a child process; in this one where no Python can be started.
 
     nvJitLink may crash on a damaged container, or on one that defines what another input defines; or it prints the
@@ -70,8 +61,8 @@ def link_by_nvjitlink_in_child(
     import subprocess
 
     if not sys.executable or getattr(sys, "frozen", False):  # a frozen application would start itself again
-        return link_by_nvjitlink(inputs, target, lto, options, ptx)
-    request = [tuple(map(tuple, inputs)), tuple(target), lto, tuple(options), ptx]
+        return link_by_nvjitlink(inputs, options, ptx)
+    request = [tuple(map(tuple, inputs)), list(options), ptx]
     command = [sys.executable, "-c", _CHILD_PROGRAM, os.path.dirname(os.path.dirname(__file__)), *sys.path]
     try:
         child = subprocess.run(
@@ -80,10 +71,10 @@ def link_by_nvjitlink_in_child(
     except subprocess.TimeoutExpired:
         raise RefusedError(f"nvJitLink did not finish in {CHILD_TIMEOUT} s", crashed=True) from None
     except OSError:  # no process can be started
-        return link_by_nvjitlink(inputs, target, lto, options, ptx)
+        return link_by_nvjitlink(inputs, options, ptx)
     printed = child.stderr.decode(errors="replace").replace("@E@", "").strip()
     if child.returncode == 1:  # a Python exception: the link did not start
-        return link_by_nvjitlink(inputs, target, lto, options, ptx)
+        return link_by_nvjitlink(inputs, options, ptx)
     if child.returncode:
         raise RefusedError(f"nvJitLink crashed (exit status {child.returncode})\n{printed}".rstrip(), crashed=True)
     refused, answer = pickle.loads(child.stdout)

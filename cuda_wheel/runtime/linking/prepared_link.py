@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from ..digest import sha256_of
 from ..errors import LinkError
+from ..formats.ptx import without_contraction
 from ..formats.symbols import Symbols
 from ..jit.compiling import JitOptions, code_and_log, nvjitlink_options
+from ..jit.floating_point import FloatingPoint
 from ..manifest import Target, Version, dotted
 from ..user_cache.cache import Cache
 from .checks import check_duplicates, check_prototypes, symbols_of
@@ -166,7 +168,16 @@ class PreparedLink:
             return link_by_driver(inputs, self._target, self._options, self._device)
         containers = any(each.kind in CONTAINER_KINDS for each in inputs)
         linker = link_by_nvjitlink_in_child if containers else link_by_nvjitlink
-        return linker(inputs, self._target, strategy.mode == "lto", self._options, want_ptx)
+        return linker(inputs, self._nvjitlink_options(strategy), want_ptx)
+
+    def _nvjitlink_options(self, strategy: Strategy) -> list[str]:
+        """Return nvJitLink's options. PTX has its arithmetic in its text, LTO-IR has not."""
+        options = [f"-arch={self._target}", *nvjitlink_options(self._options)]
+        if strategy.mode == "ptx":
+            return options
+        # The units have the same, or none: `strategies` allows no other link with LTO.
+        chosen = next((unit.floating_point for unit in self._units if unit.floating_point), FloatingPoint())
+        return [*options, "-lto", *chosen.lto_options()]
 
     def _inputs(self, strategy: Strategy) -> _Inputs:
         return self._best_inputs if strategy is self._strategies[0] else self._compiled_inputs(strategy)
@@ -189,17 +200,20 @@ class PreparedLink:
                 logs.append(log)
             else:
                 content = unit.forms[kind]  # type: ignore[index]
+            if kind == "ptx" and unit.floating_point and not unit.floating_point.assembler_fma:
+                content = without_contraction(content.decode(errors="surrogateescape")).encode(errors="surrogateescape")
             inputs.append(LinkerInput(kind, unit.name, content))
         return _Inputs(inputs, "\n".join(filter(None, logs)))
 
     def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
         """Return what NVRTC compiles from CUDA C++, and its log; cached where the text alone decides the result."""
         text = unit.forms["cuda"]
-        arguments = (text, unit.name, unit.folder, self._target, lto, self._options)
+        floating_point = unit.floating_point or FloatingPoint()
+        arguments = (text, unit.name, unit.folder, self._target, lto, self._options, floating_point)
         # A spliced line could hide a directive.
         if _DEPENDS_ON_MORE.search(text.replace(b"\\\n", b"").replace(b"\\\r\n", b"")):
             return compile_cuda(*arguments)
-        options = nvrtc_options(lto, self._options)
+        options = nvrtc_options(lto, self._options, floating_point)
         key = Cache.key("cuda", FORMAT, sha256_of(text), unit.name, str(self._target), repr(self._nvrtc), *options)
         cache = Cache()
         entry = cache.read(key, code_and_log)
@@ -212,7 +226,7 @@ class PreparedLink:
     def _key(self, strategy: Strategy, inputs: Sequence[LinkerInput], want_ptx: bool) -> str:
         by_driver = strategy.linker == "driver"
         linker = ("driver", repr(self._driver)) if by_driver else ("nvJitLink", repr(self._nvjitlink))
-        options = (*nvjitlink_options(self._options), repr(self._options.optimization_level))
+        options = (*self._nvjitlink_options(strategy), repr(self._options.optimization_level))
         contents = (f"{kind} {name} {sha256_of(content)}" for kind, name, content in inputs)
         return Cache.key("link", FORMAT, strategy.mode, *linker, str(self._target), *options, repr(want_ptx), *contents)
 

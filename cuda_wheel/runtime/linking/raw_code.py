@@ -12,6 +12,7 @@ from ..formats.cubin import check_cubin
 from ..formats.fatbin import whole_fatbin
 from ..formats.symbols import demangled
 from ..jit.compiling import JitOptions, load_compiled, load_ptx
+from ..jit.floating_point import floating_point
 from ..manifest import (
     GlobalInfo,
     Image,
@@ -45,6 +46,8 @@ def load_code(
     The GPU is number `device`, else the current context's, else number 0. A kernel's name is its C++ name, if that can
     be read from its symbol, or the symbol. PTX has the types of the parameters; machine code has only their sizes, so a
     parameter takes any number of that size. The driver compiles PTX; `Module.jit` describes the compilation.
+    `JitOptions.floating_point` decides whether it may contract products and sums; machine code and fatbins take no such
+    option.
 
     The kernels of a fatbin come from the driver, which must be for CUDA 12.4 or later, in the current context. If there
     is none, GPU 0's primary context becomes current.
@@ -58,6 +61,11 @@ def load_code(
         what = KIND_LABELS[piece.kind]
         raise ImageError(
             f"{piece.name} is {what}, not a cubin, PTX or a fatbin: link([...]) turns it into machine code"
+        )
+    if jit.floating_point is not None and piece.kind != "ptx":
+        raise ImageError(
+            f"{piece.name} is {KIND_LABELS[piece.kind]}, which keeps the floating-point options that it was compiled "
+            "with: leave JitOptions.floating_point out"
         )
     capability, driver = device_and_driver(device)
     digest = sha256_of(piece.content)
@@ -85,6 +93,9 @@ def _of_ptx(piece: Piece, digest: str, capability: Version, driver: Version, jit
     kernels = [KernelInfo(demangled(symbol), symbol, parameters) for symbol, parameters in ptx.kernels(text).items()]
     image = _image(piece, digest, target, driver, version)
     manifest = _manifest(piece, kernels, ptx.variables(text))
+    if not floating_point(jit.floating_point or ()).assembler_fma:
+        text = ptx.without_contraction(piece.content.decode(errors="surrogateescape"))
+        piece = piece._replace(content=text.encode(errors="surrogateescape"))
     return load_ptx(manifest, image, piece.content + b"\0", jit)
 
 

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from ..errors import LinkError
 from ..jit.compiling import JitOptions
+from ..jit.floating_point import FloatingPoint
 from ..jit.nvjitlink_rules import knows, unlinkable
 from ..manifest import Image, Manifest, Version, dotted
 from ..rules import unsupported
@@ -39,6 +40,8 @@ class LinkUnit(NamedTuple):
     """The first CUDA release that reads its PTX; None where that is unknown."""
     folder: str | None = None
     """Where CUDA C++ looks for headers first."""
+    floating_point: FloatingPoint | None = None
+    """How it computes; None for machine code."""
 
 
 class Strategy(NamedTuple):
@@ -71,12 +74,16 @@ def strategies(
     `nvjitlink` and `nvrtc` are the CUDA releases of the installed libraries, `driver` that of the driver that will load
     the result; None where there is none. `capability` is the GPU's; None for one that every linker knows. LTO is first
     where every unit allows it. LTO is also possible where some units are machine code alone and others LTO-IR alone.
+    LTO is impossible where units differ in floating-point options: nvJitLink takes them once for all. As PTX, each unit
+    keeps its own.
+
     Raises LinkError with the reasons where there is no way.
     """
     if nvrtc is None:
         _check_no_cuda(units)
     against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability)
-    against_lto = {unit.name: _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
+    differing = _why_not_one_arithmetic(units)
+    against_lto = {unit.name: differing or _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
     candidates = [
         _with_lto(units, against_nvjitlink, against_lto, options),
         *_without_lto(units, (nvjitlink, nvrtc, driver), against_nvjitlink, against_lto, options),
@@ -118,6 +125,7 @@ def _with_lto(
     # Of a unit that is LTO-IR alone, which nvJitLink cannot read.
     blocking = next(filter(None, (against_lto[unit.name] for unit in lto_only)), None)
     some_ltoir = len(without_ltoir) < len(units) or _have_kind(units, CONTAINER_KINDS)
+    blocking = blocking or _why_not_one_arithmetic(units)
     if not (against_nvjitlink or blocking) and some_ltoir and (options.lto or lto_only):
         return Strategy("lto", "nvjitlink", f"LTO of the pieces that have LTO-IR; {' and '.join(without_ltoir)}")
     return f"LTO: {blocking or against_nvjitlink or without_ltoir[0]}"
@@ -182,6 +190,16 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
         return f"{unit.name}, compiled by NVRTC {dotted(nvrtc)}, {reason}" if nvrtc and reason else None
     kind = next(kind for kind in CODE_KINDS if kind in unit.forms)
     return f"{unit.name} is {'machine code' if kind == 'cubin' else KIND_LABELS[kind]}, not LTO-IR"
+
+
+def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
+    """Return which units differ in the floating-point options that a link with LTO takes once for all, or None."""
+    computing = [(unit.name, unit.floating_point) for unit in units if unit.floating_point]
+    for name, other in computing[1:]:
+        first, chosen = computing[0]
+        if other.of_link != chosen.of_link:
+            return f"{first} and {name} differ in floating-point options ({chosen}; {other})"
+    return None
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:

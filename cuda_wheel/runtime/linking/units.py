@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..errors import LinkError
 from ..files import files_and_manifest, read_image
+from ..jit.floating_point import FloatingPoint, floating_point
 from ..manifest import Image, Manifest, Version, dotted
 from .inputs import Piece, PieceKind
 from .strategy import LinkUnit, relocatable_group
@@ -25,8 +26,17 @@ class LinkParts(NamedTuple):
         return {external.symbol: external.declaration for manifest, _ in self.modules for external in manifest.extern}
 
 
-def read_pieces(pieces: Sequence[Piece], capability: Version, reader: Version | None, device: int | None) -> LinkParts:
-    """Return the units of these pieces for a GPU; `reader` is the newest CUDA release whose PTX a linker here reads."""
+def read_pieces(
+    pieces: Sequence[Piece],
+    capability: Version,
+    reader: Version | None,
+    device: int | None,
+    options: Sequence[str] | None = None,
+) -> LinkParts:
+    """Return the units of these pieces for a GPU; `reader` is the newest CUDA release whose PTX a linker here reads.
+
+    `options` are the floating-point options of the pieces that are no modules; None means those of the first module.
+    """
     units: list[LinkUnit] = []
     modules: list[tuple[Manifest, tuple[Image, ...]]] = []
     for piece in pieces:
@@ -38,7 +48,17 @@ def read_pieces(pieces: Sequence[Piece], capability: Version, reader: Version | 
             units.append(LinkUnit(piece.name, {piece.kind: piece.content}, folder=piece.folder))
     if not units:
         raise LinkError("there is nothing to link: the list of pieces is empty")
-    return LinkParts(distinct_names(units), modules)
+    if options is None:
+        options = modules[0][0].options if modules else ()
+    return LinkParts(distinct_names(_with_arithmetic(units, floating_point(options))), modules)
+
+
+def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
+    """Return the units; those that are neither modules nor machine code compute as `others`."""
+    return [
+        unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
+        for unit in units
+    ]
 
 
 def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
@@ -80,5 +100,6 @@ def _module_units(
         if "ptx" in forms:
             forms["ptx"] = forms["ptx"].rstrip(b"\0")
         label = f"{name}:{str(source).rpartition('/')[2]}"
-        units.append(LinkUnit(label, forms, manifest.cuda, by_kind["ptx"].driver if "ptx" in by_kind else None))
+        driver = by_kind["ptx"].driver if "ptx" in by_kind else None
+        units.append(LinkUnit(label, forms, manifest.cuda, driver, floating_point=floating_point(manifest.options)))
     return manifest, images, units
