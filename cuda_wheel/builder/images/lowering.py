@@ -1,7 +1,10 @@
-"""Lower the PTX ISA version that PTX declares to the lowest that is proven equal, so that older drivers read it.
+"""Lower the PTX ISA version that PTX declares to the lowest that older drivers surely read.
 
-NVRTC declares its own PTX ISA version in all its PTX, whether the code needs it or not. The assembler is the proof: it
-enforces the version that each instruction and target needs, and both texts must assemble to the same bytes.
+NVRTC declares its own PTX ISA version in all its PTX, whether the code needs it or not. Three things decide how low a
+text may go: the version that introduced its target; the version of every instruction, modifier, directive and special
+register in it, by the table of `ptx_forms`; and a proof by the assembler, that both texts give the same bytes. The
+assembler alone is no proof, because some releases accept new instructions under old versions. A text with a word that
+the table does not know keeps its version.
 """
 
 from __future__ import annotations
@@ -11,11 +14,12 @@ from collections.abc import Callable, Iterator
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.images.ptx_requirements import OLDEST, Requirement, requirement
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version, parse_version
 
-__all__ = ["lower"]
+__all__ = ["FIRST_PTX_ISA", "lower"]
 
 Assemble = Callable[[str, str], bytes]
 """Returns the machine code of a PTX text for an architecture; raises CompileError with the assembler's log."""
@@ -23,22 +27,21 @@ Assemble = Callable[[str, str], bytes]
 _REQUIRED = re.compile(r"requires PTX ISA \.version (\d+)\.(\d+)")
 
 FIRST_PTX_ISA: dict[str, Version] = {
-    "70": (6, 0), "72": (6, 1), "75": (6, 3), "80": (7, 0), "86": (7, 1), "87": (7, 4), "89": (7, 8), "90": (7, 8),
+    "50": OLDEST, "52": OLDEST, "53": OLDEST, "60": OLDEST, "61": OLDEST, "62": OLDEST, "70": OLDEST, "72": OLDEST,
+    "75": (6, 3), "80": (7, 0), "86": (7, 1), "87": (7, 4), "89": (7, 8), "90": (7, 8),
     "90a": (8, 0), "100": (8, 6), "100a": (8, 6), "101": (8, 6), "101a": (8, 6), "120": (8, 7), "120a": (8, 7),
     "103": (8, 8), "103a": (8, 8), "121": (8, 8), "121a": (8, 8), "100f": (8, 8), "101f": (8, 8), "103f": (8, 8),
     "120f": (8, 8), "121f": (8, 8), "88": (9, 0), "110": (9, 0), "110a": (9, 0), "110f": (9, 0),
+    "107": (9, 4), "107a": (9, 4), "107f": (9, 4),
 }  # fmt: skip
-"""Where the search begins: the PTX ISA version that introduced each target. Source: PTX ISA, "Release Notes"."""
-
-OLDEST: Version = (6, 3)
-"""PTX of CUDA 10.0, the oldest release whose driver is worth reaching."""
+"""The PTX ISA version that introduced each target, or OLDEST. Source: PTX ISA, "Release Notes"."""
 
 
 def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) -> str:
     """Return the PTX `text` for `arch` with the version that `wanted` ("auto", "as-compiled", "8.0") asks for.
 
-    `source` is the file's name in messages. Raises ConfigError, with the assembler's log, where an explicit version
-    cannot be proven equal.
+    `source` is the file's name in messages. Raises ConfigError where an explicit version is too low for a word of the
+    text or for the target, where the table lacks a word, or where the assembler does not prove it.
     """
     compiled = ptx.version(text)
     if wanted == "as-compiled":
@@ -46,7 +49,10 @@ def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) ->
     reference = assemble(text, arch)
     if wanted != "auto":
         return _with_version(text, parse_version(wanted), reference, arch, source, assemble)
-    floor = max(FIRST_PTX_ISA.get(arch, OLDEST), OLDEST)
+    needed = requirement(text, arch)
+    if needed.unknown or arch not in FIRST_PTX_ISA:
+        return text
+    floor = max(FIRST_PTX_ISA[arch], needed.version)
     for candidate in _versions_below(compiled):
         if candidate < floor:
             continue
@@ -65,8 +71,10 @@ def _versions_below(version: Version) -> Iterator[Version]:
 
 
 def _with_version(text: str, version: Version, reference: bytes, arch: str, source: str, assemble: Assemble) -> str:
-    rewritten = ptx_text.set_version(text, version)
     label = f"ptx-version {version[0]}.{version[1]} does not suit {source} for compute_{arch}"
+    if version < ptx.version(text) and (reason := _too_low(version, arch, requirement(text, arch))):
+        raise ConfigError(f"{label}: {reason}")
+    rewritten = ptx_text.set_version(text, version)
     try:
         assembled = assemble(rewritten, arch)
     except CompileError as error:
@@ -74,3 +82,23 @@ def _with_version(text: str, version: Version, reference: bytes, arch: str, sour
     if assembled != reference:
         raise ConfigError(f'{label}: it changes the machine code; "auto" finds the lowest that does not.')
     return rewritten
+
+
+def _too_low(version: Version, arch: str, needed: Requirement) -> str:
+    """Return why a version that is lower than the compiler's is not taken, or ""."""
+    first = FIRST_PTX_ISA.get(arch)
+    if first is None:
+        return f'cuda-wheel does not know which version compute_{arch} needs; "as-compiled" keeps the compiler\'s.'
+    if version < max(first, OLDEST):
+        return f'the lowest for this target is {first[0]}.{first[1]}; "auto" finds the lowest that suits.'
+    if needed.unknown:
+        return (
+            f"cuda-wheel does not know which version `{needed.unknown}` needs, and assemblers of some releases accept "
+            'more than their version allows; "as-compiled" keeps the compiler\'s.'
+        )
+    if version < needed.version:
+        return (
+            f"`{needed.word}` needs {needed.version[0]}.{needed.version[1]}; "
+            f'"auto" finds the lowest version that suits.'
+        )
+    return ""

@@ -1,0 +1,260 @@
+"""Find the PTX ISA version that a PTX text needs, by the table in `ptx_forms`.
+
+The assembler alone does not tell: some releases accept a new instruction under an old version that others refuse. What
+the table does not know is reported, so that nothing is concluded from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from cuda_wheel.builder.images import ptx_forms
+from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.manifest import Version, parse_version
+
+__all__ = ["OLDEST", "Requirement", "instruction_version", "requirement"]
+
+OLDEST: Version = (6, 3)
+"""PTX of CUDA 10.0, the oldest release whose driver is worth reaching."""
+
+
+class Requirement(NamedTuple):
+    """What a PTX text needs."""
+
+    version: Version
+    """The lowest PTX ISA version that all known words allow."""
+    word: str
+    """The word that needs this version; "" where none needs more than OLDEST."""
+    unknown: str
+    """A word that the table does not know, of which nothing can be said; "" if there is none."""
+
+
+class _Form(NamedTuple):
+    pattern: re.Pattern[str]
+    version: Version
+    newer: Mapping[str, Version]
+    """The modifiers of the form that are newer than it."""
+
+
+_COMMENT = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+
+_PRAGMA = re.compile(r'\.pragma\s*"\s*(\w*)[^"\n]*"')
+
+_STRING = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?')
+
+_UNTERMINATED = re.compile(
+    r"\.(?:loc\s+\d+\s+\d+\s+\d+"
+    r"(?P<inlined>\s*,\s*function_name\s+[\w$.]+(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+\d+\s+\d+\s+\d+)?"
+    r"|file\s+\d+(?:\s*,\s*\d+\s*,\s*\d+)?|version\s+\d+\.\d+|address_size\s+\d+"
+    r"|target\s+sm_\w+(?:\s*,\s*(?:debug|texmode_\w+|map_f64_to_f32))*|section\s+\.debug_\w+\s*\{(?P<section>[^{}]*)\})"
+)
+"""Directives that end without a semicolon; strings are blank."""
+
+_BRACES = re.compile(r"\{([^;{}]*)\}")
+"""The elements of a vector or of an initialiser. A block contains a semicolon."""
+
+_MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
+"""The operator mask(); its group is the first digit of a number. Source: PTX ISA, "Initializers"."""
+
+_STATEMENT = re.compile(
+    r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
+)
+"""Labels, a predicate, and the word that says what the statement is. A directive has no opcode."""
+
+_WORD = re.compile(r"\.[A-Za-z_][\w:]*")
+
+_REGISTER = re.compile(r"%[A-Za-z_$][\w$]*")
+
+_SMALL_PARAMETERS = 4352
+"""The size in bytes that a kernel's parameters may have together before PTX ISA 8.1. Source: PTX ISA, ".entry"."""
+
+
+class _OperandRule(NamedTuple):
+    instruction: re.Pattern[str]
+    operands: re.Pattern[str]
+    version: Version
+    what: str
+
+
+_THIRD_COMMA = r"(?:[^,]*,){3}"
+
+_OPERAND_RULES: dict[str, tuple[_OperandRule, ...]] = {
+    opcode: tuple(_OperandRule(re.compile(a), re.compile(b), version, what) for a, b, version, what in rules)
+    for opcodes, rules in {
+        "min max": [(r".*\.f32$", _THIRD_COMMA, (8, 8), "with three inputs")],
+        "mbarrier": [
+            (r"mbarrier\.arrive(?!.*\.(?:noComplete|expect_tx))", r"[^,]*,[^,]*,", (7, 8), "with a count"),
+            (r"mbarrier\.arrive", r"\s*_\s*,", (7, 1), "with the destination _"),
+        ],
+        # A register of 32 bits is the size of the source; anything else may be the predicate that ignores the source.
+        "cp": [(r"cp\.async\.c[ag]\.", _THIRD_COMMA + r"\s*(?!%r\d|\d)", (7, 5), "with a predicate")],
+        "tex tld4": [("", r"[^\[]*\|", (7, 1), "with a predicate as a destination")],
+        "tensormap": [
+            (r".*\.elemtype", r"[^,]*,\s*(?:1[3-5]|0[xX])", (8, 7), "with the element type 13, 14 or 15"),
+            (r".*\.swizzle_mode", r"[^,]*,\s*(?:4|0)", (8, 8), "with the swizzle mode 4"),
+        ],
+        "st": [(r"st\.bulk", r"[^,]*,\s*(?!%rd\d|\d)", (9, 0), "with a size of 32 bits")],
+    }.items()
+    for opcode in opcodes.split()
+}
+"""What the operands of an instruction need, by opcode. Source: PTX ISA, "PTX ISA Notes" of each."""
+
+_TARGET_RULES = ((re.compile(r"cvt\..*\.e[45]m[23]x2\b"), frozenset({"89"}), (8, 1)),)
+"""Instructions that a target got later than others. Source: PTX ISA, "cvt"."""
+
+
+def requirement(text: str, arch: str) -> Requirement:
+    """Return what a PTX text for `arch` ("90a") needs; comments and strings do not matter."""
+    version, word, unknown = OLDEST, "", ""
+    for candidate, needed in _words(text, arch):
+        if needed is None:
+            unknown = unknown or candidate
+        elif needed > version:
+            version, word = needed, candidate
+    return Requirement(version, word, unknown)
+
+
+def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
+    """Yield what a text contains, each with the version that it needs; None where that is not known."""
+    text = _COMMENT.sub(lambda match: match[1] or " ", text)
+    pragmas = _PRAGMA.findall(text)
+    yield from ((f'.pragma "{pragma}"', _words_of("pragmas").get(pragma)) for pragma in pragmas)
+    text = _STRING.sub(" ", text)
+    if text.count(".pragma") != len(pragmas):
+        yield ".pragma", None
+    for symbol, parameters in ptx.kernels(text).items():
+        if parameters and parameters[-1].offset + parameters[-1].size > _SMALL_PARAMETERS:
+            yield f"the size of the parameters of {symbol}", (8, 1)
+    for match in _MASK.finditer(text):
+        yield "mask()", (7, 3) if match[1] else (7, 1)
+    for match in _UNTERMINATED.finditer(text):
+        yield from _debug_needs(match)
+    yield from _statements(_UNTERMINATED.sub(" ", text), arch)
+
+
+def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
+    """Yield what debugging directives need. Source: PTX ISA, ".loc" and ".section"."""
+    if match["inlined"]:
+        yield ".loc with inlined_at", (7, 2)
+    if ":" in (match["section"] or ""):
+        yield "a label in .section", (7, 2)
+    if "-" in (match["section"] or ""):
+        yield "a difference or negative number in .section", (7, 5)
+
+
+def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
+    """Yield what the statements of a text contain; it has no strings and no directives that end without a semicolon."""
+    shorter = _BRACES.sub(_without_elements, text)
+    while shorter != text:
+        text, shorter = shorter, _BRACES.sub(_without_elements, shorter)
+    instructions: set[str] = set()
+    behind_operands: set[str] = set()
+    directives: list[str] = []
+    for statement in re.split("[;{}]", text):
+        match = _STATEMENT.match(statement)
+        assert match is not None  # all of its parts may be absent
+        opcode, modifiers = match["opcode"], match["modifiers"]
+        if opcode:
+            instructions.add(opcode + modifiers)
+            if "." in (operands := statement[match.end() :]):
+                behind_operands.update(_WORD.findall(operands))
+            if opcode in _OPERAND_RULES:
+                yield from _operand_needs(opcode, modifiers, operands)
+        elif modifiers:
+            directives.append(statement[match.start("modifiers") :])
+        elif match.end() < len(statement):
+            yield " ".join(statement.split())[:80], None
+    for instruction in sorted("".join(each.split()) for each in instructions):
+        yield instruction, instruction_version(instruction, arch)
+    for kind, words in ("operands", behind_operands), ("directives", _WORD.findall(" ".join(directives))):
+        yield from ((word, _words_of(kind).get(word)) for word in dict.fromkeys(words))
+    yield from _registers(text, " ".join(directives))
+
+
+def _without_elements(match: re.Match[str]) -> str:
+    """Return what stands for elements in braces; an empty block stays one."""
+    return " 0 " if match[1].strip() else ";"
+
+
+def _operand_needs(opcode: str, modifiers: str, operands: str) -> Iterator[tuple[str, Version]]:
+    instruction = "".join((opcode + modifiers).split())
+    for rule in _OPERAND_RULES[opcode]:
+        if rule.instruction.match(instruction) and rule.operands.match(operands):
+            yield f"{instruction} {rule.what}", rule.version
+
+
+def _registers(text: str, directives: str) -> Iterator[tuple[str, Version | None]]:
+    """Yield the special registers; a register that the text declares is none."""
+    declared = set(_REGISTER.findall(directives))
+    numbered = {name.rstrip("0123456789") for name in set(_REGISTER.findall(text)) - declared}
+    if numbered <= declared:
+        return
+    special = _words_of("registers")
+    for name in sorted(set(_REGISTER.findall(text)) - declared):
+        if name in special or name.rstrip("0123456789") not in declared:
+            yield name, special.get(name)
+
+
+@cache
+def instruction_version(instruction: str, arch: str) -> Version | None:
+    """Return the PTX ISA version that an instruction with its modifiers needs, or None if the table lacks it."""
+    modifiers = ["." + each for each in instruction.split(".")[1:]]
+    needed = [
+        max([form.version, *(form.newer[each] for each in modifiers if each in form.newer)])
+        for form in _forms(instruction.split(".")[0])
+        if form.pattern.fullmatch(instruction)
+    ]
+    later = [version for pattern, archs, version in _TARGET_RULES if arch in archs and pattern.match(instruction)]
+    return max([min(needed), *later]) if needed else None
+
+
+@cache
+def _lines() -> dict[str, list[str]]:
+    """Return the lines of the table of instructions by opcode."""
+    lines: dict[str, list[str]] = {}
+    for line in ptx_forms.FORMS.splitlines():
+        if line and not line.startswith("#"):
+            for opcode in line.split()[1].split(","):
+                lines.setdefault(opcode, []).append(line)
+    return lines
+
+
+@cache
+def _forms(opcode: str) -> list[_Form]:
+    """Return the forms of an instruction. Those of all instructions would take half a second to compile."""
+    forms = []
+    for line in _lines().get(opcode, ()):
+        version, _, *slots = line.split()
+        pattern = re.escape(opcode) + "".join(_slot_pattern(slot) for slot in slots)
+        newer = {name: parse_version(since) for slot in slots for name, since in slot_alternatives(slot) if since}
+        forms.append(_Form(re.compile(pattern), parse_version(version), newer))
+    return forms
+
+
+def slot_alternatives(slot: str) -> list[tuple[str, str]]:
+    """Return the alternatives of a form's slot, each with the version that it needs, or ""."""
+    names = slot.strip("[]")
+    return [
+        (name, since)
+        for name, _, since in (each.partition("@") for each in ptx_forms.ALIASES.get(names, names).split("|"))
+    ]
+
+
+def _slot_pattern(slot: str) -> str:
+    names = "|".join(re.escape(name) for name, _ in slot_alternatives(slot))
+    return f"(?:{names})" + "?" * slot.startswith("[")
+
+
+@cache
+def _words_of(kind: str) -> dict[str, Version]:
+    """Return the words of one of the smaller tables, with their versions."""
+    tables: dict[str, Mapping[str, str]] = {
+        "directives": ptx_forms.DIRECTIVES,
+        "registers": ptx_forms.SPECIAL_REGISTERS,
+        "pragmas": ptx_forms.PRAGMAS,
+        "operands": ptx_forms.OPERAND_MODIFIERS,
+    }
+    return {word: parse_version(version) for version, words in tables[kind].items() for word in words.split()}
