@@ -19,4 +19,53 @@ class Equivalent(NamedTuple):
     reason: str
 
 
-EQUIVALENT: tuple[Equivalent, ...] = ()
+_FOUND = "an image was found, and callers then ignore the reason"
+
+EQUIVALENT = (
+    Equivalent(
+        "runtime/rules.py",
+        '" fa".index(image.target.suffix or " "),',
+        '" fa".rindex(image.target.suffix or " "),',
+        "no character is there twice",
+    ),
+    Equivalent(
+        "runtime/rules.py",
+        '" fa".index(image.target.suffix or " "),',
+        '"XX faXX".index(image.target.suffix or " "),',
+        "the order is the same",
+    ),
+    *(
+        Equivalent(
+            "runtime/rules.py",
+            "_, best, how = max(candidates, key=lambda candidate: candidate[0])",
+            mutant,
+            "no two candidates have the same rank, as a manifest has each target once",
+        )
+        for mutant in ("_, best, how = max(candidates, key=None)", "_, best, how = max(candidates, )")
+    ),
+    Equivalent(
+        "runtime/rules.py",
+        'return ("native" if image.target.real else "jit"), ""',
+        'return ("native" if image.target.real else "jit"), "XXXX"',
+        _FOUND,
+    ),
+    Equivalent("runtime/rules.py", 'return "link", ""', 'return "link", "XXXX"', _FOUND),
+    Equivalent(
+        "runtime/manifest.py",
+        'prefix, _, number = text.partition("_")',
+        'prefix, _, number = text.rpartition("_")',
+        "neither finds a known prefix and a number in a text with two underscores, or none",
+    ),
+    Equivalent(
+        "runtime/manifest.py",
+        'if not "".join(figures).isprintable():',
+        'if not "XXXX".join(figures).isprintable():',
+        "X is printable",
+    ),
+    Equivalent(
+        "runtime/manifest.py",
+        "if not end <= each.offset <= each.offset + each.size <= PARAMETERS:",
+        "if not end <= each.offset < each.offset + each.size <= PARAMETERS:",
+        "the size is at least 1",
+    ),
+)
