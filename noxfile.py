@@ -108,7 +108,8 @@ def lowest(session: nox.Session, toolchain: str) -> None:
 def soak(session: nox.Session, toolchain: str) -> None:
     """Run tests/soak in full, which takes hours; the session `tests` runs them with bounded repetition."""
     install(session, toolchain, f"test-{toolchain}", "soak")
-    session.run("pytest", "-rA", "tests/soak", *session.posargs, env={"CUDA_WHEEL_SOAK": "1"})
+    no_limits = ["--timeout=0", "-o", "faulthandler_timeout=0"]
+    session.run("pytest", "-rA", *no_limits, "tests/soak", *session.posargs, env={"CUDA_WHEEL_SOAK": "1"})
     session.run("python", "tests/soak/fuzz.py", success_codes=[0, 2])  # 2: atheris has no wheel for this Python
 
 

@@ -31,6 +31,18 @@ settings.register_profile("tests", deadline=None, derandomize=not SOAK, max_exam
 settings.load_profile("tests")
 
 
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Accept the settings of the time limits where pytest-timeout is missing or pytest is older, as on many GPU machines.
+
+    There they have no effect, but --strict-config refuses settings that nothing declares.
+    """
+    if not pluginmanager.hasplugin("timeout"):
+        for name in ("timeout", "timeout_method"):
+            parser.addini(name, "a setting of pytest-timeout, which is not installed")
+    if pytest.version_tuple < (9, 0):
+        parser.addini("faulthandler_exit_on_timeout", "a setting of pytest 9")
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test an empty compile cache, so that it compiles everything itself."""

@@ -6,9 +6,23 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.manifest import FORMAT, LARGEST, GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
+from cuda_wheel.runtime.manifest import (
+    FORMAT,
+    LARGEST,
+    PARAMETERS,
+    External,
+    GlobalInfo,
+    Image,
+    KernelInfo,
+    Manifest,
+    Parameter,
+    Target,
+    read_document,
+)
 
 MANIFEST = Manifest(
     name="pkg.kernels.gemm",
@@ -34,8 +48,60 @@ MANIFEST = Manifest(
 )
 
 
-def test_a_manifest_reads_back_as_it_was_written() -> None:
-    assert Manifest.from_json(MANIFEST.to_json(), "x") == MANIFEST
+RELOCATABLE = MANIFEST._replace(
+    images=(
+        Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 1, "a" * 64, {"k": {"max_threads": 96}}, "a.cu"),
+        Image("ptx", Target.parse("compute_100f"), (8, 8), (9, 0), (12, 9), 1, 499, "b" * 64, {}, "a.cu"),
+        Image("ltoir", Target.parse("compute_90a"), None, None, (12, 0), 500, 500, "c" * 64, {}, "b.cu"),
+    ),
+    kernels=(
+        KernelInfo("k", "k$0", (Parameter("b8", 0, PARAMETERS - 1, "Pair"), Parameter("u8", PARAMETERS - 1, 1)), ()),
+    ),
+    globals=tuple(
+        GlobalInfo(name, name, space, size)
+        for name, space, size in [("a", "global", 0), ("b", "constant", 1), ("c", "managed", (1 << 48) - 1)]
+    ),
+    host_code=("a.cu:12-40: function main", "b.cu:3: <iostream>"),
+    extern=(External("user::f(int)", "_ZN4user1fEi", "int user::f(int)"),),
+)
+
+
+@pytest.mark.parametrize("manifest", [MANIFEST, RELOCATABLE])
+def test_a_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
+    text = manifest.to_json()
+    assert Manifest.from_json(text, "x") == manifest
+    assert Manifest.from_json(text.encode(), "x") == manifest
+    assert Manifest.from_json(text, "x").to_json() == text
+
+
+def test_the_relocatable_images_are_those_of_a_source() -> None:
+    loadable = MANIFEST.images[0]
+    assert RELOCATABLE._replace(images=(loadable, *RELOCATABLE.images)).relocatable == RELOCATABLE.images
+
+
+def test_images_are_named_by_kind_target_version_and_source() -> None:
+    images = [*MANIFEST.images, *RELOCATABLE.images]
+    assert list(map(str, images)) == [
+        "cubin sm_90a",
+        "ptx compute_80 (PTX 7.0)",
+        "cubin sm_80 of a.cu",
+        "ptx compute_100f (PTX 8.8) of a.cu",
+        "ltoir compute_90a of b.cu",
+    ]
+
+
+def test_parameters_are_listed_by_the_best_known_type() -> None:
+    parameters = (
+        Parameter("u64", 0, 8, "const float*"),
+        Parameter("f32", 8, 4),
+        Parameter("b8", 12, 16),
+        Parameter("b8", 28, 16, "Pair"),
+    )
+    assert KernelInfo("k", "k", parameters).parameter_list == "const float*, .f32, 16 bytes, Pair"
+
+
+def test_the_compilers_release_is_that_of_nvrtc() -> None:
+    assert MANIFEST._replace(toolchain={"nvrtc": "13.0.88", "nvjitlink": "13.1"}).cuda == (13, 0)
 
 
 def test_a_compressed_image_has_no_place_of_its_own() -> None:
@@ -70,6 +136,17 @@ def test_more_than_a_manifest_may_have_is_not_read() -> None:
         Manifest.from_json(b" " * (LARGEST + 1), "k")
 
 
+def test_as_much_as_a_manifest_may_have_is_read() -> None:
+    text = MANIFEST.to_json().encode()
+    assert Manifest.from_json(text + b" " * (LARGEST - len(text)), "k", check=False) == MANIFEST
+
+
+def test_a_document_may_be_a_string_or_bytes() -> None:
+    text = json.dumps({"format": FORMAT, "name": "\N{SNOWMAN}"}, ensure_ascii=False)
+    for document in (text, text.encode()):
+        assert read_document(document, "k", lambda read: read["name"]) == "\N{SNOWMAN}"
+
+
 def test_a_newer_format_is_named_as_such() -> None:
     text = json.dumps({"format": FORMAT + 2})
     with pytest.raises(
@@ -101,6 +178,7 @@ def changed(*path: Any, to: Any) -> str:
         MANIFEST.to_json().encode("utf-16"),
         b"\xef\xbb\xbf" + MANIFEST.to_json().encode(),
         MANIFEST.to_json().encode()[:-9] + b"\xff\xff" + MANIFEST.to_json().encode()[-9:],
+        MANIFEST.to_json().replace("gemm.fatbin", "\ud800"),
         changed("format", to="1"),
         changed("format", to=0),
         changed("name", to=""),
@@ -193,3 +271,188 @@ def test_every_part_is_needed(key: str) -> None:
     del document[key]
     with pytest.raises(ImageError, match=key):
         Manifest.from_json(json.dumps(document), "x")
+
+
+SHORT_OF_ONE = "is not a size in bytes, or not of at least 1"
+SHORT_OF_ZERO = "is not a size in bytes, or not of at least 0"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        (["format"], 0, "ValueError: its format is 0"),
+        (["format"], "1", "ValueError: its format is '1'"),
+        (["name"], "", "ValueError: '' is not a printable string"),
+        (["name"], "a\nb", r"ValueError: 'a\nb' is not a printable string"),
+        (["sources"], "k.cu", "ValueError: 'k.cu' is not a list"),
+        (["fatbin", "file"], "a/b", "ValueError: fatbin file 'a/b' is not a file name without a folder"),
+        (["fatbin", "size"], 0, f"ValueError: 0 {SHORT_OF_ONE}"),
+        (["fatbin", "size"], 1 << 48, f"ValueError: {1 << 48} {SHORT_OF_ONE}"),
+        (["fatbin", "sha256"], "X" * 64, f"ValueError: {'X' * 64!r} is not a SHA-256"),
+        (["toolchain"], {}, "KeyError: 'nvrtc'"),
+        (["toolchain", "nvrtc"], "12", "ValueError: version '12' does not have the form MAJOR.MINOR"),
+        (["images", 0, "kind"], "ptx", "ValueError: a 'ptx' image cannot have the target sm_90a"),
+        (["images", 1, "kind"], "cubin", "ValueError: a 'cubin' image cannot have the target compute_80"),
+        (["images", 1, "kind"], "elf", "ValueError: a 'elf' image cannot have the target compute_80"),
+        (["images", 0, "target"], "sm_9", "ValueError: 'sm_9' is not a target such as sm_90 or compute_90"),
+        (["images", 0, "ptx_version"], "8.0", "ValueError: cubin sm_90a (PTX 8.0) has the PTX version (8, 0)"),
+        (["images", 1, "ptx_version"], None, "ValueError: ptx compute_80 has the PTX version None"),
+        (["images", 0, "size"], 0, f"ValueError: 0 {SHORT_OF_ONE}"),
+        (["images", 0, "offset"], -1, f"ValueError: -1 {SHORT_OF_ZERO}"),
+        (
+            ["images", 0, "resources", "k", "\0"],
+            1,
+            r"ValueError: {'registers': 32, '\x00': 1} has names that are not printable",
+        ),
+        (["images", 0, "resources", "k", "registers"], "a", f"ValueError: 'a' {SHORT_OF_ZERO}"),
+        (["images", 0, "offset"], None, "ValueError: some images have an offset in the fatbin, others have none"),
+        (
+            ["images", 0, "size"],
+            401,
+            "ValueError: an image of 500 bytes starts at 500, where the one before ends at 501 and the fatbin at 1000",
+        ),
+        (
+            ["images", 1, "size"],
+            501,
+            "ValueError: an image of 501 bytes starts at 500, where the one before ends at 500 and the fatbin at 1000",
+        ),
+        (["kernels", 0, "symbol"], "a b", "ValueError: 'a b' is not a symbol"),
+        (
+            ["kernels", 0, "parameters", 1, "offset"],
+            7,
+            "ValueError: a parameter of 4 bytes starts at 7, the one before ends at 8",
+        ),
+        (
+            ["kernels", 0, "parameters", 1, "offset"],
+            PARAMETERS - 3,
+            f"ValueError: a parameter of 4 bytes starts at {PARAMETERS - 3}, the one before ends at 8",
+        ),
+        (["kernels", 0, "parameters", 1, "size"], 0, f"ValueError: 0 {SHORT_OF_ONE}"),
+        (
+            ["kernels", 0, "absent"],
+            ["sm_90a", "sm_75"],
+            "ValueError: gemm<float, 16> is absent from sm_90a, sm_75, but not all are images here",
+        ),
+        (["globals", 0, "space"], "shared", "ValueError: a variable has the memory space 'shared'"),
+        (["globals", 0, "size"], "64", f"ValueError: '64' {SHORT_OF_ZERO}"),
+    ],
+)
+def test_the_error_says_what_is_wrong(path: list[Any], value: Any, reason: str) -> None:
+    with pytest.raises(ImageError) as caught:
+        Manifest.from_json(changed(*path, to=value), "k")
+    assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        (
+            ["images"],
+            "ValueError: the image ('cubin', Target(major=9, minor=0, suffix='a', real=True), None) appears twice",
+        ),
+        (["kernels"], "ValueError: the symbol '_Z4gemmIfLi16EEvPT_' appears twice"),
+        (["globals"], "ValueError: the symbol '_ZN2ns7weightsE' appears twice"),
+    ],
+)
+def test_the_error_says_what_appears_twice(path: list[Any], reason: str) -> None:
+    items = json.loads(MANIFEST.to_json())[path[0]]
+    with pytest.raises(ImageError) as caught:
+        Manifest.from_json(changed(*path, to=[*items, items[0]]), "k")
+    assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
+
+
+def test_lto_ir_belongs_to_a_source() -> None:
+    (*_, ltoir) = RELOCATABLE.images
+    text = RELOCATABLE._replace(images=(ltoir._replace(source=None),)).to_json()
+    with pytest.raises(ImageError, match="ltoir compute_90a has no source, but LTO-IR must be linked"):
+        Manifest.from_json(text, "k")
+
+
+def test_a_long_reason_is_cut() -> None:
+    with pytest.raises(ImageError) as caught:
+        Manifest.from_json(changed("fatbin", "sha256", to="x" * 1000), "k")
+    assert str(caught.value) == "k is not a cuda-wheel manifest: ValueError: '" + "x" * 287 + "..."
+
+
+def test_the_first_image_may_begin_with_the_fatbin() -> None:
+    first, second = MANIFEST.images
+    moved = MANIFEST._replace(images=(first._replace(offset=0, size=500), second))
+    assert Manifest.from_json(moved.to_json(), "k") == moved
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+texts = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=9)
+symbols = st.from_regex(r"[a-zA-Z_$%.][a-zA-Z0-9_$.]{0,9}", fullmatch=True)
+sizes = st.integers(0, (1 << 48) - 1)
+hashes = st.text("0123456789abcdef", min_size=64, max_size=64)
+targets = st.builds(Target, st.integers(1, 9999), st.integers(0, 9), st.sampled_from(["", "a", "f"]), st.booleans())
+versions = st.tuples(st.integers(0, 99999), st.integers(0, 99999))
+variables = st.builds(GlobalInfo, texts, symbols, st.sampled_from(["global", "constant", "managed"]), sizes)
+externs = st.builds(External, texts, symbols, texts)
+
+
+@st.composite
+def stored_images(draw: st.DrawFn) -> tuple[Image, ...]:
+    images, end, is_packed = [], 0, draw(st.booleans())
+    for target in draw(st.lists(targets, max_size=4, unique=True)):
+        kind = "cubin" if target.real else draw(st.sampled_from(["ptx", "ltoir"]))
+        offset, size = end + draw(st.integers(0, 9)), draw(st.integers(1, 99))
+        end = offset + size
+        version, compiled = (draw(versions), draw(versions)) if kind == "ptx" else (None, None)
+        resources = draw(st.dictionaries(texts, st.dictionaries(texts, sizes, max_size=2), max_size=2))
+        source = draw(texts if kind == "ltoir" else st.none() | texts)
+        place = None if is_packed else offset
+        driver = draw(versions)
+        images.append(Image(kind, target, version, compiled, driver, place, size, draw(hashes), resources, source))
+    return tuple(images)
+
+
+@st.composite
+def stored_kernels(draw: st.DrawFn, images: tuple[Image, ...]) -> tuple[KernelInfo, ...]:
+    kernels = []
+    for symbol in draw(st.lists(symbols, max_size=3, unique=True)):
+        parameters, end = [], 0
+        for _ in range(draw(st.integers(0, 4))):
+            offset, size = end + draw(st.integers(0, 9)), draw(st.integers(1, 999))
+            end = offset + size
+            parameters.append(Parameter(draw(texts), offset, size, draw(st.just("") | texts)))
+        absent = tuple(str(image.target) for image in images if draw(st.booleans()))
+        kernels.append(KernelInfo(draw(texts), symbol, tuple(parameters), absent))
+    return tuple(kernels)
+
+
+@st.composite
+def manifests(draw: st.DrawFn) -> Manifest:
+    images = draw(stored_images())
+    return Manifest(
+        name=draw(texts),
+        fatbin=draw(symbols) + ".fatbin",
+        fatbin_size=draw(st.integers(5000, (1 << 48) - 1)),
+        fatbin_sha256=draw(hashes),
+        toolchain=draw(st.dictionaries(texts, texts, max_size=2)) | {"nvrtc": "12.9.86"},
+        sources=tuple(draw(st.lists(texts, max_size=3))),
+        options=tuple(draw(st.lists(texts, max_size=3))),
+        images=images,
+        kernels=draw(stored_kernels(images)),
+        globals=tuple(draw(st.lists(variables, max_size=3, unique_by=lambda variable: variable.symbol))),
+        host_code=tuple(draw(st.lists(texts, max_size=3))),
+        extern=tuple(draw(st.lists(externs, max_size=3))),
+    )
+
+
+@given(manifests())
+def test_every_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
+    text = manifest.to_json()
+    assert Manifest.from_json(text, "x") == manifest
+    assert json.loads(text)["format"] == FORMAT
+
+
+@given(manifests(), st.data())
+def test_a_manifest_with_a_changed_character_is_refused(manifest: Manifest, data: st.DataObject) -> None:
+    text = manifest.to_json()
+    place = data.draw(st.integers(0, len(text) - 1))
+    damaged = text[:place] + data.draw(st.sampled_from('0x" ,{')) + text[place + 1 :]
+    if damaged != text:
+        with pytest.raises(ImageError):
+            Manifest.from_json(damaged, "x")

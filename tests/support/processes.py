@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 
 def run(*command: object, cwd: Path | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a command and return its exit status and its combined output. A failed command raises no exception."""
-    return subprocess.run(
-        [str(part) for part in command],
+    """Run a command and return its exit status and its combined output. A failed command raises no exception.
+
+    If the test is interrupted, by its time limit or by the user, the command ends with all processes that it started.
+    """
+    arguments = [str(part) for part in command]
+    with subprocess.Popen(
+        arguments,
         cwd=cwd,
         env=os.environ | environ,
         text=True,
         errors="backslashreplace",  # some folder names are not valid text
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        check=False,
-        timeout=600,
-    )
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=600)
+        except BaseException:
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(arguments, process.returncode, output)
 
 
 def alive(pid: int) -> bool:

@@ -1,0 +1,71 @@
+"""The mutants that no test can kill, because the changed code does the same, each with the reason.
+
+They are named by the line that changes, since mutmut's numbers change with the code around it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["EQUIVALENT", "Equivalent"]
+
+
+class Equivalent(NamedTuple):
+    """A line of a file, what a mutant makes of it, and why that does not matter."""
+
+    file: str
+    line: str
+    mutant: str
+    reason: str
+
+
+_FOUND = "an image was found, and callers then ignore the reason"
+
+EQUIVALENT = (
+    Equivalent(
+        "runtime/rules.py",
+        '" fa".index(image.target.suffix or " "),',
+        '" fa".rindex(image.target.suffix or " "),',
+        "no character is there twice",
+    ),
+    Equivalent(
+        "runtime/rules.py",
+        '" fa".index(image.target.suffix or " "),',
+        '"XX faXX".index(image.target.suffix or " "),',
+        "the order is the same",
+    ),
+    *(
+        Equivalent(
+            "runtime/rules.py",
+            "_, best, how = max(candidates, key=lambda candidate: candidate[0])",
+            mutant,
+            "no two candidates have the same rank, as a manifest has each target once",
+        )
+        for mutant in ("_, best, how = max(candidates, key=None)", "_, best, how = max(candidates, )")
+    ),
+    Equivalent(
+        "runtime/rules.py",
+        'return ("native" if image.target.real else "jit"), ""',
+        'return ("native" if image.target.real else "jit"), "XXXX"',
+        _FOUND,
+    ),
+    Equivalent("runtime/rules.py", 'return "link", ""', 'return "link", "XXXX"', _FOUND),
+    Equivalent(
+        "runtime/manifest.py",
+        'prefix, _, number = text.partition("_")',
+        'prefix, _, number = text.rpartition("_")',
+        "neither finds a known prefix and a number in a text with two underscores, or none",
+    ),
+    Equivalent(
+        "runtime/manifest.py",
+        'if not "".join(figures).isprintable():',
+        'if not "XXXX".join(figures).isprintable():',
+        "X is printable",
+    ),
+    Equivalent(
+        "runtime/manifest.py",
+        "if not end <= each.offset <= each.offset + each.size <= PARAMETERS:",
+        "if not end <= each.offset < each.offset + each.size <= PARAMETERS:",
+        "the size is at least 1",
+    ),
+)

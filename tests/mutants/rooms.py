@@ -1,0 +1,51 @@
+"""The rooms whose code keeps promises, and the tests that must notice when it changes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["LOWEST_SCORE", "ROOMS", "Room"]
+
+LOWEST_SCORE = 90.0
+"""The percentage of the mutants of each room that the tests must kill."""
+
+
+class Room(NamedTuple):
+    """Files of cuda_wheel, and the tests that guard them: fast ones, since they run once for each mutant."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    only: str = "*"
+    """A pattern of the functions to mutate."""
+
+
+ROOMS = {
+    "rules": Room(("runtime/rules.py",), ("tests/runtime/test_rules.py",)),
+    "manifest": Room(
+        ("runtime/manifest.py", "runtime/manifest_text.py", "runtime/versions.py", "runtime/digest.py"),
+        (
+            "tests/runtime/test_manifest.py",
+            "tests/runtime/test_rules.py",
+            "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
+        ),
+    ),
+    "arguments": Room(
+        tuple(f"runtime/launching/{name}.py" for name in ("arguments", "parameters", "pointers", "buffers")),
+        ("tests/runtime/test_launching.py",),
+    ),
+    "lowering": Room(("builder/images/lowering.py", "builder/images/ptx_text.py"), ("tests/builder/images",)),
+    "job-keys": Room(
+        tuple(f"builder/cache/{name}.py" for name in ("compile_cache", "compiled_format", "dependencies", "job_files")),
+        ("tests/builder/cache",),
+    ),
+    "file-keys": Room(
+        ("builder/cache/file_hashes.py", "builder/cache/known_toolchain.py"),
+        ("tests/builder/cache/test_file_hashes.py", "tests/builder/cache/test_known_toolchain.py"),
+    ),
+    "load-keys": Room(("builder/editable/on_load.py",), ("tests/builder/editable/test_on_load.py",)),
+    "link-keys": Room(
+        ("runtime/linking/prepared_link.py",),
+        ("tests/runtime/test_linking.py",),
+        "*[ǁ_]_key__*",
+    ),
+}
