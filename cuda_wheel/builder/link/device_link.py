@@ -45,7 +45,11 @@ def link_job(job: LinkJob) -> Compiled:
     known = _merged(
         {
             **({"the optimised LTO-IR": described(text.encode(), declared)} if text else {}),
-            **{input_.source: described(input_.content, input_.declared) for input_ in job.inputs if input_.kind == "ptx"},
+            **{
+                input_.source: described(input_.content, input_.declared)
+                for input_ in job.inputs
+                if input_.kind == "ptx"
+            },
         }
     )
     if job.real:
