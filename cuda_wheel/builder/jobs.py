@@ -97,6 +97,9 @@ class Compiled:
     blanked: tuple[str, ...] = ()
     """The host code that was left out, such as "k.cu:12-40: function main"."""
     ltoir: bytes | None = None
+    declared: tuple[str, ...] = ()
+    """The names that the project's files declare and that look like those of a library or of the compiler; by
+    `images.variables.identity`."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
@@ -112,6 +115,8 @@ class LinkInput:
     kind: str
     """The kind of input, as nvJitLink names it."""
     content: bytes
+    declared: tuple[str, ...] = ()
+    """Those of its `Compiled`."""
 
 
 @dataclass(frozen=True)

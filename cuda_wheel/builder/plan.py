@@ -259,7 +259,7 @@ def make_link_job(plan: Plan, module: ModulePlan, link: Link, results: Mapping[J
     inputs = []
     for each in link.inputs:
         if isinstance(each, Job):
-            inputs.append(LinkInput(each.source, form, getattr(results[each], form) or b""))
+            inputs.append(LinkInput(each.source, form, getattr(results[each], form) or b"", results[each].declared))
         else:
             inputs.append(LinkInput(each.path, each.kind, each.content))
     return LinkJob(

@@ -193,6 +193,8 @@ class Manifest(NamedTuple):
     """The parts of the sources that were left out, one string each: "k.cu:12-40: function main"."""
     extern: tuple[External, ...] = ()
     """The symbols that the relocatable images need from elsewhere."""
+    long_size: int | None = None
+    """The bytes of a C++ `long` in the images: 8, or 4 if they were built on Windows; None if that is not known."""
 
     @property
     def relocatable(self) -> tuple[Image, ...]:
@@ -280,6 +282,7 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         kernels=_list_of(_kernel, document["kernels"]),
         globals=_list_of(_variable, document["globals"]),
         extern=_list_of(_external, document["extern"]),
+        long_size=_optional(_count, document.get("long_size")),
     )
     _check_images(manifest)
     for infos in (manifest.kernels, manifest.globals):

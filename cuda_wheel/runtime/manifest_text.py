@@ -29,6 +29,7 @@ def manifest_to_json(manifest: "Manifest") -> str:
         ],
         "globals": [variable._asdict() for variable in manifest.globals],
         "extern": [external._asdict() for external in manifest.extern],
+        "long_size": manifest.long_size,
         "sha256": "",
     }
     text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -969,6 +969,9 @@ def torch_tensor(address: int, dtype: str = "float32", device: int | None = 0, *
     tensor.dtype = fake("torch", "dtype", __str__=lambda self: f"torch.{dtype}", is_complex=dtype.startswith("c"))()
     tensor.is_cuda = device is not None
     tensor.is_pinned = lambda: pinned
+    tensor.device = "cpu" if device is None else f"cuda:{device}"
+    tensor.is_conj = tensor.is_neg = lambda: False
+    tensor.numel = lambda: 1 if address else 0
     tensor.get_device = lambda: -1 if device is None else device
     tensor.data_ptr = lambda: address
     return tensor

@@ -232,6 +232,12 @@ class Driver:
     )
     CUfunction_attribute = SimpleNamespace(**{f"CU_FUNC_ATTRIBUTE_{name}": name for name in FUNCTION_ATTRIBUTES})
     CUoccupancyB2DSize = int
+    CUpointer_attribute = SimpleNamespace(
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE="MEMORY_TYPE",
+        CU_POINTER_ATTRIBUTE_IS_MANAGED="IS_MANAGED",
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL="DEVICE_ORDINAL",
+    )
+    CUmemorytype = SimpleNamespace(CU_MEMORYTYPE_HOST=1, CU_MEMORYTYPE_DEVICE=2)
 
     CUjit_option = SimpleNamespace(
         **{
@@ -282,6 +288,12 @@ class Driver:
         """Called during each launch."""
         self.memory: dict[bytes, Any] = {}
         """The variables of all libraries by symbol, as ctypes arrays."""
+        self.pointers: dict[int, dict[str, int]] = {}
+        """The attributes of the addresses that the driver knows."""
+        self.lacking: set[bytes] = set()
+        """The symbols of kernels that no library has."""
+        self._pending: list[Callable[[], object]] = []
+        """The asynchronous copies that have not run yet."""
         self._launch = CuLaunchKernelEx(self._launch_kernel)
         self.linker = Linker()
         self.linker.device = lambda: getattr(self.context, "device", None)
@@ -321,6 +333,15 @@ class Driver:
         assert (version, flags) == (12000, 0)
         functions = {b"cuLaunchKernelEx": self._launch, **self.linker.functions}
         return Result.CUDA_SUCCESS, ctypes.cast(functions[name], ctypes.c_void_p).value, 0
+
+    def cuLibraryGetKernel(self, library: int, symbol: bytes) -> tuple[Any, ...]:
+        missing = Result.CUDA_ERROR_NOT_FOUND, None
+        return missing if symbol in self.lacking else self._answers["cuLibraryGetKernel"]
+
+    def cuPointerGetAttribute(self, which: str, address: int) -> tuple[Any, ...]:
+        if address not in self.pointers:
+            return Result.CUDA_ERROR_INVALID_VALUE, None
+        return Result.CUDA_SUCCESS, self.pointers[address][which]
 
     def cuLibraryGetKernelCount(self, library: int) -> tuple[Any, ...]:
         return self._answers.get("cuLibraryGetKernelCount", (Result.CUDA_SUCCESS, len(self.kernels)))
@@ -372,14 +393,21 @@ class Driver:
         return Result.CUDA_SUCCESS, ctypes.addressof(memory), ctypes.sizeof(memory)
 
     def cuMemcpyHtoDAsync(self, address: int, source: memoryview, size: int, stream: int) -> tuple[Any, ...]:
-        ctypes.memmove(address, source.tobytes(), size)
+        self._pending.append(lambda: ctypes.memmove(address, source.tobytes(), size))
         return (Result.CUDA_SUCCESS,)
 
     def cuMemcpyDtoDAsync(self, address: int, source: int, size: int, stream: int) -> tuple[Any, ...]:
-        ctypes.memmove(address, source, size)
+        self._pending.append(lambda: ctypes.memmove(address, source, size))
         return (Result.CUDA_SUCCESS,)
 
+    def cuStreamSynchronize(self, stream: int) -> tuple[Any, ...]:
+        """Run all asynchronous copies: no earlier, as on a busy GPU."""
+        while self._pending:
+            self._pending.pop(0)()
+        return self._answers["cuStreamSynchronize"]
+
     def cuMemcpyDtoH(self, target: memoryview, address: int, size: int) -> tuple[Any, ...]:
+        self.cuStreamSynchronize(0)
         target.cast("B")[:] = ctypes.string_at(address, size)
         return (Result.CUDA_SUCCESS,)
 

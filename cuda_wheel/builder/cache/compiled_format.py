@@ -48,5 +48,6 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
             "kernels": {symbol: tuple(Parameter(*each) for each in parameters) for symbol, parameters in kernels},
             "variables": tuple(GlobalInfo(*each) for each in document["variables"]),
             "blanked": tuple(document["blanked"]),
+            "declared": tuple(document["declared"]),
         }
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from cuda_wheel.builder.compile.declarations import declared_names
 from cuda_wheel.builder.compile.error_text import lines_of, read_job_log
-from cuda_wheel.builder.compile.library_variables import includes_large_library, without_unused_library_variables
+from cuda_wheel.builder.compile.library_variables import DeclaredNames, includes_large_library, with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_headers, with_ptx
 from cuda_wheel.builder.compile.precompiled import compile_text
@@ -39,31 +40,41 @@ def compile_cuda(job: Job) -> Compiled:
         optimised = _compile_through_lto(job)
         if optimised is not None:
             return optimised
-    return without_unused_library_variables(_compile_with_nvrtc(job), job)
+    return with_own_variables(*_compile_with_nvrtc(job))
 
 
 @phase("compiling")
-def _compile_with_nvrtc(job: Job) -> Compiled:
-    """Return NVRTC's result for a job. If its source contains host code, that is left out."""
-    whole = cache(lambda: _call_nvrtc(nvrtc_request(job)))
+def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
+    """Return NVRTC's result for a job, the job, and what asks NVRTC for the names that files of the project declare.
+
+    If the source contains host code, that is left out.
+    """
+    request = nvrtc_request(job)
+    requests: list[tuple[NvrtcResult, NvrtcRequest]] = []
+    whole = cache(lambda: _call_nvrtc(request))
     mixed = None
     if has_kernel_launches(job) or may_contain_host_code(job, whole()):
-        mixed = _compile_without_host_code(job, whole)
+        mixed = _compile_without_host_code(job, whole, requests)
     if mixed is None:
-        return read_nvrtc_result(job, whole())
+        return read_nvrtc_result(job, whole()), job, partial(declared_names, request)
     compiled = read_nvrtc_result(job, mixed.answer, mixed.expressions, lambda file: lines_of(file, job), mixed.lost)
     headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *mixed.headers}))
-    return replace(compiled, headers=headers, absent=mixed.absent, blanked=mixed.blanked)
+    compiled = replace(compiled, headers=headers, absent=mixed.absent, blanked=mixed.blanked)
+    request = next((sent for answer, sent in requests if answer is mixed.answer), request)
+    return compiled, job, partial(declared_names, request)
 
 
 def _call_nvrtc(request: NvrtcRequest) -> NvrtcResult:
     return with_headers(request, compile_text(request))
 
 
-def _compile_without_host_code(job: Job, whole: Callable[[], NvrtcResult]) -> MixedResult | None:
+def _compile_without_host_code(
+    job: Job, whole: Callable[[], NvrtcResult], requests: list[tuple[NvrtcResult, NvrtcRequest]]
+) -> MixedResult | None:
     """Return the result of compiling a job's device code alone; None if the source contains no host code.
 
-    `whole` returns the result of compiling the source as it is.
+    `whole` returns the result of compiling the source as it is. Each other result is added to `requests`, with what was
+    compiled.
     """
     from cuda_wheel.builder.hostcode.mixed_source import compile_mixed  # start-up time: the room is large
 
@@ -78,7 +89,9 @@ def _compile_without_host_code(job: Job, whole: Callable[[], NvrtcResult]) -> Mi
             "expressions": list(extraction.expressions),
             "headers": dict(extraction.headers),
         }
-        return with_ptx(job, _call_nvrtc(request))
+        answer = with_ptx(job, _call_nvrtc(request))
+        requests.append((answer, request))
+        return answer
 
     return compile_mixed(job, compile)
 
@@ -90,13 +103,14 @@ def _compile_through_lto(job: Job) -> Compiled | None:
     """
     # For the user the module is whole, so the code must not see that it is relocatable on the way.
     relocatable = replace(job, form="lto", options=(*job.options, f"--undefine-macro={RELOCATABLE_MACRO}"))
-    compiled = _compile_with_nvrtc(relocatable)
+    lto, lto_job, declared = _compile_with_nvrtc(relocatable)
+    compiled = with_own_variables(lto, lto_job, declared)
     inputs = [("LTOIR", job.source, compiled.ltoir or b"")]
     options = [f"-arch=sm_{job.arch}", "-lto", *floating_point_options(job.options)]
     with phase("linking"), suppress(ImageError), nowhere():
         ptx, _ = link_code(inputs, [*options, "-ptx"], ptx=True)
-        known = replace(described(ptx.rstrip(b"\0")), headers=compiled.headers)
-        known = without_unused_library_variables(known, job)
+        known = replace(described(ptx.rstrip(b"\0")), headers=compiled.headers, declared=compiled.declared)
+        known = with_own_variables(known, job, declared)
         symbols = [variable.symbol for variable in known.variables]
         options += [*dead_code.keeping(symbols), "-Xptxas=-v", *ptxas_options(job.options)]
         cubin, log = link_code(inputs, options)

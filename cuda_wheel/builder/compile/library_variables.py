@@ -1,22 +1,30 @@
-"""Find the variables that large libraries define and nobody uses, and remove them from PTX."""
+"""Tell the project's variables from those of libraries, and remove from PTX those of libraries that nobody uses."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
+from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.images.variables import is_library_variable, unqualified_name, without_unused
+from cuda_wheel.builder.images.variables import (
+    identity,
+    is_library_variable,
+    source_variables,
+    unqualified_name,
+    without_unused,
+)
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.sources.include_graph import reachable
 from cuda_wheel.builder.sources.includes import includes
 from cuda_wheel.builder.toolchain.options import RELOCATABLE_MACRO
 from cuda_wheel.runtime.manifest import GlobalInfo
 
-__all__ = ["includes_large_library", "library_symbols", "without_unused_library_variables"]
+__all__ = ["DeclaredNames", "includes_large_library", "with_own_variables"]
 
 _LARGE = re.compile(r"(?!\.|crt/|nv/).*/|cooperative_groups|curand")
 """Matches the names of headers that define many variables: those of CCCL and of other libraries. The toolkit's own
@@ -50,35 +58,61 @@ def includes_large_library(
     )
 
 
-def without_unused_library_variables(compiled: Compiled, job: Job) -> Compiled:
-    """Return a job's result without the variables of libraries; the PTX keeps those that its code uses."""
+DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
+"""Returns the names that these files declare, as `declarations.declared_names` does."""
+
+
+def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNames) -> Compiled:
+    """Return a job's result with the variables that the project declares; the PTX of a complete image keeps of the
+    others those that its code uses."""
+    libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
+    headers = compiled.headers or ()
+    of_libraries = [path for path in headers if path.startswith(libraries)]
+    own = [path for path in headers if not path.startswith(libraries)]
+    own_texts = [job.text, *map(_content, own)]
+    names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names([job.source, *own]))
+    foreign = compiled.declared
+    if not foreign and any(map(may_declare_foreign_names, own_texts)):
+        foreign = tuple(sorted(name for name in names() or () if _FOREIGN_NAME.match(name)))
+    compiled = replace(compiled, declared=foreign)
     if compiled.ptx is None or job.form != "whole":
         return compiled
-    symbols = library_symbols(compiled.variables, job.text, compiled.headers or (), job.include_dirs)
+    text = ptx_text.normalise(compiled.ptx.decode())
+    variables = source_variables(text, foreign)
+    symbols = _library_symbols(variables, own_texts, of_libraries, names)
+    own_symbols = {variable.symbol for variable in variables} - symbols
     text = without_unused(
-        ptx_text.normalise(compiled.ptx.decode()), lambda symbol: symbol in symbols or is_library_variable(symbol)
+        text, lambda symbol: symbol in symbols or (is_library_variable(symbol) and symbol not in own_symbols)
     )
-    own = tuple(variable for variable in compiled.variables if variable.symbol not in symbols)
-    return replace(compiled, ptx=text.encode(), variables=own)
+    own_variables = tuple(variable for variable in variables if variable.symbol in own_symbols)
+    return replace(compiled, ptx=text.encode(), variables=own_variables)
 
 
-def library_symbols(
-    variables: Iterable[GlobalInfo], text: bytes, headers: Iterable[str], include_dirs: Iterable[str]
+_FOREIGN_NAME = re.compile(r"__|_Z|(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std)::")
+"""Matches, by `identity`, all names that may look foreign."""
+
+
+def _library_symbols(
+    variables: Sequence[GlobalInfo],
+    own_texts: Iterable[bytes],
+    of_libraries: Iterable[str],
+    declared: Callable[[], frozenset[str] | None],
 ) -> frozenset[str]:
-    """Return the symbols of the variables whose names a library's header contains, but no file of the project.
+    """Return the symbols of the variables that a library declares. `of_libraries` are the paths of its headers.
 
-    Absolute `include_dirs` are those of libraries. A variable that no file names was declared by a macro, and may
-    belong to the project.
+    A variable that the project's texts name is the project's. The front end is asked about the others, if a library's
+    header contains the name: a macro may have pasted it together. Without an answer, they are kept.
     """
     unknown = {variable.symbol: unqualified_name(variable.name).encode() for variable in variables}
-    if not unknown:
-        return frozenset()
-    libraries = tuple(folder + os.sep for folder in include_dirs if os.path.isabs(folder))
-    of_libraries = [path for path in headers if path.startswith(libraries)]
-    own_words = _words([text, *map(_content, set(headers).difference(of_libraries))])
+    own_words = _words(own_texts) if unknown else set()
     unknown = {symbol: word for symbol, word in unknown.items() if word not in own_words}
     library_words = _words(map(_content, of_libraries if unknown else ()))
-    return frozenset(symbol for symbol, word in unknown.items() if word in library_words)
+    unknown = {symbol: word for symbol, word in unknown.items() if word in library_words}
+    names = declared() if unknown else None
+    if names is None:
+        return frozenset()
+    by_symbol = {variable.symbol: identity(variable.name) for variable in variables}
+    return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
 
 
 def _content(path: str) -> bytes:

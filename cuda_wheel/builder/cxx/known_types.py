@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["ARRAY_SIZES", "FUNDAMENTAL_WORDS", "KNOWN_TYPES", "NUMBER_SIZES", "SPELLINGS", "STANDARD_TYPES"]
+__all__ = [
+    "ARRAY_SIZES",
+    "FUNDAMENTAL_WORDS",
+    "KNOWN_TYPES",
+    "LONG_SIZE",
+    "NUMBER_SIZES",
+    "SPELLINGS",
+    "STANDARD_TYPES",
+]
 
-_LONG = struct.calcsize("l")
+LONG_SIZE = struct.calcsize("l")
 """Bytes of a `long`. NVRTC takes it from the machine that it runs on: 8, but 4 on Windows."""
 
-_INTEGER_SIZES = {"char": 1, "short": 2, "int": 4, "long": _LONG, "long long": 8}
+_INTEGER_SIZES = {"char": 1, "short": 2, "int": 4, "long": LONG_SIZE, "long long": 8}
 
 NUMBER_SIZES = {
     **{"bool": 1, "signed char": 1, "float": 4, "double": 8},
@@ -56,8 +64,8 @@ STANDARD_TYPES = {
     "int8_t": "signed char", "int16_t": "short", "int32_t": "int", "int64_t": "long long", "intptr_t": "long long",
     "uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int",
     "uint64_t": "unsigned long long", "uintptr_t": "unsigned long long",
-    "size_t": "unsigned long" if _LONG == 8 else "unsigned long long",
-    "ptrdiff_t": "long" if _LONG == 8 else "long long",
+    "size_t": "unsigned long" if LONG_SIZE == 8 else "unsigned long long",
+    "ptrdiff_t": "long" if LONG_SIZE == 8 else "long long",
 }  # fmt: skip
 """Type names of the standard library, as libcu++ and cuda-wheel's own headers define them for NVRTC."""
 

@@ -63,11 +63,13 @@ def agree(types: Sequence[str], parameters: Sequence[Parameter]) -> bool:
 def _agrees(type_: str, parameter: Parameter) -> bool:
     kind, size = parameter.type, parameter.size
     if type_.endswith("*"):
-        return (kind, size) == ("u64", 8)
+        return kind in ("u64", "b8") and size == 8
     if not type_:
         return True
     if parameter.cpp:  # PTX says that it is a pointer
         return False
+    if kind == "b8" and size == NUMBER_SIZES.get(type_):  # with __grid_constant__, a number is an array of bytes
+        return True
     if type_ in ("float", "double"):
         return kind == f"f{8 * NUMBER_SIZES[type_]}" and size == NUMBER_SIZES[type_]
     if type_ in NUMBER_SIZES:
@@ -107,8 +109,6 @@ def parameter_type(words: Sequence[str], ambiguous: Collection[str] = ()) -> str
         return ""
     name, qualifiers, pointers = declaration
     known = "" if name in ambiguous else KNOWN_TYPES.get(name, "")
-    if "__grid_constant__" in words and (pointers or known in NUMBER_SIZES):  # an array of bytes in PTX
-        return ""
     if not pointers:
         return "" if known == "void" else known
     if name in ambiguous:

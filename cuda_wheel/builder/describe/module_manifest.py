@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
+from cuda_wheel.builder.cxx.known_types import LONG_SIZE
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import kernel_table, variable_table
 from cuda_wheel.builder.describe.merge import absent_headers, all_headers
@@ -49,6 +50,7 @@ def built_module(
         kernels=kernels,
         globals=variable_table(results),
         extern=extern_table(module, contents),
+        long_size=_long_size(module),
         host_code=tuple(sorted({text for result in results.values() for text in result.blanked}, key=_host_code_order)),
     )
     text = manifest.to_json().encode()
@@ -74,6 +76,11 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
         resources=_resources(result, target),
         source=source,
     )
+
+
+def _long_size(module: ModulePlan) -> int | None:
+    """Return the bytes of a `long`: NVRTC takes them from this machine. Unknown where a source comes compiled."""
+    return LONG_SIZE if all(source.kind == "cuda" for source in module.module.sources) else None
 
 
 def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -21,8 +21,11 @@ from cuda_wheel.runtime.jit.compiling import resources_of
 __all__ = ["assemble", "described", "kernel_resources", "machine_code", "nowhere"]
 
 
-def described(text: bytes) -> Compiled:
-    """Return what a PTX text says of its kernels and variables; raise ValueError where it declares no version."""
+def described(text: bytes, declared: Collection[str] = ()) -> Compiled:
+    """Return what a PTX text says of its kernels and variables; raise ValueError where it declares no version.
+
+    `declared` has the names that the project declares though they look foreign, by `identity`.
+    """
     normal = ptx_text.normalise(text.decode())
     return replace(
         EMPTY,
@@ -30,7 +33,7 @@ def described(text: bytes) -> Compiled:
         ptx_version_compiled=ptx_format.version(normal),
         kernels=ptx_format.kernels(normal),
         bounds=ptx_text.launch_bounds(normal),
-        variables=source_variables(normal),
+        variables=source_variables(normal, declared),
     )
 
 

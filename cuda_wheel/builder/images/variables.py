@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.runtime.formats.ptx import VariableDeclaration, variable_declarations
 from cuda_wheel.runtime.manifest import GlobalInfo
 
-__all__ = ["is_library_variable", "source_variables", "unqualified_name", "without_unused"]
+__all__ = [
+    "identity",
+    "is_library_variable",
+    "looks_foreign",
+    "source_variables",
+    "unqualified_name",
+    "without_unused",
+]
 
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
 """How the symbols begin that the compiler adds: string literals, virtual function tables, guards."""
@@ -26,15 +33,16 @@ _LIBRARIES = re.compile(r"(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_group
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
-def source_variables(ptx: str) -> tuple[GlobalInfo, ...]:
+def source_variables(ptx: str, declared: Collection[str] = ()) -> tuple[GlobalInfo, ...]:
     """Return the `__device__`, `__constant__` and `__managed__` variables of a normalised PTX text, in its order.
 
-    Those of libraries and those that the compiler adds are left out.
+    Those that look like a library's or the compiler's are left out, unless the project declares them: `declared` has
+    their names by `identity`.
     """
     return tuple(
         GlobalInfo(signature(each.symbol).name, each.symbol, each.space, each.size)
         for each in _defined(ptx)
-        if each.size and not _COMPILERS.match(each.symbol) and not is_library_variable(each.symbol)
+        if each.size and (not looks_foreign(each.symbol) or identity(signature(each.symbol).name) in declared)
     )
 
 
@@ -43,11 +51,30 @@ def _defined(ptx: str) -> Iterable[VariableDeclaration]:
 
 
 @cache
+def looks_foreign(symbol: str) -> bool:
+    """Return whether a variable looks like one of a library or of the compiler.
+
+    A project may declare such names too: what its own files declare decides, see `compile.library_variables`.
+    """
+    return bool(_COMPILERS.match(symbol)) or is_library_variable(symbol)
+
+
+@cache
 def is_library_variable(symbol: str) -> bool:
-    """Return whether a variable's name is one of the headers of the toolkit, of CCCL or of this package."""
+    """Return whether a variable's name looks like one of the headers of the toolkit, of CCCL or of this package."""
     name = signature(symbol).name
     # C++ reserves names that begin with two underscores for the implementation: its headers.
     return bool(_LIBRARIES.match(name)) or (name != symbol and name.startswith("__"))
+
+
+def identity(name: str) -> str:
+    """Return the first and the last part of a C++ name, without template arguments and inline namespaces: "cub::v" for
+    "cub::CUB_200802_SM_800::detail::v<int>". For a variable in a function, that of the function."""
+    plain = name.replace("(anonymous namespace)::", "").partition("(")[0]
+    while (shorter := re.sub(r"<[^<>]*>", "", plain)) != plain:
+        plain = shorter
+    parts = [part for part in plain.split("::") if part] or [name]
+    return "::".join(dict.fromkeys([parts[0], parts[-1]]))
 
 
 def unqualified_name(name: str) -> str:

@@ -9,11 +9,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images import lowering, ptx_text
 from cuda_wheel.builder.images.assembly import described, kernel_resources, machine_code, nowhere
 from cuda_wheel.builder.images.dead_code import is_whole, keeping
-from cuda_wheel.builder.images.variables import without_unused
+from cuda_wheel.builder.images.variables import identity, is_library_variable, without_unused
 from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.options import floating_point_options, line_info_folders, ptxas_options
@@ -31,17 +32,25 @@ __all__ = ["link_job"]
 
 def link_job(job: LinkJob) -> Compiled:
     """Return the linked image and what it contains; raise CompileError with the linker's log."""
+    declared = frozenset(name for input_ in job.inputs for name in input_.declared)
     lto_only = all(input_.kind == "ltoir" for input_ in job.inputs)
     _check_inputs(job)
     with phase("linking"):
         text = _lto_text(job) if job.lto else ""
     if lto_only:
         _check_variables(text)
-        text = without_unused(ptx_text.normalise(text))
+        text = without_unused(
+            ptx_text.normalise(text),
+            lambda symbol: is_library_variable(symbol) and identity(signature(symbol).name) not in declared,
+        )
     known = _merged(
         {
-            **({"the optimised LTO-IR": described(text.encode())} if text else {}),
-            **{input_.source: described(input_.content) for input_ in job.inputs if input_.kind == "ptx"},
+            **({"the optimised LTO-IR": described(text.encode(), declared)} if text else {}),
+            **{
+                input_.source: described(input_.content, input_.declared)
+                for input_ in job.inputs
+                if input_.kind == "ptx"
+            },
         }
     )
     if job.real:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal, NamedTuple, TypeVar
 
 from ..digest import sha256_of
@@ -74,13 +75,20 @@ class Jit:
     """How a module was compiled on this machine: the `options`, the wall time in `seconds`, and the compiler's `log`,
     which is empty if the result came from the driver's cache."""
 
-    def __init__(self, options: JitOptions, seconds: float, log: str) -> None:
+    def __init__(self, options: JitOptions, seconds: float, log: str = "", buffers: tuple[bytearray, ...] = ()) -> None:
         self.options = options
         self.seconds = seconds
-        self.log = log
-        self.buffers: tuple[bytearray, ...] = ()
-        """Memory that the driver may still write to."""
-        self._resources = resources_of(log)
+        self._log = log
+        self._buffers = buffers
+        """The driver's logs. It writes to them when it compiles, which is later for a library without kernels."""
+
+    @property
+    def log(self) -> str:
+        return self._log or "\n".join(filter(None, map(log_text, self._buffers)))
+
+    @property
+    def _resources(self) -> dict[str, dict[str, int]]:
+        return resources_of(self.log)
 
     @property
     def registers(self) -> dict[str, int]:
@@ -122,19 +130,30 @@ def resources_of(log: str) -> dict[str, dict[str, int]]:
 def load_ptx(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
     """Return the module that the driver compiles from PTX; raises DriverError with the compiler's log."""
 
-    def compile_now(handle: int) -> None:  # the driver compiles, and fails, when it first looks up a kernel
-        for kernel in manifest.kernels[:1]:
-            check_result(cuda_driver().cuLibraryGetKernel(handle, kernel.symbol.encode()), doing)
-
     doing = f"compiling {manifest.name}, {image}"
-    handle, _, jit = load_compiled(code, doing, options, compile_now)
+    present = next((kernel.symbol for kernel in manifest.kernels if str(image.target) not in kernel.absent), None)
+    handle, _, jit = load_compiled(code, doing, options, lambda handle: _compile_now(handle, present, doing))
     return Module(manifest, image, "jit", handle, jit)
+
+
+def _compile_now(handle: int, kernel: str | None, doing: str) -> None:
+    """Make the driver compile a library, which it does when it first looks up a kernel.
+
+    `kernel` is the symbol of a kernel that the code has. Without one, the driver counts the kernels, if it is for CUDA
+    12.4 or later; an older one compiles when a variable is first used.
+    """
+    driver = cuda_driver()
+    if kernel is not None:
+        check_result(driver.cuLibraryGetKernel(handle, kernel.encode()), doing)
+    elif hasattr(driver, "cuLibraryGetKernelCount"):  # cuda.bindings of 12.3 and earlier lack it
+        with suppress(RuntimeError):  # raised by cuda.bindings where the driver lacks the function
+            check_result(driver.cuLibraryGetKernelCount(handle), doing)
 
 
 def load_compiled(code: bytes, doing: str, options: JitOptions, inspect: Callable[[int], T]) -> tuple[int, T, Jit]:
     """Return the handle of a library that the driver compiles, the result of `inspect`, and how it was compiled.
 
-    `inspect` gets the handle and must look up a kernel: the driver compiles then. Raises DriverError with the
+    `inspect` gets the handle and must make the driver compile. Raises DriverError with the
     compiler's log.
     """
     # The driver writes its logs into these until the library is compiled.
@@ -161,9 +180,7 @@ def load_compiled(code: bytes, doing: str, options: JitOptions, inspect: Callabl
             raise
     except DriverError as error:
         raise DriverError(f"{error}\n{log_text(errors)}".rstrip()) from None
-    jit = Jit(options, time.perf_counter() - started, "\n".join(filter(None, (log_text(errors), log_text(info)))))
-    jit.buffers = info, errors  # a library without kernels is not compiled yet
-    return handle, inspected, jit
+    return handle, inspected, Jit(options, time.perf_counter() - started, buffers=(errors, info))
 
 
 def load_linked_ptx(

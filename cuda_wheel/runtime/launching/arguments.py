@@ -1,14 +1,10 @@
-"""Convert Python numbers and structs to kernel arguments."""
+"""Convert Python numbers to kernel arguments."""
 
-import ctypes
-import re
 import struct
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..errors import ArgumentError
-from .buffers import host_bytes, is_array, is_on_gpu, type_name
+from .buffers import is_array, is_of, plain_number, type_name
 
 __all__ = [
     "FLOAT_FORMATS",
@@ -20,13 +16,11 @@ __all__ = [
     "FloatConverter",
     "IntegerConverter",
     "RawScalarConverter",
-    "StructConverter",
     "UnknownSignConverter",
+    "any_integer",
+    "integer_of_unknown_sign",
     "value_text",
 ]
-
-_NUMBER_FORMATS = [*"bhHiIlLqQfd"]
-"""Formats of a buffer's elements that are numbers; a buffer of format B is bytes."""
 
 _SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
 
@@ -78,7 +72,7 @@ class NumberConverter(Converter):
     """Converts a number of a known type.
 
     A value whose type is in `quick_types` is written as it is, and struct checks its range. Each type that passes the
-    checks is added.
+    checks, and whose values struct converts without loss, is added.
     """
 
     def __init__(self, format: str, takes: str, *quick_types: type) -> None:
@@ -90,17 +84,25 @@ class NumberConverter(Converter):
         return f"{value} if type({value}) in quick_{name} else convert_{name}({value})"
 
     def namespace(self, name: str) -> dict[str, Any]:
-        return {f"quick_{name}": self._quick_types, f"convert_{name}": self._convert}
+        return {f"quick_{name}": self._quick_types, f"convert_{name}": self.convert}
 
-    def _convert(self, value: Any) -> Any:
-        kind = type(value)
+    def convert(self, value: Any) -> Any:
+        """Return what struct writes for a value; raise TypeError or OverflowError if the parameter cannot hold it."""
+        number = plain_number(value)
+        kind = type(number)
         if not self._accepts(kind):
             raise TypeError(f"takes {self._takes}, not {type_name(kind)}")
-        self._quick_types.add(kind)
-        return value
+        converted = self._converted(number)
+        if converted is value:
+            self._quick_types.add(kind)
+        return converted
 
     def _accepts(self, kind: type) -> bool:
-        return hasattr(kind, "__index__") and not is_array(kind)
+        return kind is bool or (hasattr(kind, "__index__") and not is_array(kind))
+
+    def _converted(self, number: Any) -> Any:
+        """Return what struct writes for a number of an accepted type; the number itself if struct converts it right."""
+        return number
 
 
 class IntegerConverter(NumberConverter):
@@ -111,45 +113,75 @@ class IntegerConverter(NumberConverter):
 
 
 class UnknownSignConverter(IntegerConverter):
-    """Converts an integer whose signedness is unknown: it accepts the signed and the unsigned range."""
+    """Converts an integer whose signedness is unknown.
+
+    It accepts the numbers that have the same bytes with and without a sign. A NumPy integer of the parameter's size
+    says itself whether the parameter is signed, so that all of its numbers are accepted.
+    """
 
     def __init__(self, size: int) -> None:
         super().__init__(UNSIGNED_FORMATS[size])
-        self._low, self._high = -(1 << 8 * size - 1), (1 << 8 * size) - 1
+        self._size = size
 
     def expression(self, value: str, name: str) -> str:
         # Such parameters are frequent, and a call would take longer than this expression.
-        fits = f"type({value}) is int and {self._low} <= {value} <= {self._high}"
-        return f"{value} & {self._high} if {fits} else convert_{name}({value})"
+        fits = f"type({value}) is int and 0 <= {value} < {1 << 8 * self._size - 1}"
+        return f"{value} if {fits} else convert_{name}({value})"
 
-    def _convert(self, value: Any) -> int:
-        number: int = super()._convert(value).__index__()
-        if not self._low <= number <= self._high:
-            raise OverflowError
-        return number & self._high
+    def _converted(self, number: Any) -> int:
+        return integer_of_unknown_sign(number, self._size)
 
 
-class RawScalarConverter(UnknownSignConverter):
+def integer_of_unknown_sign(number: Any, size: int) -> int:
+    """Return the unsigned integer with the bytes of a number, for a parameter of `size` bytes; raise TypeError or
+    OverflowError where that is not certain."""
+    integer: int = number.__index__()
+    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
+        raise OverflowError
+    is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
+    if not is_typed and not 0 <= integer < 1 << 8 * size - 1:
+        sign = "" if integer < 0 else "u"
+        raise TypeError(
+            f"{value_text(number)} has other bytes for a signed parameter than for an unsigned one, and which this is "
+            f"is not known: pass numpy.{sign}int{8 * size}({integer})"
+        )
+    return integer & (1 << 8 * size) - 1
+
+
+class RawScalarConverter(IntegerConverter):
     """Converts a scalar for a parameter of machine code, of which only the size is known.
 
-    It accepts an integer, a scalar of NumPy or ctypes of that size, and a float where the size is 4 bytes.
+    It accepts an integer, signed or not, a scalar of NumPy or ctypes of that size, and a float where the size is 4
+    bytes.
     """
 
     stub_type = "Struct"
 
     def __init__(self, size: int) -> None:
-        super().__init__(size)
+        super().__init__(UNSIGNED_FORMATS[size])
         self._size = size
 
-    def _convert(self, value: Any) -> int:
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value})"
+
+    def convert(self, value: Any) -> int:
+        value = plain_number(value)
         if type(value) is float and self._size == 4:
             return int.from_bytes(struct.pack("<f", value), "little")
         content = _scalar_bytes(value)
         if content is None:
-            return super()._convert(value)
+            return any_integer(super().convert(value), self._size)
         if len(content) != self._size:
             raise TypeError(f"takes {self._size} bytes, not the {len(content)} of {type_name(type(value))}")
         return int.from_bytes(content, "little")
+
+
+def any_integer(number: Any, size: int) -> int:
+    """Return the unsigned integer with the bytes of a number in `size` bytes, signed or not; raise OverflowError."""
+    integer: int = number.__index__()
+    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
+        raise OverflowError
+    return integer & (1 << 8 * size) - 1
 
 
 class FloatConverter(NumberConverter):
@@ -165,6 +197,16 @@ class FloatConverter(NumberConverter):
             return issubclass(kind, Real)
         return hasattr(kind, "__float__") and not is_array(kind)
 
+    def _converted(self, number: Any) -> Any:
+        if isinstance(number, (float, int)):
+            return number
+        converted = float(number)
+        # float() makes an infinity of a large longdouble or Decimal. Those of infinite value are equal to it.
+        if converted - converted != 0 and converted == converted and number != converted:
+            raise OverflowError
+        is_small = is_of(type(number), "numpy", "generic") and number.dtype.itemsize <= 8
+        return number if is_small else converted
+
 
 class BFloat16Converter(FloatConverter):
     def __init__(self) -> None:
@@ -173,9 +215,9 @@ class BFloat16Converter(FloatConverter):
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value})"
 
-    def _convert(self, value: Any) -> int:
+    def convert(self, value: Any) -> int:
         """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
-        number = float(super()._convert(value))
+        number = float(super().convert(value))
         single = struct.pack("<f", number)
         bits: int = struct.unpack("<I", single)[0]
         if number != number:  # rounding could turn a NaN into an infinity
@@ -196,81 +238,11 @@ class BoolConverter(NumberConverter):
     def __init__(self) -> None:
         super().__init__("?", "True or False", bool)
 
-    def _convert(self, value: Any) -> bool:
-        if type(value).__name__ not in ("bool_", "bool") and not (type(value) is int and value in (0, 1)):
+    def convert(self, value: Any) -> bool:
+        number = plain_number(value)
+        if type(number) not in (bool, int) or number not in (0, 1):
             raise TypeError(f"takes {self._takes}, not {value_text(value)}")
-        return bool(value)
-
-
-class StructConverter(Converter):
-    """Converts bytes, or anything with the size of the struct, or a struct of cuda.bindings.
-
-    For a vector or complex type, it also accepts its numbers.
-    """
-
-    stub_type = "Struct"
-
-    def __init__(self, size: int, cpp: str) -> None:
-        super().__init__(f"{size}s")
-        self._size = size
-        vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
-        complex_ = re.search(r"\bcomplex<(float|double)>$", cpp)
-        self._complex = complex_ is not None
-        self._vector = ""
-        if vector:
-            formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
-            formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
-            format = formats[vector[2]]
-            self._vector = f"<{vector[3]}{format.upper() if vector[1] else format}"
-        elif complex_:
-            self._vector = f"<2{complex_[1][0]}"
-        else:
-            self._vector = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
-        if (
-            self._vector and struct.calcsize(self._vector) != size
-        ):  # the project's own type with the name of a vector type
-            self._vector = ""
-
-    def expression(self, value: str, name: str) -> str:
-        return f"convert_{name}({value})"
-
-    def namespace(self, name: str) -> dict[str, Any]:
-        return {f"convert_{name}": self._convert}
-
-    def _convert(self, value: Any) -> bytes:
-        numbers = self._numbers(value) if self._vector else None
-        if numbers is not None:
-            try:
-                return struct.pack(self._vector, *numbers)
-            except struct.error as error:
-                raise TypeError(f"{value_text(value)} does not fit: {error}") from None
-        if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # such as CUtensorMap
-            return ctypes.string_at(value.getPtr(), self._size)
-        if is_on_gpu(value):
-            raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU")
-        try:
-            content = bytes(host_bytes(value))
-        except ArgumentError:
-            raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}") from None
-        if len(content) != self._size:
-            raise TypeError(f"takes a struct of {self._size} bytes, not {len(content)} bytes")
-        return content
-
-    def _numbers(self, value: Any) -> Sequence[Any] | None:
-        """Return the elements of a vector or complex value; None where the value is to be read as bytes."""
-        if isinstance(value, (tuple, list)):
-            return value
-        from numbers import Complex, Real  # imported when a value is no tuple
-
-        # Before the buffer below, which NumPy's numbers have too: the 8 bytes of a double are not a float2.
-        if isinstance(value, Complex):
-            return (value.real, value.imag) if self._complex or not isinstance(value, Real) else (value,)
-        with suppress(TypeError, ValueError, BufferError):
-            view = memoryview(value)
-            format: Any = view.format.lstrip("@=<")  # ctypes has "<f"
-            if format in _NUMBER_FORMATS:
-                return memoryview(view.tobytes()).cast(format).tolist()
-        return None
+        return bool(number)
 
 
 def _scalar_bytes(value: Any) -> bytes | None:

@@ -1,10 +1,26 @@
 """Read the address, size and type of arrays and buffers."""
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ArgumentError
 
-__all__ = ["device_bytes", "host_bytes", "is_array", "is_on_gpu", "item_size", "type_name"]
+__all__ = [
+    "BIG_ENDIAN",
+    "device_bytes",
+    "host_bytes",
+    "is_array",
+    "is_of",
+    "is_on_gpu",
+    "item_size",
+    "plain_number",
+    "refuse_interface",
+    "refuse_lazy",
+    "type_name",
+]
+
+BIG_ENDIAN = "holds big-endian numbers, and GPUs are little-endian"
 
 
 def is_on_gpu(value: Any) -> bool:
@@ -14,8 +30,16 @@ def is_on_gpu(value: Any) -> bool:
 
 
 def device_bytes(array: Any) -> tuple[int, int]:
-    """Return the address and the size in bytes of an array on the GPU; raise ArgumentError if it is not contiguous."""
-    interface = array.__cuda_array_interface__
+    """Return the address and the size in bytes of an array on the GPU.
+
+    Raises ArgumentError if it is not contiguous, or if its memory holds other numbers than the array means.
+    """
+    try:
+        refuse_lazy(array)
+        interface = array.__cuda_array_interface__
+        refuse_interface(interface)
+    except TypeError as error:
+        raise ArgumentError(f"the {type_name(type(array))} {error}") from None
     shape = interface["shape"]
     strides = interface.get("strides") or [None] * len(shape)
     size = item_size(interface["typestr"])
@@ -41,11 +65,52 @@ def host_bytes(data: Any) -> memoryview:
         raise ArgumentError(f"{type_name(type(data))} is not a buffer in host memory ({error})") from None
     if view.format == "O":
         raise ArgumentError(f"the {type_name(type(data))} holds Python objects, not their content")
+    if is_of(type(data), "numpy", "MaskedArray"):
+        raise ArgumentError("the numpy.MaskedArray may have masked elements: pass its filled() or its data")
+    if re.search("[>!]", re.sub(":[^:]*:", "", view.format)):  # without the names of a record's fields
+        raise ArgumentError(f"the {type_name(type(data))} {BIG_ENDIAN}")
     if not view.c_contiguous:
         raise ArgumentError(
             f"the {type_name(type(data))} is not contiguous: numpy.ascontiguousarray makes a contiguous copy"
         )
     return view
+
+
+def refuse_interface(interface: Mapping[str, Any]) -> None:
+    """Raise TypeError for an array interface of data that is not what the array means.
+
+    Source: Numba, "CUDA Array Interface (Version 3)".
+    """
+    if interface["typestr"].startswith(">"):
+        raise TypeError(BIG_ENDIAN)
+    if interface.get("mask") is not None:
+        raise TypeError("has masked elements, which a kernel would read like the others")
+
+
+def refuse_lazy(array: Any) -> None:
+    """Raise TypeError for a tensor of PyTorch whose memory holds other numbers than the tensor means.
+
+    PyTorch conjugates and negates some views without touching the memory; `data_ptr` and the array interface ignore it.
+    """
+    for is_lazy, done, help in (("is_conj", "conjugated", "resolve_conj"), ("is_neg", "negated", "resolve_neg")):
+        if getattr(array, is_lazy, bool)():
+            raise TypeError(f"is a lazily {done} tensor: pass tensor.{help}()")
+
+
+def is_of(kind: type, library: str, name: str) -> bool:
+    """Return whether a type is a library's class of this name, or derived from it."""
+    return any(base.__name__ == name and base.__module__.partition(".")[0] == library for base in kind.__mro__)
+
+
+def plain_number(value: Any) -> Any:
+    """Return the number in a NumPy array of no dimensions, and NumPy's bool as Python's; other values unchanged."""
+    kind = type(value)
+    if kind.__module__ == "builtins":
+        return value
+    if is_of(kind, "numpy", "ndarray") and value.shape == () and not is_of(kind, "numpy", "MaskedArray"):
+        value = value[()]
+        kind = type(value)
+    return bool(value) if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") else value
 
 
 def item_size(typestr: str) -> int:

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import Parameter
 from .arguments import Converter, value_text
 from .function_attributes import allow_block, set_function_attribute
-from .parameters import converter_for
+from .parameters import converter_for, long_size
 from .pointers import PointerConverter
 from .streams import stream_address
 
@@ -74,8 +74,9 @@ class Launcher:
     def __init__(self, kernel: "Kernel") -> None:
         parameters = kernel.info.parameters
         self._kernel = kernel
-        self._checked = [converter_for(parameter, True) for parameter in parameters]
-        self._unchecked = [converter_for(parameter, False) for parameter in parameters]
+        size = long_size(kernel.module.manifest)
+        self._checked = [converter_for(parameter, True, size) for parameter in parameters]
+        self._unchecked = [converter_for(parameter, False, size) for parameter in parameters]
         self._struct = struct.Struct(_layout(parameters, self._checked))
         self._struct_as_is = struct.Struct(_layout(parameters, self._unchecked))
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}

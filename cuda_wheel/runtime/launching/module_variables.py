@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..driver import check_result, cuda_driver, device_with_context
-from ..errors import ImageError
+from ..errors import DriverError, ImageError
 from ..manifest import GlobalInfo
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ class Global:
         """The variable's address in the current context, for kernels and copies."""
         device_with_context()
         result = cuda_driver().cuLibraryGetGlobal(self.module.handle, self.info.symbol.encode())
-        address = int(check_result(result, f"looking for {self.name} in {self.module!r}"))
+        try:
+            address = int(check_result(result, f"looking for {self.name} in {self.module!r}"))
+        except DriverError as error:  # a driver before CUDA 12.4 compiles PTX without kernels now
+            raise DriverError(f"{error}\n{self.module.jit.log if self.module.jit else ''}".rstrip()) from None
         if result[2] < self.size and self.info.space != "managed":  # the size of a managed variable is undocumented
             raise ImageError(
                 f"the manifest of {self.module.name} is damaged: it gives {self.name} {self.size} bytes, but the "

@@ -6,8 +6,20 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from .arguments import LONG_TYPE_NAMES, Converter
-from .buffers import is_array, is_on_gpu, item_size, type_name
+from ..driver import check_result, cuda_driver
+from ..errors import DriverError
+from .arguments import LONG_TYPE_NAMES, Converter, any_integer, integer_of_unknown_sign
+from .buffers import (
+    BIG_ENDIAN,
+    is_array,
+    is_of,
+    is_on_gpu,
+    item_size,
+    plain_number,
+    refuse_interface,
+    refuse_lazy,
+    type_name,
+)
 from .module_variables import Global
 
 __all__ = ["PointerConverter", "RawWordConverter"]
@@ -15,14 +27,12 @@ __all__ = ["PointerConverter", "RawWordConverter"]
 _DTYPES = {
     "bool": {"bool", "uint8"},
     "char": {"int8", "uint8"},
-    "signed char": {"int8", "uint8"},
-    "unsigned char": {"int8", "uint8", "bool"},
+    "signed char": {"int8"},
+    "unsigned char": {"uint8", "bool"},
     "short": {"int16"},
     "unsigned short": {"uint16"},
     "int": {"int32"},
     "unsigned int": {"uint32"},
-    "long": {"int32", "int64"},  # 4 bytes on Windows
-    "unsigned long": {"uint32", "uint64"},
     "long long": {"int64"},
     "unsigned long long": {"uint64"},
     "float": {"float32"},
@@ -38,18 +48,36 @@ _DTYPES = {
 
 A pointer to any other type accepts all arrays."""
 
+_LONG_DTYPES = {
+    ("long", 4): {"int32"},
+    ("long", 8): {"int64"},
+    ("unsigned long", 4): {"uint32"},
+    ("unsigned long", 8): {"uint64"},
+}
+"""The same for the types whose size in bytes depends on the machine that the code was built on."""
 
-def _dtypes(pointer: str) -> set[str] | None:
-    """Return the element types that a pointer of this C++ type accepts; None for all."""
-    unqualified = re.sub(r"\b(const|volatile)\b", "", pointer[:-1])
-    element = " ".join(unqualified.replace("__restrict__", "").split())
+
+def _pointee(pointer: str) -> tuple[str, bool]:
+    """Return the C++ type that a pointer or reference refers to, without qualifiers, and whether it is `const`."""
+    outer = pointer[:-1]
+    element = " ".join(re.sub(r"\b(const|volatile|__restrict__)\b", "", outer).split())
+    while (shorter := re.sub(r"<[^<>]*>", "", outer)) != outer:  # the qualifiers of template arguments
+        outer = shorter
+    return element, "const" in outer.rpartition("*")[2].split()
+
+
+def _dtypes(element: str, long_size: int | None) -> set[str] | None:
+    """Return the element types that a pointer to this C++ type accepts: None for all, and none where the size of the
+    type is not known."""
     if element.endswith("*"):
         return {"uint64", "int64"}
     vector = re.fullmatch(r"([a-z]+)[1-4](_(16|32)a)?", element)
     if vector and vector[1] in ("float", "double"):
         return {*_DTYPES[vector[1]], "complex64" if vector[1] == "float" else "complex128"}
     if vector:
-        return _DTYPES.get(LONG_TYPE_NAMES.get(vector[1], vector[1]))
+        element = LONG_TYPE_NAMES.get(vector[1], vector[1])
+    if element in ("long", "unsigned long"):
+        return set() if long_size is None else _LONG_DTYPES.get((element, long_size))
     if scalar := re.search(r"\bcomplex<(float|double)>$", element):
         return {"complex64" if scalar[1] == "float" else "complex128"}
     return _DTYPES.get(element)
@@ -68,19 +96,25 @@ class PointerConverter(dict[type, Reader], Converter):
 
     stub_type = "Pointer"
 
-    def __init__(self, cpp: str, check: bool) -> None:
+    def __init__(self, cpp: str, check: bool, long_size: int | None = None) -> None:
         dict.__init__(self)
         Converter.__init__(self, "Q")
         self._check = check
-        self._dtypes = _dtypes(cpp) if check else None
+        element, const = _pointee(cpp)
+        self._element = element
+        self._dtypes = _dtypes(element, long_size) if check else None
+        self._const = const
         self._namespaces: list[tuple[str, dict[str, Any]]] = []
-        self._const = not check or "const" in cpp.replace("*", " ").split() or cpp == "void*"
 
     def expression(self, value: str, name: str) -> str:
         cupy = f"{value}.data.ptr if kind is cupy_{name} and {value}.dtype is dtype_{name}"
-        torch = f"{value}.data_ptr() if kind is torch_{name} and {value}.dtype is dtype_{name} and {value}.is_cuda"
-        known = f"{value} if (kind := type({value})) is int else {cupy} else {torch}"
-        return f"{known} else read_{name}[kind]({value}, device)"
+        # The negative bit is each tensor's. The address 0 is one of an empty tensor, or of one that has no memory.
+        is_known = (
+            f"kind is torch_{name} and {value}.dtype is dtype_{name} and {value}.is_cuda and not {value}.is_neg()"
+        )
+        read = f"read_{name}[kind]({value}, device)"
+        torch = f"({value}.data_ptr() or {read}) if {is_known}"
+        return f"{value} if (kind := type({value})) is int else {cupy} else {torch} else {read}"
 
     def namespace(self, name: str) -> dict[str, Any]:
         return {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
@@ -106,12 +140,11 @@ class PointerConverter(dict[type, Reader], Converter):
     def _reader_for(self, kind: type) -> Reader:
         if kind is type(None):
             return lambda value, device: 0
-        names = {(base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__}
-        if ("cupy", "ndarray") in names:
+        if is_of(kind, "cupy", "ndarray"):
             return self._cupy_reader()
-        if ("torch", "Tensor") in names:
+        if is_of(kind, "torch", "Tensor"):
             return self._torch_reader()
-        if ("cuda", "Buffer") in names:
+        if is_of(kind, "cuda", "Buffer"):
             return self._read_cuda_core_buffer
         if issubclass(kind, Global):  # its array interface says bytes, whatever the type of the variable
             return lambda variable, device: int(variable.address)
@@ -121,7 +154,8 @@ class PointerConverter(dict[type, Reader], Converter):
             return self._read_dlpack
         if hasattr(kind, "__index__") and not is_array(kind) and kind is not bool:
             return lambda value, device: int(value.__index__())
-        if "cuda" in {module for module, _ in names} and hasattr(kind, "__int__"):  # CUdeviceptr
+        libraries = {base.__module__.partition(".")[0] for base in kind.__mro__}
+        if "cuda" in libraries and hasattr(kind, "__int__"):  # CUdeviceptr
             return lambda value, device: int(value)
         return self._read_instance
 
@@ -140,6 +174,8 @@ class PointerConverter(dict[type, Reader], Converter):
             dtype = array.dtype
             if dtype is not accepted:
                 self._check_dtype(dtype.name)
+                if self._check and not dtype.isnative:
+                    raise TypeError(BIG_ENDIAN)
                 accepted = dtype
                 self._remember("cupy", array, device)
             memory = array.data
@@ -157,22 +193,32 @@ class PointerConverter(dict[type, Reader], Converter):
             nonlocal accepted
             dtype = tensor.dtype
             if dtype is not accepted:
-                self._check_dtype(str(dtype).removeprefix("torch."))
-                if dtype.is_complex:  # the conjugate bit is the tensor's: check each one
-                    if tensor.is_conj():
-                        raise TypeError("is a lazily conjugated tensor: pass tensor.resolve_conj()")
-                else:
-                    accepted = dtype
-                    self._remember("torch", tensor, device)
+                name = str(dtype).removeprefix("torch.")
+                self._check_dtype(name)
+                if self._check and name.startswith(("qint", "quint")):
+                    raise TypeError("is a quantized tensor: tensor.int_repr() has its integers")
+                accepted = dtype
+            refuse_lazy(tensor)
             if not tensor.is_cuda:
-                if self._check and not tensor.is_pinned():
-                    raise TypeError("is a tensor in host memory: .cuda() copies it")
+                self._check_host_tensor(tensor)
             elif device is not None and tensor.get_device() != device:
                 self._refuse_device(tensor.get_device(), device)
             address: int = tensor.data_ptr()
+            if not address and tensor.numel():
+                raise TypeError("is a tensor without memory, such as PyTorch's fake tensors and zero tensors")
+            if tensor.is_cuda and not dtype.is_complex and hasattr(tensor, "is_neg"):  # else check each one here
+                self._remember("torch", tensor, device)
             return address
 
         return read
+
+    def _check_host_tensor(self, tensor: Any) -> None:
+        """Raise TypeError for a tensor that is not in the GPU's memory, unless the GPU can read it."""
+        place = str(tensor.device)
+        if self._check and not place.startswith("cpu"):
+            raise TypeError(f"is a tensor on the device {place!r}, not on a GPU of CUDA")
+        if self._check and not tensor.is_pinned():
+            raise TypeError("is a tensor in host memory: .cuda() copies it")
 
     def _read_cuda_core_buffer(self, buffer: Any, device: int | None) -> int:
         """Read a buffer, which has no element type; its DLPack interface would say int8."""
@@ -186,9 +232,14 @@ class PointerConverter(dict[type, Reader], Converter):
         """Read an array by the CUDA array interface. Source: Numba, "CUDA Array Interface (Version 3)"."""
         interface = array.__cuda_array_interface__
         address, read_only = interface["data"]
+        if self._check:
+            refuse_interface(interface)
         self._check_dtype(_dtype_name(interface["typestr"]))
-        if read_only and not self._const:
-            raise TypeError("is a read-only array, but the kernel may write to it")
+        self._check_access(read_only)
+        if self._check and address and device is not None:
+            found = _device_of(address)
+            if found not in (None, device):
+                self._refuse_device(found, device)
         return int(address or 0)
 
     def _read_dlpack(self, array: Any, device: int | None) -> int:
@@ -198,11 +249,17 @@ class PointerConverter(dict[type, Reader], Converter):
             raise TypeError("is an array in host memory: copy it to the GPU")
         if kind == 2 and device is not None and number != device:
             self._refuse_device(number, device)
-        capsule = array.__dlpack__(stream=-1) if kind == 2 else array.__dlpack__()  # -1: no synchronisation
-        # The function object in ctypes.pythonapi is shared, and other code may set its types: use a private one.
-        prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-        get_pointer = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
-        tensor = ctypes.string_at(get_pointer(capsule, b"dltensor"), 48)
+        options: dict[str, Any] = {"stream": -1} if kind == 2 else {}  # -1: no synchronisation
+        try:
+            capsule = array.__dlpack__(max_version=(1, 0), **options)
+        except TypeError:  # a library from before DLPack 1.0
+            capsule = array.__dlpack__(**options)
+        name = _capsule_function("PyCapsule_GetName", ctypes.c_char_p)(capsule)
+        pointer = _capsule_function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, name)
+        if name == b"dltensor_versioned":  # version, context, deleter and flags come before the DLTensor
+            self._check_access(bool(ctypes.c_uint64.from_address(pointer + 24).value & 1))
+            pointer += 32
+        tensor = ctypes.string_at(pointer, 48)
         address, _, _, _, code, bits, _, _, _, offset = struct.unpack("<QiiiBBHQQQ", tensor)
         numbers = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
         others = {6: "bool", 10: "float8_e4m3fn", 12: "float8_e5m2"}
@@ -211,9 +268,19 @@ class PointerConverter(dict[type, Reader], Converter):
 
     def _check_dtype(self, dtype: str) -> None:
         """Raise TypeError where the parameter does not accept arrays of this element type."""
+        if self._dtypes is not None and not self._dtypes:
+            raise TypeError(
+                f"is an array, but the size of {self._element} is not known: it has 4 bytes in code that was built on "
+                "Windows and 8 in other code. Pass the array's address"
+            )
         if self._dtypes is not None and dtype not in self._dtypes:
             wanted = " or ".join(sorted(self._dtypes))
             raise TypeError(f"takes an array of {wanted}, not of {dtype}")
+
+    def _check_access(self, read_only: bool) -> None:
+        """Raise TypeError for a read-only array where the kernel may write."""
+        if read_only and self._check and not self._const:
+            raise TypeError("is a read-only array, but the kernel may write to it")
 
     def _refuse_device(self, device: int, launch_device: int) -> None:
         if self._check:
@@ -221,9 +288,10 @@ class PointerConverter(dict[type, Reader], Converter):
 
 
 class RawWordConverter(PointerConverter):
-    """Converts an argument of 8 bytes whose C++ type is unknown: an address, or a signed or unsigned integer.
+    """Converts an argument of 8 bytes whose C++ type is unknown: an address, or an integer that is certain to have the
+    same bytes with and without a sign.
 
-    With `accept_floats`, as for a parameter of machine code, a float too.
+    With `accept_floats`, as for a parameter of machine code, a float too, and any integer.
     """
 
     def __init__(self, check: bool, accept_floats: bool) -> None:
@@ -234,11 +302,25 @@ class RawWordConverter(PointerConverter):
         if self._accept_floats and issubclass(kind, float):  # NumPy's float64 is a subclass
             return _read_double
         if hasattr(kind, "__index__") and not is_array(kind):
-            return _read_integer
+            return _read_any_integer if self._accept_floats or not self._check else _read_integer
+        if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") or is_of(kind, "numpy", "ndarray"):
+            return self._read_plain_number
         return super()._reader_for(kind)
 
     def expression(self, value: str, name: str) -> str:
         return f"read_{name}[type({value})]({value}, device)"
+
+    def _read_plain_number(self, value: Any, device: int | None) -> int:
+        number = plain_number(value)
+        if number is value:  # an array with dimensions
+            return self._read_instance(value, device)
+        return self[type(number)](number, device)
+
+
+def _capsule_function(name: str, result: Any, *further: Any) -> Any:
+    """Return a function of Python's C API that takes a capsule."""
+    # The function object in ctypes.pythonapi is shared, and other code may set its types: use a private one.
+    return ctypes.PYFUNCTYPE(result, ctypes.py_object, *further)((name, ctypes.pythonapi))
 
 
 def _read_double(value: Any, device: int | None) -> int:
@@ -246,10 +328,27 @@ def _read_double(value: Any, device: int | None) -> int:
 
 
 def _read_integer(value: Any, device: int | None) -> int:
-    number: int = value.__index__()
-    if number < -1 << 63:
-        raise OverflowError
-    return number if number >= 0 else number + (1 << 64)
+    return integer_of_unknown_sign(value, 8)
+
+
+def _read_any_integer(value: Any, device: int | None) -> int:
+    return any_integer(value, 8)
+
+
+def _device_of(address: int) -> int | None:
+    """Return the number of the GPU whose memory an address is in; None for memory that every GPU can access, and for
+    memory that the driver does not know."""
+    driver = cuda_driver()
+
+    def ask(attribute: str) -> int:
+        which = getattr(driver.CUpointer_attribute, f"CU_POINTER_ATTRIBUTE_{attribute}")
+        return int(check_result(driver.cuPointerGetAttribute(which, address), "finding the GPU of an array"))
+
+    try:
+        is_host = ask("MEMORY_TYPE") == int(driver.CUmemorytype.CU_MEMORYTYPE_HOST)
+        return None if is_host or ask("IS_MANAGED") else ask("DEVICE_ORDINAL")
+    except DriverError:
+        return None
 
 
 def _dtype_name(typestr: str) -> str:

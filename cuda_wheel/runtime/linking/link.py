@@ -4,6 +4,7 @@
 linker, and `prepared_link` runs the link.
 """
 
+import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -152,4 +153,13 @@ def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
         kernels.setdefault(symbol, KernelInfo(demangled(symbol), symbol, entry.parameters))
     for symbol, variable in cubin.variables.items():
         variables.setdefault(symbol, GlobalInfo(demangled(symbol), symbol, *variable))
-    return parts.modules[0][0]._replace(kernels=tuple(kernels.values()), globals=tuple(variables.values()), images=())
+    sizes = {manifest.long_size for manifest, _ in parts.modules}
+    for unit in parts.units:
+        if unit.name.partition(":")[0] not in modules:
+            sizes.add(struct.calcsize("l") if "cuda" in unit.forms else None)
+    return parts.modules[0][0]._replace(
+        kernels=tuple(kernels.values()),
+        globals=tuple(variables.values()),
+        images=(),
+        long_size=sizes.pop() if len(sizes) == 1 else None,
+    )

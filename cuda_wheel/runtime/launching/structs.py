@@ -1,0 +1,138 @@
+"""Convert bytes, vectors and complex numbers to kernel arguments that are structs."""
+
+import ctypes
+import re
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from ..errors import ArgumentError
+from .arguments import Converter, FloatConverter, value_text
+from .buffers import host_bytes, is_array, is_of, is_on_gpu, plain_number, type_name
+
+__all__ = ["StructConverter"]
+
+_NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
+"""Formats of a buffer's elements that are numbers; a buffer of format B is bytes."""
+
+
+class StructConverter(Converter):
+    """Converts bytes, or anything with the size of the struct, or a struct of cuda.bindings.
+
+    For a vector or complex type, it also accepts its numbers. The bytes of a single number are never taken for those of
+    a struct: the number may be meant.
+    """
+
+    stub_type = "Struct"
+
+    def __init__(self, size: int, cpp: str) -> None:
+        super().__init__(f"{size}s")
+        self._size = size
+        vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
+        complex_ = re.search(r"\bcomplex<(float|double)>$", cpp)
+        self._complex = complex_ is not None
+        self._vector = ""
+        if vector:
+            formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
+            formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
+            format = formats[vector[2]]
+            self._vector = f"<{vector[3]}{format.upper() if vector[1] else format}"
+        elif complex_:
+            self._vector = f"<2{complex_[1][0]}"
+        else:
+            self._vector = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
+        if (
+            self._vector and struct.calcsize(self._vector) != size
+        ):  # the project's own type with the name of a vector type
+            self._vector = ""
+
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value})"
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        return {f"convert_{name}": self._convert}
+
+    def _convert(self, value: Any) -> bytes:
+        value = plain_number(value)
+        numbers = self._numbers(value) if self._vector else None
+        if numbers is not None:
+            return self._packed(numbers, value)
+        if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # such as CUtensorMap
+            return ctypes.string_at(value.getPtr(), self._size)
+        if is_on_gpu(value):
+            raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU")
+        if _is_number(value):
+            raise TypeError(
+                f"takes a struct of {self._size} bytes, not the number {value_text(value)}: if its bytes are meant, "
+                "pass those, such as numpy.float32(1).tobytes()"
+            )
+        try:
+            view = host_bytes(value)
+        except ArgumentError as error:
+            reason = f" ({error})" if is_array(type(value)) else ""
+            raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}{reason}") from None
+        if self._vector and not _holds(view.format, self._vector[-1]):
+            raise TypeError(f"takes elements of format {self._vector[-1]}, not {view.format}; see the module struct")
+        if view.nbytes != self._size:
+            raise TypeError(f"takes a struct of {self._size} bytes, not {view.nbytes} bytes")
+        return view.tobytes()
+
+    def _packed(self, numbers: Sequence[Any], value: Any) -> bytes:
+        """Return the bytes of a vector's elements."""
+        is_float = self._vector[-1] in "efd"
+        try:
+            plain = map(plain_number, numbers)
+            return struct.pack(self._vector, *(map(_REAL.convert, plain) if is_float else plain))
+        except struct.error as error:
+            raise TypeError(f"{value_text(value)} does not fit: {error}") from None
+
+    def _numbers(self, value: Any) -> Sequence[Any] | None:
+        """Return the elements of a vector or complex value; None where the value is to be read as bytes."""
+        if isinstance(value, (tuple, list)):
+            return value
+        from numbers import Complex, Real  # imported when a value is no tuple
+
+        # Before the buffer below, which NumPy's numbers have too: the 8 bytes of a double are not a float2.
+        if isinstance(value, Complex):
+            return (value.real, value.imag) if self._complex or not isinstance(value, Real) else (value,)
+        if is_of(type(value), "numpy", "MaskedArray"):
+            return None
+        with suppress(TypeError, ValueError, BufferError):
+            view = memoryview(value)
+            format: Any = view.format.lstrip("@=<")  # ctypes has "<f"
+            format = format.removeprefix("Z")  # a complex number is two numbers
+            if format in _NUMBER_FORMATS:
+                return struct.unpack(f"{view.nbytes // struct.calcsize(format)}{format}", view.tobytes())
+        return None
+
+
+_REAL = FloatConverter("d")
+"""Converts the elements of vectors of floats."""
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a single number, of Python, NumPy or ctypes, or another scalar of NumPy that is no
+    record."""
+    from numbers import Number  # imported when a value is no tuple
+
+    if isinstance(value, (bytes, bytearray)):
+        return False
+    if is_of(type(value), "numpy", "generic"):
+        return not is_of(type(value), "numpy", "void")
+    return isinstance(value, (Number, ctypes._SimpleCData))
+
+
+def _holds(format: str, element: str) -> bool:
+    """Return whether a buffer may hold the elements of a vector, by their formats: bytes, and records of such elements.
+
+    Source: Python, "struct" and PEP 3118.
+    """
+    codes = re.findall(r"[a-zA-Z?]", re.sub(r":[^:]*:|T\{|\d+[sx]", "", format))
+    return set(map(_number_kind, codes)) <= {_number_kind(element), *map(_number_kind, "Bcsx")}
+
+
+def _number_kind(code: str) -> tuple[str, int]:
+    """Return what kind of number a format is, and its size in bytes."""
+    kind = "f" if code in "efdg" else "u" if code in "BHILQ" else "i" if code in "bhilq" else code
+    return kind, struct.calcsize(code) if code in _NUMBER_FORMATS else 1
