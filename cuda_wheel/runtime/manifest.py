@@ -17,6 +17,7 @@ __all__ = [
     "LARGEST",
     "MANIFEST_SUFFIX",
     "PARAMETERS",
+    "Compression",
     "External",
     "GlobalInfo",
     "Image",
@@ -46,6 +47,9 @@ Kind = Literal["cubin", "ptx", "ltoir"]
 """Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
 
 Space = Literal["global", "constant", "managed"]
+
+Compression = Literal["none", "lz4", "zstd"]
+"""How the images in a fatbin are compressed."""
 
 T = TypeVar("T")
 
@@ -103,7 +107,8 @@ class Image(NamedTuple):
     ptx_version_compiled: Version | None
     """The PTX ISA version that the compiler wrote, before lowering; None if the image is not PTX."""
     driver: Version
-    """The first CUDA release whose driver reads the image, or for LTO-IR the cubin linked from it."""
+    """The first CUDA release whose driver reads the image, compressed as it is, or for LTO-IR the cubin linked from
+    it."""
     offset: int | None
     """Where the image starts in the fatbin; None in a compressed fatbin, whose images cannot be cut out."""
     size: int
@@ -193,6 +198,7 @@ class Manifest(NamedTuple):
     """The parts of the sources that were left out, one string each: "k.cu:12-40: function main"."""
     extern: tuple[External, ...] = ()
     """The symbols that the relocatable images need from elsewhere."""
+    compression: Compression = "none"
 
     @property
     def relocatable(self) -> tuple[Image, ...]:
@@ -281,6 +287,9 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         globals=_list_of(_variable, document["globals"]),
         extern=_list_of(_external, document["extern"]),
     )
+    # Manifests without this key have no compression but zstd.
+    is_compressed = any(image.offset is None for image in manifest.images)
+    manifest = manifest._replace(compression=fatbin.get("compression", "zstd" if is_compressed else "none"))
     _check_images(manifest)
     for infos in (manifest.kernels, manifest.globals):
         _check_unique("symbol", [info.symbol for info in infos])
@@ -406,6 +415,8 @@ def _check_images(manifest: Manifest) -> None:
     places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}
     if places and any(image.offset is None for image in images):
         raise ValueError("some images have an offset in the fatbin, others have none")
+    if manifest.compression not in (("none",) if places or not images else ("lz4", "zstd")):
+        raise ValueError(f"the compression of {len(places)} images with an offset is {manifest.compression!r}")
     end = 0
     for start, size, _ in sorted(places):  # images with the same bytes have the same place
         if start < end or start + size > manifest.fatbin_size:
