@@ -2,7 +2,7 @@
 
 from ..manifest import Image, Version, dotted
 
-__all__ = ["knows", "unlinkable", "why_not_compiled"]
+__all__ = ["first_release", "knows", "unlinkable", "why_not_compiled"]
 
 
 def why_not_compiled(image: Image, capability: Version, driver: Version, nvjitlink: Version | None) -> str | None:
@@ -53,6 +53,11 @@ _NEWEST_IN_TABLE: Version = (13, 5)
 """The newest release that the tables cover. Later ones may know GPUs that the tables lack."""
 
 
+def first_release(capability: Version) -> Version:
+    """Return the first release from 12.0 on that knows a compute capability of the table."""
+    return _FIRST_RELEASE.get(capability, (12, 0))
+
+
 def knows(nvjitlink: Version, capability: Version) -> bool:
     """Return whether nvJitLink of a release knows a compute capability.
 
@@ -60,6 +65,6 @@ def knows(nvjitlink: Version, capability: Version) -> bool:
     """
     if nvjitlink > _NEWEST_IN_TABLE:  # it reports an unknown GPU itself
         return True
-    first = _FIRST_RELEASE.get(capability, (12, 0) if capability <= (9, 0) else None)
+    first = first_release(capability) if capability in _FIRST_RELEASE or capability <= (9, 0) else None
     last = _LAST_RELEASE.get(capability, _NEWEST_IN_TABLE if capability >= _OLDEST_OF_13 else (12, 9))
     return first is not None and first <= nvjitlink <= last
