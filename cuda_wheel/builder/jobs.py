@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cuda_wheel.runtime.manifest import GlobalInfo, Kind, Manifest, Target, Version
+from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Target, Version
 
 __all__ = [
     "EMPTY",
@@ -153,6 +153,8 @@ class Bundled:
     fatbin: bytes
     offsets: tuple[int | None, ...]
     """Where each image starts in it, in bytes; None where compression hides it."""
+    compression: Compression = "none"
+    """As found in the fatbin."""
 
 
 @dataclass(frozen=True)

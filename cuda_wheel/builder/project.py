@@ -12,7 +12,8 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cluster.executor_choice import choose_executor
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.describe.coverage import deciding, gaps
+from cuda_wheel.builder.describe.advice import gaps
+from cuda_wheel.builder.describe.coverage import deciding
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule

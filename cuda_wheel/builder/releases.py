@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.manifest import Version, dotted
 from cuda_wheel.runtime.rules import TEGRA
 
 __all__ = ["GPUS", "RELEASES", "Gpu", "Release", "first_reading"]
@@ -68,6 +68,15 @@ class Gpu(NamedTuple):
     @property
     def is_tegra(self) -> bool:
         return self.capability in TEGRA
+
+    @property
+    def drivers(self) -> str:
+        """The drivers that support it, in words: "CUDA 12.8 and later"."""
+        return f"CUDA {dotted(self.first)} " + (f"to {dotted(self.last)}" if self.last else "and later")
+
+    def is_supported_by(self, driver: Version) -> bool:
+        """Return whether the driver of a CUDA release supports the GPU."""
+        return self.first <= driver and (self.last is None or driver <= self.last)
 
 
 GPUS = (

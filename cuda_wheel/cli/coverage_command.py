@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cuda_wheel.builder.describe.coverage import Cell, Coverage, advice, cells_text, cover, missing
+from cuda_wheel.builder.describe.advice import advice
+from cuda_wheel.builder.describe.coverage import Cell, Coverage, cells_text, cover, missing, not_required
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument, argument_type
 from cuda_wheel.cli.output import print_json
@@ -25,7 +26,7 @@ from cuda_wheel.runtime.manifest import dotted
 
 __all__ = ["add_arguments", "run"]
 
-COLOURS: dict[Cell, str] = {"native": "green", "jit": "yellow", "link": "cyan", "none": "red"}
+COLOURS: dict[Cell, str] = {"native": "green", "jit": "yellow", "link": "cyan", "unproven": "magenta", "none": "red"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +60,9 @@ def run(options: argparse.Namespace) -> int:
         for coverage, cells in missing_cells:
             if cells:
                 print(f"{', '.join(coverage.names)}: no image for {cells_text(cells)}")
-                print("".join(f"  {line}\n" for line in advice(coverage, cells)), end="")
+                print("".join(f"  {line}\n" for line in advice(coverage, requirement)), end="")
+        if options.require and (pairs := not_required(requirement)):
+            print(f"not required, because the drivers do not support the GPUs: {cells_text(pairs)}")
     return int(options.require is not None and any(cells for _, cells in missing_cells))
 
 

@@ -57,6 +57,9 @@ def _toolchain_lines(toolchain: dict[str, Any]) -> Iterator[str]:
 
 
 def _module_line(module: dict[str, Any]) -> str:
-    loads = ", ".join(f"{load['gpu']}: {load['image']}, {load['how']}" for load in module["loads"])
+    loads = ", ".join(
+        f"{load['gpu']}: {load['image']}, {load['how']}" + (f", {load['doubt']}" if load["doubt"] else "")
+        for load in module["loads"]
+    )
     name = f"{module.get('name', module['manifest'])} of {module['distribution']}"
     return f"module     {name}: {module.get('error') or loads}"

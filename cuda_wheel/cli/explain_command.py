@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from cuda_wheel.builder.describe.coverage import once_linked
+from cuda_wheel.builder.describe.coverage import GPU_OF, once_linked
 from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument, argument_type
 from cuda_wheel.cli.output import print_json
 from cuda_wheel.inspect.found_modules import FoundModule, find_modules
@@ -53,17 +53,39 @@ def _version(text: str) -> Version:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the chosen image of each module; the exit status is 1 if a module has none."""
+    """Show the chosen image of each module.
+
+    The exit status is 1 if a module has none or it is not known whether it loads, or if the driver does not support the
+    GPU.
+    """
     modules = find_modules(options.path)
     capability, driver, nvjitlink = _machine(options)
     resolutions = [(module, resolve(once_linked(module.manifest), capability, driver, nvjitlink)) for module in modules]
+    unknown = _why_unknown(capability, driver)
     if options.json:
-        print_json({"modules": [_resolution_to_json(module, resolution) for module, resolution in resolutions]})
+        print_json(
+            {
+                "unsupported": unknown,
+                "modules": [_resolution_to_json(module, resolution) for module, resolution in resolutions],
+            }
+        )
     else:
         print(f"GPU of compute capability {dotted(capability)}, driver for CUDA {dotted(driver)}")
+        if unknown is not None:
+            print(unknown)
         for module, resolution in resolutions:
             _print_resolution(module, resolution)
-    return int(any(resolution.image is None for _, resolution in resolutions))
+    return int(
+        any(resolution.image is None or resolution.doubt for _, resolution in resolutions) or unknown is not None
+    )
+
+
+def _why_unknown(capability: Version, driver: Version) -> str | None:
+    """Return why the driver loads nothing for a GPU; None if it supports it, or if the table does not have the GPU."""
+    gpu = GPU_OF.get(capability)
+    if gpu is None or gpu.is_supported_by(driver):
+        return None
+    return f"the driver does not support this GPU: drivers for {gpu.drivers} do"
 
 
 def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | None]:
@@ -81,6 +103,7 @@ def _resolution_to_json(module: FoundModule, resolution: Resolution) -> dict[str
     return {
         "name": module.manifest.name,
         "how": resolution.how,
+        "doubt": resolution.doubt,
         "image": resolution.image and image_to_json(resolution.image),
         "rejected": [
             {"image": image_to_json(rejection.image), "reason": rejection.reason} for rejection in resolution.rejected
@@ -92,6 +115,6 @@ def _print_resolution(module: FoundModule, resolution: Resolution) -> None:
     chosen = f"{resolution.image}, {resolution.how}" if resolution.image else "no image fits"
     if len(module.manifest.relocatable) == len(module.manifest.images):
         chosen += ", to be linked: load(..., link=[...])"
-    print(f"{module.manifest.name}: {chosen}")
+    print(f"{module.manifest.name}: {chosen}" + (f", {resolution.doubt}" if resolution.doubt else ""))
     for rejection in resolution.rejected:
         print(f"  not {rejection.image}: {rejection.reason}")

@@ -15,6 +15,7 @@ CELL_TEXTS: dict[Cell, str] = {
     "native": "machine code",
     "jit": "PTX, compiled by the driver at first use",
     "link": "PTX, compiled by nvJitLink if it is installed",
+    "unproven": "an image that is not known to load",
     "none": "no image",
     "unknown": "",
 }
@@ -36,7 +37,7 @@ def size_report(modules: Sequence[ModuleSize], wheel_size: int | None) -> list[T
     ]
     if any(target.unknown for target in targets):
         notes.append(
-            'The size of an image in a compressed fatbin (compress = "size") is unknown and counts as zero. To measure '
+            "The size of an image in a compressed fatbin is unknown and counts as zero. To measure "
             "it, build without compression."
         )
     return [

@@ -16,6 +16,7 @@ FILLS: dict[Cell, str] = {
     "native": "#8fd19e",
     "jit": "#ffdf80",
     "link": "#9ecbff",
+    "unproven": "#ffc9a3",
     "none": "#ff9a94",
     "unknown": "#f3f4f6",
 }

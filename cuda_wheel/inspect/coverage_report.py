@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from cuda_wheel.builder.describe.coverage import DRIVERS, Cell, Coverage, Key, Requirement
+from cuda_wheel.builder.describe.coverage import DRIVERS, GPU_OF, Cell, Coverage, Key, Requirement
 from cuda_wheel.builder.releases import GPUS, RELEASES
 from cuda_wheel.runtime.manifest import Target, Version, dotted, parse_version
+from cuda_wheel.runtime.rules import OLDEST_DRIVER
 
 __all__ = ["CELL_LABELS", "cells_to_json", "coverage_to_json", "driver_groups", "group_heading", "parse_requirement"]
 
@@ -17,6 +18,7 @@ CELL_LABELS: dict[Cell, tuple[str, str]] = {
     "native": ("native", "machine code"),
     "jit": ("JIT", "compiled by the driver at first use"),
     "link": ("nvJitLink", "compiled by nvJitLink, if it is installed"),
+    "unproven": ("not known", "not known to load; `cuda-wheel explain` says why"),
     "none": ("none", "does not load"),
     "unknown": ("", "the driver does not know the GPU"),
 }
@@ -31,47 +33,85 @@ def parse_requirement(text: str) -> Requirement:
     """Return the requirement that a string such as "sm_75..sm_121,!sm_87,driver>=12.2,native" states.
 
     It covers the GPUs of `GPUS` that are in any of the ranges and in none with "!", and the drivers that satisfy all
-    bounds; without ranges or bounds, all of them. The least acceptable cell is "jit" unless "native" or "link" is
-    given. Raises ValueError.
+    bounds. Without ranges it covers every GPU that one of the drivers supports. Without a lower bound, drivers begin
+    with the oldest that loads modules. The least acceptable cell is "jit" unless "native" or "link" is given.
+
+    Raises ValueError for what cannot be answered: GPUs and drivers that are not in the tables, a GPU that none of the
+    drivers supports, and terms that contradict each other.
     """
     included: set[Version] = set()
     excluded: set[Version] = set()
-    drivers = list(DRIVERS)
-    least: Cell = "jit"
+    bounds: list[tuple[str, Version]] = []
+    levels: set[Cell] = set()
     for term in filter(None, (part.strip() for part in text.split(","))):
         if match := _GPU_RANGE.fullmatch(term):
             (excluded if match["not"] else included).update(_gpus_in(match))
         elif match := _DRIVER_BOUND.fullmatch(term):
-            drivers = _drivers_within(match, drivers)
+            bounds.append((match["operator"], _known_driver(match)))
         elif term in ("native", "jit", "link"):
-            least = term  # type: ignore[assignment]
+            levels.add(term)  # type: ignore[arg-type]
         else:
             raise ValueError(
                 f"{term!r} is not a range of GPUs (sm_75..sm_121, !sm_87), a bound on drivers (driver>=12.2), "
                 '"native", "jit" or "link"'
             )
-    if not drivers:
-        raise ValueError(
-            f"no driver satisfies {text!r}: the known ones are {dotted(DRIVERS[0])} to {dotted(DRIVERS[-1])}"
-        )
-    gpus = (included or {gpu.capability for gpu in GPUS}) - excluded
-    return Requirement(tuple(sorted(gpus)), tuple(drivers), least)
+    if len(levels) > 1:
+        raise ValueError(f"{text!r} asks for several of {', '.join(sorted(levels))}; ask for one")
+    drivers = _drivers_within(bounds, text)
+    return Requirement(_gpus(included, excluded, drivers, text), drivers, levels.pop() if levels else "jit")
 
 
 def _gpus_in(match: re.Match[str]) -> set[Version]:
-    """Return the compute capabilities of the known GPUs in a range."""
-    first = Target.parse(match["first"]).capability
-    last = Target.parse(match["last"]).capability if match["last"] else first
-    gpus = {gpu.capability for gpu in GPUS if first <= gpu.capability <= last}
+    """Return the compute capabilities of the known GPUs in a range, whose ends must be known GPUs."""
+    ends = [Target.parse(end).capability for end in (match["first"], match["last"] or match["first"])]
+    for end in ends:
+        if end not in GPU_OF:
+            raise ValueError(f"{_sm(end)!r} is not a known GPU: {', '.join(map(_sm, GPU_OF))}")
+    gpus = {gpu for gpu in GPU_OF if ends[0] <= gpu <= ends[1]}
     if not gpus:
-        raise ValueError(f"{match[0]!r} is not a known GPU: {', '.join(_sm(gpu.capability) for gpu in GPUS)}")
+        raise ValueError(f"{match[0]!r} is empty: its first GPU is newer than its last")
     return gpus
 
 
-def _drivers_within(match: re.Match[str], drivers: Iterable[Version]) -> list[Version]:
-    bound = parse_version(match["version"])
-    satisfies = {">=": bound.__le__, "<=": bound.__ge__, "==": bound.__eq__}[match["operator"]]
-    return [driver for driver in drivers if satisfies(driver)]
+def _gpus(
+    included: Collection[Version], excluded: Collection[Version], drivers: Sequence[Version], text: str
+) -> tuple[Version, ...]:
+    """Return the required GPUs, each of which at least one of the drivers supports."""
+    supported = {gpu for gpu in GPU_OF if any(GPU_OF[gpu].is_supported_by(driver) for driver in drivers)}
+    unanswerable = sorted(set(included) - set(excluded) - supported)
+    if unanswerable:
+        raise ValueError(
+            f"no driver that {text!r} names supports {', '.join(map(_sm, unanswerable))}: "
+            f"{'; '.join(f'{_sm(gpu)} needs one for {GPU_OF[gpu].drivers}' for gpu in unanswerable)}"
+        )
+    gpus = (set(included) or supported) - set(excluded)
+    if not gpus:
+        raise ValueError(f"{text!r} excludes every GPU that it names")
+    return tuple(sorted(gpus))
+
+
+def _known_driver(match: re.Match[str]) -> Version:
+    version = parse_version(match["version"])
+    if version not in (known := [release.cuda for release in RELEASES]):
+        raise ValueError(
+            f"{match[0]!r} names no known driver: they are for CUDA {', '.join(dotted(each) for each in known)}"
+        )
+    return version
+
+
+def _drivers_within(bounds: Iterable[tuple[str, Version]], text: str) -> tuple[Version, ...]:
+    """Return the drivers that satisfy all bounds: those that load modules, and older ones if a bound asks for them."""
+    has_lower_bound = any(operator != "<=" for operator, _ in bounds)
+    drivers = [release.cuda for release in RELEASES if has_lower_bound or release.cuda >= OLDEST_DRIVER]
+    for operator, bound in bounds:
+        satisfies = {">=": bound.__le__, "<=": bound.__ge__, "==": bound.__eq__}[operator]
+        drivers = [driver for driver in drivers if satisfies(driver)]
+    if not drivers:
+        raise ValueError(
+            f"no driver satisfies {text!r}: those that load modules are for CUDA {dotted(DRIVERS[0])} to "
+            f"{dotted(DRIVERS[-1])}"
+        )
+    return tuple(drivers)
 
 
 def driver_groups(coverage: Coverage) -> list[tuple[Version, ...]]:

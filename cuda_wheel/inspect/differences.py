@@ -10,7 +10,7 @@ from hashlib import sha256
 from cuda_wheel.inspect.found_modules import FoundModule
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.formats.fatbin import whole_fatbin
+from cuda_wheel.runtime.formats.fatbin import compression_of
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Image, Manifest, Parameter, Target, Version, dotted
 
 __all__ = ["manifest_differences"]
@@ -34,12 +34,23 @@ def manifest_differences(found: FoundModule) -> list[str]:
         lines.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
     for image in manifest.images:
         if image.offset is None:  # compressed: only the whole fatbin can be checked
-            lines += [] if whole_fatbin(fatbin) else [f"{manifest.fatbin} is not a complete fatbin"]
+            lines += _compression_differences(manifest, fatbin)
             break
         lines += _image_differences(image, fatbin[image.offset : image.offset + image.size], manifest)
     if not lines and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
         lines.append(f"{manifest.fatbin} differs from the manifest between its images")
     return lines
+
+
+def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]:
+    """Yield how the compression of a fatbin differs from the manifest: it decides which drivers read the fatbin."""
+    try:
+        compression = compression_of(fatbin)
+    except ValueError:
+        yield f"{manifest.fatbin} is not a complete fatbin"
+        return
+    if compression != manifest.compression:
+        yield f'the compression of {manifest.fatbin} is "{compression}", not "{manifest.compression}"'
 
 
 def _image_differences(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:

@@ -82,5 +82,7 @@ def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]
             for gpu in dict.fromkeys(gpus):
                 resolution = resolve(module.manifest, gpu, tuple(driver["cuda"]), nvjitlink_version())
                 image = resolution.image and str(resolution.image)
-                entry["loads"].append({"gpu": dotted(gpu), "image": image, "how": resolution.how})
+                entry["loads"].append(
+                    {"gpu": dotted(gpu), "image": image, "how": resolution.how, "doubt": resolution.doubt}
+                )
     return found

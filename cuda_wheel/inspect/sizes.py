@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.describe.coverage import KEYS, Cell, Cells, Key, KnownCells, module_cells, once_linked
+from cuda_wheel.builder.describe.coverage import KEYS, LEVELS, Cell, Cells, Key, KnownCells, module_cells, once_linked
 from cuda_wheel.inspect.coverage_report import cells_to_json
 from cuda_wheel.inspect.found_modules import FoundModule
 from cuda_wheel.runtime.errors import ImageError
@@ -138,7 +138,7 @@ def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[Loss]:
     for (before, after), modules in names.items():
         changed: dict[tuple[Cell, Cell], list[Key]] = {}
         for key, old, new in zip(KEYS, before, after, strict=True):
-            if old != new:
+            if old != new and LEVELS.index(new) < LEVELS.index(old):
                 changed.setdefault((old, new), []).append(key)
         losses += [Loss(tuple(modules), old, new, tuple(keys)) for (old, new), keys in sorted(changed.items())]
     return losses

@@ -7,7 +7,7 @@ from typing import Any
 
 from .errors import ImageError
 from .manifest import MANIFEST_SUFFIX, Manifest, Version, dotted
-from .rules import Resolution, unsupported
+from .rules import Resolution, doubt, unsupported
 
 __all__ = ["module_not_found", "no_image_message", "unknown_name"]
 
@@ -29,8 +29,12 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
         if missing:
             return f"Link it with code that defines {missing}: load(..., link=[...])."
         return "All its images are relocatable: link it with other code, load(..., link=[...])."
-    if any(unsupported(image.target, capability) is None for image in loadable):
-        if driver[0] not in (12, 13):  # the major releases with a nvJitLink on the package index
+    suitable = [
+        image for image in loadable if not (unsupported(image.target, capability) or doubt(image.target, capability))
+    ]
+    if suitable:
+        # nvJitLink compiles PTX by itself; the package index has it for these releases.
+        if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in suitable):
             return "Update the NVIDIA driver."
         return (
             f"Update the NVIDIA driver, or install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]."

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from .driver import device_and_driver, load_library
 from .errors import NoImageError
-from .files import files_and_manifest, read_image
+from .files import ModuleFiles, files_and_manifest, read_image
+from .manifest import Image, Manifest, Version
 from .module import Module
 from .registry import once
-from .rules import resolve
+from .rules import How, resolve
 
 if TYPE_CHECKING:
     from .jit.compiling import JitOptions
@@ -41,7 +42,7 @@ def load(
     files, manifest = files_and_manifest(name, device)
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
-    if resolution.image is None:
+    if resolution.image is None or resolution.doubt:
         # Looking for nvJitLink takes time, and very few machines need it.
         from .jit.nvjitlink import nvjitlink_version
 
@@ -51,25 +52,40 @@ def load(
         from .explanations import no_image_message  # only for an error
 
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
-    if how == "native":
-        return once(
-            (name, image.sha256),
-            lambda: Module(
-                manifest, image, how, load_library(read_image(files, manifest, image), f"loading {name}, {image}")
-            ),
-        )
+    options = None if how == "native" else _options(jit)
+    key: tuple[Any, ...] = (name, image.sha256)
+    if options is not None:
+        options.check()
+        key = (*key, options, capability if how == "link" else None)
+
+    def load_image() -> Module:
+        return _load_image(files, manifest, image, how, options, capability, driver_version)
+
+    if resolution.doubt is None:
+        return once(key, load_image)
+    from .launching.trial import load_on_trial  # only for an image that the driver may refuse
+
+    key = (*key, capability)  # what one GPU refuses, another may accept
+    return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver_version, device))
+
+
+def _load_image(
+    files: ModuleFiles,
+    manifest: Manifest,
+    image: Image,
+    how: How,
+    options: "JitOptions | None",
+    capability: Version,
+    driver: Version,
+) -> Module:
+    code = read_image(files, manifest, image)
+    if options is None:
+        return Module(manifest, image, how, load_library(code, f"loading {manifest.name}, {image}"))
     from .jit.compiling import load_linked_ptx, load_ptx  # only for PTX
 
-    options = _options(jit)
-    options.check()
-
-    def compile_ptx() -> Module:
-        code = read_image(files, manifest, image)
-        if how == "jit":
-            return load_ptx(manifest, image, code, options)
-        return load_linked_ptx(manifest, image, code, options, capability, driver_version)
-
-    return once((name, image.sha256, options, capability if how == "link" else None), compile_ptx)
+    if how == "jit":
+        return load_ptx(manifest, image, code, options)
+    return load_linked_ptx(manifest, image, code, options, capability, driver)
 
 
 def _options(jit: "JitOptions | None") -> "JitOptions":

@@ -17,6 +17,7 @@ __all__ = [
     "LARGEST",
     "MANIFEST_SUFFIX",
     "PARAMETERS",
+    "Compression",
     "External",
     "GlobalInfo",
     "Image",
@@ -46,6 +47,9 @@ Kind = Literal["cubin", "ptx", "ltoir"]
 """Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
 
 Space = Literal["global", "constant", "managed"]
+
+Compression = Literal["none", "lz4", "zstd"]
+"""How the images in a fatbin are compressed."""
 
 T = TypeVar("T")
 
@@ -103,7 +107,8 @@ class Image(NamedTuple):
     ptx_version_compiled: Version | None
     """The PTX ISA version that the compiler wrote, before lowering; None if the image is not PTX."""
     driver: Version
-    """The first CUDA release whose driver reads the image, or for LTO-IR the cubin linked from it."""
+    """The first CUDA release whose driver reads the image, compressed as it is, or for LTO-IR the cubin linked from
+    it."""
     offset: int | None
     """Where the image starts in the fatbin; None in a compressed fatbin, whose images cannot be cut out."""
     size: int
@@ -195,6 +200,7 @@ class Manifest(NamedTuple):
     """The symbols that the relocatable images need from elsewhere."""
     long_size: int | None = None
     """The bytes of a C++ `long` in the images: 8, or 4 if they were built on Windows; None if that is not known."""
+    compression: Compression = "none"
 
     @property
     def relocatable(self) -> tuple[Image, ...]:
@@ -284,6 +290,9 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         extern=_list_of(_external, document["extern"]),
         long_size=_optional(_count, document.get("long_size")),
     )
+    # Manifests without this key have no compression but zstd.
+    is_compressed = any(image.offset is None for image in manifest.images)
+    manifest = manifest._replace(compression=fatbin.get("compression", "zstd" if is_compressed else "none"))
     _check_images(manifest)
     for infos in (manifest.kernels, manifest.globals):
         _check_unique("symbol", [info.symbol for info in infos])
@@ -409,6 +418,8 @@ def _check_images(manifest: Manifest) -> None:
     places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}
     if places and any(image.offset is None for image in images):
         raise ValueError("some images have an offset in the fatbin, others have none")
+    if manifest.compression not in (("none",) if places or not images else ("lz4", "zstd")):
+        raise ValueError(f"the compression of {len(places)} images with an offset is {manifest.compression!r}")
     end = 0
     for start, size, _ in sorted(places):  # images with the same bytes have the same place
         if start < end or start + size > manifest.fatbin_size:

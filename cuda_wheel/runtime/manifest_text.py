@@ -17,7 +17,12 @@ def manifest_to_json(manifest: "Manifest") -> str:
     document = {
         "format": FORMAT,
         "name": manifest.name,
-        "fatbin": {"file": manifest.fatbin, "size": manifest.fatbin_size, "sha256": manifest.fatbin_sha256},
+        "fatbin": {
+            "file": manifest.fatbin,
+            "size": manifest.fatbin_size,
+            "sha256": manifest.fatbin_sha256,
+            "compression": manifest.compression,
+        },
         "toolchain": dict(manifest.toolchain),
         "sources": manifest.sources,
         "options": manifest.options,

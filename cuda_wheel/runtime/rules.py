@@ -1,17 +1,22 @@
 """Choose which image suits a GPU and driver. Pure functions: no GPU is needed."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from .manifest import Image, Manifest, Target, Version, dotted
 
-__all__ = ["OLDEST_DRIVER", "TEGRA", "How", "Rejection", "Resolution", "resolve", "unsupported"]
+__all__ = ["OLDEST_DRIVER", "TEGRA", "ZSTD_DRIVER", "How", "Rejection", "Resolution", "doubt", "resolve", "unsupported"]
 
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
-"""Compute capabilities of integrated GPUs. Cubins are incompatible between these and other GPUs, and between their own
-minor versions. Source: CUDA C++ Programming Guide, "Binary Compatibility", note on Tegra."""
+"""Compute capabilities of integrated GPUs, Jetson's. Machine code for their minor versions and for those of other GPUs
+is not known to be compatible: the CUDA C++ Programming Guide ("Binary Compatibility") says no, a driver for CUDA 12.6
+and nvJitLink 12.9 refuse sm_80 for 8.7, but nvJitLink 13 takes it."""
 
 OLDEST_DRIVER: Version = (12, 0)
 """The first CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""
+
+ZSTD_DRIVER: Version = (12, 4)
+"""The first CUDA release that reads fatbins compressed with zstd. Source: nvcc, "--compress-mode"."""
 
 How = Literal["native", "jit", "link"]
 """How an image is loaded: as machine code, compiled by the driver, or compiled by nvJitLink."""
@@ -28,16 +33,17 @@ class Resolution(NamedTuple):
     """The result of `resolve`: the chosen image and how to load it, both None if no image fits, and the other images.
 
     `how` is "native" (machine code), "jit" (the driver compiles the PTX) or "link" (nvJitLink compiles the PTX, because
-    the driver is too old to read it).
+    the driver is too old to read it). `doubt` says why it is not known whether the image loads; None if it is known.
     """
 
     image: Image | None
     how: How | None
     rejected: tuple[Rejection, ...]
+    doubt: str | None = None
 
 
 def unsupported(target: Target, capability: Version) -> str | None:
-    """Return why no driver lets a GPU of compute capability `capability` run code for `target`; None if it can run.
+    """Return why no driver lets a GPU of compute capability `capability` run code for `target`; None if one may.
 
     Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
     architecture-specific and family-specific features under "Compute Capabilities".
@@ -45,12 +51,10 @@ def unsupported(target: Target, capability: Version) -> str | None:
     gpu, wanted = dotted(capability), dotted(target.capability)
     if target.suffix == "a":
         return None if capability == target.capability else f"is for compute capability {wanted} only"
-    is_binary = target.real or target.suffix != ""
-    if is_binary and TEGRA & {capability, target.capability} and capability != target.capability:
-        return f"is for {wanted}: Tegra and other GPUs ({gpu}) have no binary compatibility"
     in_same_major = target.major == capability[0] and capability[1] >= target.minor
     if target.suffix == "f":
-        return None if in_same_major else f"is for the family of {wanted}, the GPU is {gpu}"
+        in_family = in_same_major and not _crosses_tegra(target, capability)
+        return None if in_family else f"is for the family of {wanted}, the GPU is {gpu}"
     if not target.real:
         return None if capability >= target.capability else f"needs compute capability {wanted} or later"
     if target.major != capability[0]:
@@ -58,37 +62,62 @@ def unsupported(target: Target, capability: Version) -> str | None:
     return None if in_same_major else f"needs compute capability {wanted}, the GPU is {gpu}"
 
 
+def doubt(target: Target, capability: Version) -> str | None:
+    """Return why it is not known whether a GPU runs code that is not `unsupported`; None if it does. See TEGRA."""
+    if not target.real or not _crosses_tegra(target, capability):
+        return None
+    gpu, wanted = dotted(capability), dotted(target.capability)
+    return f"not known to run: it is machine code for {wanted}, the GPU is {gpu}, and one of them is a Jetson's"
+
+
+def _crosses_tegra(target: Target, capability: Version) -> bool:
+    return capability != target.capability and bool(TEGRA & {capability, target.capability})
+
+
 def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None) -> Resolution:
     """Choose the image for a GPU of compute capability `capability` and a driver of CUDA version `driver`.
 
     `nvjitlink` is the version of an installed nvJitLink, which compiles PTX that is too new for the driver; None
     without one. Best first: the most specific cubin of the nearest compute capability, then the highest PTX that the
-    driver reads, then the highest PTX that nvJitLink reads.
+    driver reads, then the highest PTX that nvJitLink reads, then what is not known to run.
     """
-    candidates: list[tuple[tuple[int, Version, int], Image, How]] = []
+    candidates: list[tuple[tuple[bool, int, Version, int], Image, How, str]] = []
     rejected = []
     for image in manifest.images:
-        how, reason = _way_to_load(image, capability, driver, nvjitlink)
+        how, reason = _way_to_load(manifest, image, capability, driver, nvjitlink)
         if how is None:
             rejected.append(Rejection(image, reason))
         else:
             rank = (
+                not reason,
                 ("link", "jit", "native").index(how),
                 image.target.capability,
                 " fa".index(image.target.suffix or " "),
             )
-            candidates.append((rank, image, how))
+            candidates.append((rank, image, how, reason))
     if not candidates:
         return Resolution(None, None, tuple(rejected))
-    _, best, how = max(candidates, key=lambda candidate: candidate[0])
-    rejected += [Rejection(image, f"{best} suits better") for _, image, _ in candidates if image is not best]
-    return Resolution(best, how, tuple(rejected))
+    _, best, how, reason = max(candidates, key=lambda candidate: candidate[0])
+    reason = reason or _other_choice(best, rejected, capability)
+    rejected += [
+        Rejection(image, text or f"{best} suits better") for _, image, _, text in candidates if image is not best
+    ]
+    return Resolution(best, how, tuple(rejected), reason or None)
+
+
+def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Version) -> str:
+    """Return why the driver may choose another image than `best` from a compressed fatbin, or ""."""
+    for image, _ in rejected if best.offset is None else ():
+        suits = image.source is None and unsupported(image.target, capability) is None
+        if suits and (image.target.real, image.target.capability) > (best.target.real, best.target.capability):
+            return f"not known to load: the driver may choose {image} from the compressed fatbin, and cannot read it"
+    return ""
 
 
 def _way_to_load(
-    image: Image, capability: Version, driver: Version, nvjitlink: Version | None
+    manifest: Manifest, image: Image, capability: Version, driver: Version, nvjitlink: Version | None
 ) -> tuple[How | None, str]:
-    """Return how to load an image, or None and the reason why that is impossible."""
+    """Return how to load an image, and why it is not known to load or ""; or None and why that is impossible."""
     if image.source is not None:
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)
@@ -96,21 +125,13 @@ def _way_to_load(
         return None, reason
     if driver < OLDEST_DRIVER:
         return None, f"needs a driver for CUDA {dotted(OLDEST_DRIVER)} or later, the driver is for {dotted(driver)}"
+    if manifest.compression == "zstd" and driver < ZSTD_DRIVER:
+        return None, f"the fatbin is compressed with zstd; drivers before CUDA {dotted(ZSTD_DRIVER)} do not read it"
     if driver >= image.driver:
-        return ("native" if image.target.real else "jit"), ""
+        return ("native" if image.target.real else "jit"), doubt(image.target, capability) or ""
     if image.ptx_version is None:
         return None, f"needs a driver for CUDA {dotted(image.driver)} or later, the driver is for {dotted(driver)}"
-    needs = f"PTX {dotted(image.ptx_version)} needs a driver for CUDA {dotted(image.driver)} or later"
-    if nvjitlink is None:
-        return None, f"{needs} (this one is for {dotted(driver)}), or nvJitLink"
-    if nvjitlink < image.driver:
-        return None, f"{needs} (this one is for {dotted(driver)}), and nvJitLink {dotted(nvjitlink)} is too old too"
-    from .jit.nvjitlink_rules import knows  # only for PTX that the driver cannot read
+    from .jit.nvjitlink_rules import why_not_compiled  # only for PTX that the driver cannot read
 
-    if not knows(nvjitlink, capability):
-        return None, f"{needs}, and nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
-    if nvjitlink[0] > driver[0]:
-        return None, (
-            f"{needs}, and machine code from nvJitLink {dotted(nvjitlink)} needs a driver for CUDA {nvjitlink[0]}.0"
-        )
-    return "link", ""
+    reason = why_not_compiled(image, capability, driver, nvjitlink)
+    return (None, reason) if reason else ("link", "")

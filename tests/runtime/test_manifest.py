@@ -47,6 +47,8 @@ MANIFEST = Manifest(
     globals=(GlobalInfo("ns::weights", "_ZN2ns7weightsE", "constant", 64),),
 )
 
+PACKED = MANIFEST._replace(images=tuple(image._replace(offset=None) for image in MANIFEST.images), compression="zstd")
+
 
 RELOCATABLE = MANIFEST._replace(
     images=(
@@ -105,8 +107,26 @@ def test_the_compilers_release_is_that_of_nvrtc() -> None:
 
 
 def test_a_compressed_image_has_no_place_of_its_own() -> None:
-    packed = MANIFEST._replace(images=tuple(image._replace(offset=None) for image in MANIFEST.images))
-    assert Manifest.from_json(packed.to_json(), "x") == packed
+    for compression in ("lz4", "zstd"):
+        packed = PACKED._replace(compression=compression)
+        assert Manifest.from_json(packed.to_json(), "x") == packed
+
+
+@pytest.mark.parametrize(("written", "read"), [(PACKED, "zstd"), (MANIFEST, "none")])
+def test_a_manifest_without_its_compression_has_the_only_one_that_there_was(written: Manifest, read: str) -> None:
+    document = json.loads(written.to_json())
+    del document["fatbin"]["compression"]
+    assert Manifest.from_json(json.dumps(document), "x", check=False).compression == read
+
+
+@pytest.mark.parametrize(
+    ("manifest", "compression"), [(MANIFEST, "lz4"), (PACKED, "none"), (PACKED, "gzip"), (PACKED, []), (PACKED, None)]
+)
+def test_a_compression_that_the_images_do_not_have_is_refused(manifest: Manifest, compression: Any) -> None:
+    document = json.loads(manifest.to_json())
+    document["fatbin"]["compression"] = compression
+    with pytest.raises(ImageError, match=r"x is not a cuda-wheel manifest: ValueError: the compression"):
+        Manifest.from_json(json.dumps(document), "x", check=False)
 
 
 def test_images_of_the_same_bytes_have_the_same_place() -> None:

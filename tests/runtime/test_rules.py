@@ -20,7 +20,8 @@ def chosen(images: list[Image], device: str, driver: str, nvjitlink: str | None 
     linker = parse_version(nvjitlink) if nvjitlink else None
     found = resolve(manifest(*images), parse_version(device), parse_version(driver), linker)
     assert len(found.rejected) == len(images) - (found.image is not None)
-    return "none" if found.image is None else f"{found.image.target} {found.how}"
+    assert found.image is not None or found.doubt is None
+    return "none" if found.image is None else f"{found.image.target} {found.how}{'?' if found.doubt else ''}"
 
 
 @pytest.mark.parametrize(
@@ -52,11 +53,24 @@ def chosen(images: list[Image], device: str, driver: str, nvjitlink: str | None 
         ("sm_100 sm_100f sm_100a", "10.0", "sm_100a native"),
         ("sm_100 sm_100f", "10.3", "sm_100f native"),
         ("sm_100f sm_103", "10.3", "sm_103 native"),  # nearer beats more specific
-        ("sm_80", "8.7", "none"),  # Tegra keeps to itself, both ways
-        ("sm_87", "8.9", "none"),
+        ("sm_80", "8.7", "sm_80 native?"),  # between Tegra and other GPUs of one major, nothing is known
+        ("sm_87", "8.9", "sm_87 native?"),
+        ("sm_87", "8.6", "none"),
+        ("sm_75", "8.7", "none"),
         ("sm_87", "8.7", "sm_87 native"),
-        ("sm_70", "7.2", "none"),
+        ("sm_80 sm_87", "8.7", "sm_87 native"),
+        ("sm_70", "7.2", "sm_70 native?"),
+        ("sm_60", "6.2", "sm_60 native?"),
+        ("sm_50 sm_52", "5.3", "sm_52 native?"),
+        ("sm_72", "7.5", "sm_72 native?"),
+        ("sm_100", "10.1", "sm_100 native?"),
+        ("sm_101", "10.3", "sm_101 native?"),
+        ("sm_100", "11.0", "none"),
+        ("sm_100a", "10.1", "none"),
         ("compute_80", "8.7", "compute_80 jit"),
+        ("sm_80 compute_80", "8.7", "compute_80 jit"),  # what is known comes before what is not
+        ("sm_86 sm_80 compute_75", "8.7", "compute_75 jit"),
+        ("sm_87 sm_86 compute_80", "8.9", "sm_86 native"),
     ],
 )
 def test_the_image_for_a_gpu(targets: str, device: str, expected: str) -> None:

@@ -130,9 +130,10 @@ class Config(Settings):
         'The PTX ISA version to ship: "auto" is the lowest that is proven equal, "as-compiled" the compiler\'s own.',
     )
     compress: str = _key(
-        one_of("none", "size"),
+        one_of("none", "speed", "balance", "size"),
         "none",
-        '"size" makes the installed fatbin smaller, and the driver picks the image.',
+        'How to compress the installed fatbin: "speed" (LZ4), "balance" or "size" (zstd: drivers for CUDA 12.4 and '
+        "later only). The driver then picks the image.",
     )
     exclude_sources: bool = _key(FLAG, True, "Whether sources, and `.cuh` files, stay out of the wheel.")
     loader: str = _key(

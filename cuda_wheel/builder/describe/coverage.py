@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from cuda_wheel.builder.releases import GPUS, RELEASES, Gpu
 from cuda_wheel.runtime.manifest import Manifest, Version, dotted
-from cuda_wheel.runtime.rules import OLDEST_DRIVER, resolve, unsupported
+from cuda_wheel.runtime.rules import OLDEST_DRIVER, resolve
 
 __all__ = [
     "DRIVERS",
+    "GPU_OF",
     "KEYS",
     "LEVELS",
     "Cell",
@@ -20,26 +21,26 @@ __all__ = [
     "Key",
     "KnownCells",
     "Requirement",
-    "advice",
     "cells_text",
     "cover",
     "deciding",
-    "gaps",
     "missing",
     "module_cells",
+    "not_required",
     "once_linked",
+    "required_keys",
+    "uncovered",
 ]
 
-Cell = Literal["native", "jit", "link", "none", "unknown"]
+Cell = Literal["native", "jit", "link", "unproven", "none", "unknown"]
 """How a module loads on a GPU with a driver: "native" from machine code, "jit" from PTX by the driver, "link" from PTX
-by nvJitLink if that is installed, "none" not at all; "unknown" if the driver does not support the GPU."""
+by nvJitLink if that is installed, "none" not at all; "unproven" if it is not known whether it loads (see
+`Resolution.doubt`), "unknown" if the driver does not support the GPU."""
 
 DRIVERS: tuple[Version, ...] = tuple(release.cuda for release in RELEASES if release.cuda >= OLDEST_DRIVER)
 """The CUDA versions of all drivers that can load a module."""
 
-COMMON: tuple[Version, ...] = ((12, 2), (12, 8), (13, 0))
-"""The CUDA versions of the most common drivers: branches 535, 570 and 580, which NVIDIA supports longest.
-Source: NVIDIA Data Center Drivers, "Supported Drivers and CUDA Toolkit Versions"."""
+GPU_OF: dict[Version, Gpu] = {gpu.capability: gpu for gpu in GPUS}
 
 Key = tuple[Version, Version]
 """A compute capability and a driver's CUDA version."""
@@ -77,9 +78,10 @@ KnownCells = dict[tuple[Any, ...], Cells]
 
 def module_cells(manifest: Manifest, known: KnownCells) -> Cells:
     images = tuple((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
-    if images not in known:
-        known[images] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
-    return known[images]
+    key = (manifest.compression, images)
+    if key not in known:
+        known[key] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
+    return known[key]
 
 
 def deciding(manifest: Manifest) -> Manifest:
@@ -97,10 +99,11 @@ def once_linked(manifest: Manifest) -> Manifest:
 
 
 def _cell(manifest: Manifest, gpu: Gpu, driver: Version) -> Cell:
-    if driver < gpu.first or (gpu.last is not None and driver > gpu.last):
+    if not gpu.is_supported_by(driver):
         return "unknown"
-    newest = max(release for release in DRIVERS if release[0] == driver[0])
-    return resolve(manifest, gpu.capability, driver, newest).how or "none"
+    newest = max((release for release in DRIVERS if release[0] == driver[0]), default=None)
+    resolution = resolve(manifest, gpu.capability, driver, newest)
+    return "unproven" if resolution.doubt else resolution.how or "none"
 
 
 class Requirement(NamedTuple):
@@ -111,67 +114,35 @@ class Requirement(NamedTuple):
     least: Cell
 
 
-LEVELS: tuple[Cell, ...] = ("none", "link", "jit", "native")
+LEVELS: tuple[Cell, ...] = ("none", "unproven", "link", "jit", "native")
+"""The cells of GPUs that a driver supports, worst first."""
 
 
 def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
     """Return the required cells that are not covered, by GPU and driver. A GPU that a driver does not support is not
     required with that driver."""
-    cells = ((key, coverage.cells[key]) for key in _keys(requirement))
-    least = LEVELS.index(requirement.least)
-    return [key for key, cell in cells if cell != "unknown" and LEVELS.index(cell) < least]
+    return uncovered(coverage.manifest, required_keys(requirement), requirement.least)
 
 
-def _keys(requirement: Requirement) -> list[Key]:
+def not_required(requirement: Requirement) -> list[Key]:
+    """Return the cells that a requirement names and that cannot be covered: the driver does not support the GPU."""
+    required = set(required_keys(requirement))
+    return [key for key in _named_keys(requirement) if key not in required]
+
+
+def required_keys(requirement: Requirement) -> list[Key]:
+    """Return the required cells, by GPU and driver."""
+    return [(gpu, driver) for gpu, driver in _named_keys(requirement) if GPU_OF[gpu].is_supported_by(driver)]
+
+
+def _named_keys(requirement: Requirement) -> list[Key]:
     return [(gpu, driver) for gpu in requirement.gpus for driver in requirement.drivers]
 
 
-def advice(coverage: Coverage, keys: Sequence[Key]) -> list[str]:
-    """Return what a project can change to cover these cells, one line each."""
-    images = coverage.manifest.images
-    uncovered = sorted({gpu for gpu, _ in keys if all(unsupported(image.target, gpu) for image in images)})
-    drivers = {driver for gpu, driver in keys if gpu not in uncovered}
-    return [*_architecture_advice(uncovered), *_driver_advice(coverage.manifest, drivers)]
-
-
-def _architecture_advice(gpus: Sequence[Version]) -> Iterator[str]:
-    """Yield the architectures to add for GPUs that no image supports, whatever the driver."""
-    if gpus:
-        real = ", ".join(f'"{major}{minor}-real"' for major, minor in gpus)
-        lowest = f'"{gpus[0][0]}{gpus[0][1]}-virtual"'
-        yield f"architectures: add {real}, or {lowest} (PTX, which the driver compiles at first use)"
-
-
-def _driver_advice(manifest: Manifest, drivers: Collection[Version]) -> Iterator[str]:
-    """Yield what helps with drivers that are too old for the images."""
-    if not drivers:
-        return
-    oldest = min(drivers)[0]
-    if manifest.cuda[0] > oldest:
-        yield (
-            f"toolchain: machine code of CUDA {manifest.cuda[0]} needs a driver for CUDA {manifest.cuda[0]}.0; "
-            f'build with "cuda-wheel[cu{oldest}]"'
-        )
-    not_lowered = {i.ptx_version for i in manifest.images if i.ptx_version and i.ptx_version == i.ptx_version_compiled}
-    if any(version > (7, 8) for version in not_lowered):
-        yield 'ptx-version: "auto" lowers PTX to a version that more drivers accept, if it is proven equivalent'
-
-
-def gaps(manifests: Iterable[Manifest]) -> str | None:
-    """Return a line on current GPUs that have no loadable image with a common driver; None if there are none.
-
-    Tegra GPUs are ignored: projects for them name them. PTX that only nvJitLink accepts does not count: few users have
-    nvJitLink.
-    """
-    current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra)
-    requirement = Requirement(current, COMMON, "jit")
-    short = [(coverage, keys) for coverage in cover(manifests) if (keys := missing(coverage, requirement))]
-    if not short:
-        return None
-    coverage, keys = max(short, key=lambda pair: len(pair[1]))
-    what = coverage.names[0] if len(coverage.names) == 1 else f"{coverage.names[0]} and {len(coverage.names) - 1} more"
-    helps = "; ".join(advice(coverage, keys))
-    return f"{what}: no image for {cells_text(keys)}. {helps}. (cuda-wheel coverage shows all.)"
+def uncovered(manifest: Manifest, keys: Iterable[Key], least: Cell) -> list[Key]:
+    """Return which of these cells are worse than `least`."""
+    cells = ((key, _cell(manifest, GPU_OF[key[0]], key[1])) for key in keys)
+    return [key for key, cell in cells if LEVELS.index(cell) < LEVELS.index(least)]
 
 
 def cells_text(keys: Sequence[Key]) -> str:
@@ -179,10 +150,9 @@ def cells_text(keys: Sequence[Key]) -> str:
     by_drivers: dict[tuple[Version, ...], list[Version]] = {}
     for gpu, group in groupby(sorted(keys), key=lambda key: key[0]):
         by_drivers.setdefault(tuple(driver for _, driver in group), []).append(gpu)
-    names = {gpu.capability: gpu.name for gpu in GPUS}
     parts = []
     for drivers, gpus in by_drivers.items():
-        listed = ", ".join(f"{names[gpu]} ({dotted(gpu)})" for gpu in gpus)
+        listed = ", ".join(f"{GPU_OF[gpu].name} ({dotted(gpu)})" for gpu in gpus)
         span = dotted(drivers[0]) if len(drivers) == 1 else f"{dotted(drivers[0])} to {dotted(drivers[-1])}"
         parts.append(f"{listed} with drivers for CUDA {span}")
     return "; ".join(parts)

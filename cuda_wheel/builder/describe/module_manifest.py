@@ -15,6 +15,7 @@ from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, parse_version
+from cuda_wheel.runtime.rules import ZSTD_DRIVER
 
 __all__ = ["built_module"]
 
@@ -37,6 +38,8 @@ def built_module(
         _image(content, offset, results[content[0].arch], cuda)
         for content, offset in zip(contents, bundled.offsets, strict=True)
     ]
+    if bundled.compression == "zstd":
+        images = [image._replace(driver=max(image.driver, ZSTD_DRIVER)) for image in images]
     name = module.module.name
     manifest = Manifest(
         name=name,
@@ -51,6 +54,7 @@ def built_module(
         globals=variable_table(results),
         extern=extern_table(module, contents),
         long_size=_long_size(module),
+        compression=bundled.compression,
         host_code=tuple(sorted({text for result in results.values() for text in result.blanked}, key=_host_code_order)),
     )
     text = manifest.to_json().encode()

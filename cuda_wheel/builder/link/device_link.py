@@ -25,7 +25,7 @@ from cuda_wheel.runtime.jit import nvjitlink
 from cuda_wheel.runtime.jit.floating_point import floating_point
 from cuda_wheel.runtime.linking.nvjitlink_messages import duplicate_message, undefined_message, unreported_errors
 from cuda_wheel.runtime.manifest import Parameter, Target
-from cuda_wheel.runtime.rules import unsupported
+from cuda_wheel.runtime.rules import doubt, unsupported
 
 __all__ = ["link_job"]
 
@@ -80,7 +80,7 @@ def _check_inputs(job: LinkJob) -> None:
     capability = Target.parse(f"sm_{job.arch}").capability
     cubins = {input_.source: read_cubin(input_.content) for input_ in job.inputs if input_.kind == "cubin"}
     for source, cubin in cubins.items():
-        if unsupported(cubin.target, capability):
+        if unsupported(cubin.target, capability) or doubt(cubin.target, capability):
             raise CompileError(f"error   : {source} is machine code for {cubin.target}")
     texts = {input_.source: input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"}
     shared = {

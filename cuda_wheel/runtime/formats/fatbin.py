@@ -1,12 +1,43 @@
-"""Recognise a fatbin, and check that all of it is there."""
+"""Recognise a fatbin, check that all of it is there, and say how it is compressed."""
 
-__all__ = ["FATBIN_MAGIC", "whole_fatbin"]
+from ..manifest import Compression
+
+__all__ = ["FATBIN_MAGIC", "compression_of", "whole_fatbin"]
 
 FATBIN_MAGIC = (0xBA55ED50).to_bytes(4, "little")
 """The first bytes of a fatbin. Source: `fatbinary_section.h` of the CUDA toolkit."""
+
+_LZ4, _ZSTD = 0x2000, 0x8000
+"""Flags of an entry. Seen in what nvFatbin 12.9 and 13.5 write for each of their modes."""
+
+_SMALLEST_HEADER = 48
+"""An entry's flags end here, in bytes."""
 
 
 def whole_fatbin(content: bytes) -> bool:
     """Return whether a fatbin has all the bytes that its header promises. Source: as for FATBIN_MAGIC."""
     header, body = int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:16], "little")
     return header >= 16 and header + body <= len(content)
+
+
+def compression_of(content: bytes) -> Compression:
+    """Return how a fatbin is compressed: "zstd" if any of its entries is, else "lz4" if any is.
+
+    Raises ValueError for a fatbin that is cut short, or whose entries have another form.
+    """
+    if not content.startswith(FATBIN_MAGIC) or not whole_fatbin(content):
+        raise ValueError("it is not a complete fatbin")
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(content[at : at + size], "little")
+
+    place, flags = number(6, 2), 0
+    end = place + number(8, 8)
+    while place < end:
+        header, payload, compressed = number(place + 4, 4), number(place + 8, 8), number(place + 16, 4)
+        found = number(place + 40, 8) & (_LZ4 | _ZSTD)
+        if header < _SMALLEST_HEADER or place + header + payload > end or bool(compressed) != bool(found):
+            raise ValueError(f"the entry at byte {place} has an unknown form")
+        flags |= found
+        place += header + payload
+    return "zstd" if flags & _ZSTD else "lz4" if flags & _LZ4 else "none"

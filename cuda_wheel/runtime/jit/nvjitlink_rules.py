@@ -1,8 +1,27 @@
 """Say what nvJitLink of a release can compile and link. Pure functions."""
 
-from ..manifest import Version, dotted
+from ..manifest import Image, Version, dotted
 
-__all__ = ["knows", "unlinkable"]
+__all__ = ["first_release", "knows", "unlinkable", "why_not_compiled"]
+
+
+def why_not_compiled(image: Image, capability: Version, driver: Version, nvjitlink: Version | None) -> str | None:
+    """Return why nvJitLink cannot compile PTX that is too new for the driver; None if it can.
+
+    `nvjitlink` is the version of the installed nvJitLink, None without one.
+    """
+    needs = f"PTX {dotted(image.ptx_version or (0, 0))} needs a driver for CUDA {dotted(image.driver)} or later"
+    if image.offset is None:  # nvJitLink links, of a whole fatbin, finished machine code to nothing, without an error
+        return f"{needs} (this one is for {dotted(driver)}); nvJitLink does not compile it from a compressed fatbin"
+    if nvjitlink is None:
+        return f"{needs} (this one is for {dotted(driver)}), or nvJitLink"
+    if nvjitlink < image.driver:
+        return f"{needs} (this one is for {dotted(driver)}), and nvJitLink {dotted(nvjitlink)} is too old too"
+    if not knows(nvjitlink, capability):
+        return f"{needs}, and nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
+    if nvjitlink[0] > driver[0]:
+        return f"{needs}, and machine code from nvJitLink {dotted(nvjitlink)} needs a driver for CUDA {nvjitlink[0]}.0"
+    return None
 
 
 def unlinkable(compiler: Version, nvjitlink: Version) -> str | None:
@@ -34,6 +53,11 @@ _NEWEST_IN_TABLE: Version = (13, 5)
 """The newest release that the tables cover. Later ones may know GPUs that the tables lack."""
 
 
+def first_release(capability: Version) -> Version:
+    """Return the first release from 12.0 on that knows a compute capability of the table."""
+    return _FIRST_RELEASE.get(capability, (12, 0))
+
+
 def knows(nvjitlink: Version, capability: Version) -> bool:
     """Return whether nvJitLink of a release knows a compute capability.
 
@@ -41,6 +65,6 @@ def knows(nvjitlink: Version, capability: Version) -> bool:
     """
     if nvjitlink > _NEWEST_IN_TABLE:  # it reports an unknown GPU itself
         return True
-    first = _FIRST_RELEASE.get(capability, (12, 0) if capability <= (9, 0) else None)
+    first = first_release(capability) if capability in _FIRST_RELEASE or capability <= (9, 0) else None
     last = _LAST_RELEASE.get(capability, _NEWEST_IN_TABLE if capability >= _OLDEST_OF_13 else (12, 9))
     return first is not None and first <= nvjitlink <= last

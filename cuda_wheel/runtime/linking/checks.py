@@ -13,7 +13,7 @@ from ..formats.cubin import read_cubin
 from ..formats.fatbin import whole_fatbin
 from ..formats.symbols import Symbols, demangled
 from ..manifest import Target, Version
-from ..rules import unsupported
+from ..rules import doubt, unsupported
 from .linker_io import LinkerInput
 from .strategy import LinkUnit
 
@@ -45,7 +45,7 @@ def check_unit(unit: LinkUnit, capability: Version) -> None:
             cubin = read_cubin(unit.forms["cubin"])
         except ValueError as error:
             raise LinkError(f"{unit.name} is a damaged cubin: {error}") from None
-        reason = unsupported(cubin.target, capability)
+        reason = unsupported(cubin.target, capability) or doubt(cubin.target, capability)
         if not reason and not cubin.relocatable:  # nvJitLink would ignore it silently
             reason = "is finished machine code, which cannot be linked: compile it as relocatable code (-rdc=true)"
     elif "fatbin" in unit.forms and not whole_fatbin(unit.forms["fatbin"]):

@@ -13,6 +13,7 @@ from ..formats.fatbin import whole_fatbin
 from ..formats.symbols import demangled
 from ..jit.compiling import JitOptions, load_compiled, load_ptx
 from ..jit.floating_point import floating_point
+from ..launching.trial import try_to_load
 from ..manifest import (
     GlobalInfo,
     Image,
@@ -25,7 +26,7 @@ from ..manifest import (
     dotted,
 )
 from ..module import Module
-from ..rules import How, unsupported
+from ..rules import How, doubt, unsupported
 from .inputs import KIND_LABELS, Piece, piece_of
 
 __all__ = ["kernels_of_library", "load_code"]
@@ -72,7 +73,9 @@ def load_code(
     if piece.kind == "ptx":
         return registry.once(("code", piece.name, digest, jit), lambda: _of_ptx(piece, digest, capability, driver, jit))
     if piece.kind == "cubin":
-        return registry.once(("code", piece.name, digest), lambda: _of_cubin(piece, digest, capability, driver))
+        # One GPU may refuse what another accepts.
+        key = ("code", piece.name, digest, capability)
+        return registry.once(key, lambda: _of_cubin(piece, digest, capability, driver, device))
     if driver < ENUMERATES:
         raise DriverError(
             f"the driver is for CUDA {dotted(driver)}, and only drivers for {dotted(ENUMERATES)} or later list the "
@@ -99,7 +102,7 @@ def _of_ptx(piece: Piece, digest: str, capability: Version, driver: Version, jit
     return load_ptx(manifest, image, piece.content + b"\0", jit)
 
 
-def _of_cubin(piece: Piece, digest: str, capability: Version, driver: Version) -> Module:
+def _of_cubin(piece: Piece, digest: str, capability: Version, driver: Version, device: int | None) -> Module:
     try:
         cubin = check_cubin(piece.content)
     except ValueError as error:
@@ -108,10 +111,15 @@ def _of_cubin(piece: Piece, digest: str, capability: Version, driver: Version) -
     reason = unsupported(target, capability)
     if reason:
         raise ImageError(f"{piece.name} {reason}")
-    handle = load_library(piece.content, f"loading {piece.name}")
     kernels = [KernelInfo(demangled(symbol), symbol, entry.parameters) for symbol, entry in cubin.kernels.items()]
     manifest = _manifest(piece, kernels, cubin.variables)
-    return Module(manifest, _image(piece, digest, target, driver, None), "native", handle)
+    image = _image(piece, digest, target, driver, None)
+
+    def load_cubin() -> Module:
+        return Module(manifest, image, "native", load_library(piece.content, f"loading {piece.name}"))
+
+    unsure = doubt(target, capability)
+    return try_to_load(load_cubin, f"{piece.name} is {unsure}", device) if unsure else load_cubin()
 
 
 def _of_fatbin(piece: Piece, digest: str, capability: Version, driver: Version, jit: JitOptions) -> Module:

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ..errors import LinkError
+from ..formats.fatbin import compression_of
 from ..jit.compiling import JitOptions
 from ..jit.floating_point import FloatingPoint
 from ..jit.nvjitlink_rules import knows, unlinkable
 from ..manifest import Image, Manifest, Version, dotted
-from ..rules import unsupported
+from ..rules import ZSTD_DRIVER, unsupported
 from .inputs import KIND_LABELS, PieceKind
 
 __all__ = [
@@ -81,7 +82,9 @@ def strategies(
     """
     if nvrtc is None:
         _check_no_cuda(units)
-    against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability)
+    against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability) or _too_compressed(
+        units, nvjitlink, "nvJitLink is"
+    )
     differing = _why_not_one_arithmetic(units)
     against_lto = {unit.name: differing or _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
     candidates = [
@@ -150,7 +153,10 @@ def _without_lto(
     by_nvjitlink: Strategy | str = (
         f"PTX by nvJitLink: {too_new}" if too_new else Strategy("ptx", "nvjitlink", f"PTX: {why}")
     )
-    no_driver = "there is no driver" if driver is None else _too_new(units, nvrtc, driver, "the driver is for CUDA")
+    what = "the driver is for CUDA"
+    no_driver = "there is no driver"
+    if driver is not None:
+        no_driver = _too_compressed(units, driver, what) or _too_new(units, nvrtc, driver, what) or ""
     if no_driver:
         return [by_nvjitlink, f"PTX by the driver's linker: {no_driver}"]
     why = too_new or ("JitOptions asks for it" if options.linker == "driver" else why)
@@ -200,6 +206,23 @@ def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
         if other.of_link != chosen.of_link:
             return f"{first} and {name} differ in floating-point options ({chosen}; {other})"
     return None
+
+
+def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
+    """Return the first fatbin whose compression a linker of the CUDA release `reader` does not read; None if it reads
+    all. (nvJitLink 12.0 crashes; 12.1 to 12.3 read the compressed bytes as PTX.)"""
+    for unit in units:
+        if reader is not None and reader < ZSTD_DRIVER and _is_zstd(unit.forms.get("fatbin")):
+            needs = f"linkers before CUDA {dotted(ZSTD_DRIVER)} do not read, and {what} {dotted(reader)}"
+            return f"{unit.name} is a fatbin compressed with zstd, which {needs}"
+    return None
+
+
+def _is_zstd(fatbin: bytes | None) -> bool:
+    try:
+        return fatbin is not None and compression_of(fatbin) == "zstd"
+    except ValueError:  # a form that only the linker knows
+        return False
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
