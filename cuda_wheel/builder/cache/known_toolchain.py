@@ -56,20 +56,22 @@ def _parse(entry: bytes) -> Toolchain | None:
     paths = {name: tuple(_path(each, folders) for each in locations[name]) for name in locations}
     if _looks(paths, locations) != record["looks"] or not all(map(os.path.isdir, paths["include_dirs"])):
         return None
-    named = zip(record["rest"]["headers"], paths["folders"], paths["sources"], locations["folders"], strict=True)
+    headers = zip(record["rest"]["headers"], paths["folders"], paths["sources"], locations["folders"], strict=True)
     known: dict[str, Any] = record["rest"] | {
         "supported": tuple(record["rest"]["supported"]),
         "libraries": paths["libraries"],
         "include_dirs": paths["include_dirs"],
-        "headers": tuple(_headers(Headers(*each), *rest, folders) for each, *rest in named),
+        "headers": tuple(
+            Headers(*each)._replace(folder=folder, source=source, found_via=_way(each[3], location, folders))
+            for each, folder, source, location in headers
+        ),
     }
     return Toolchain(**known)
 
 
-def _headers(known: Headers, folder: str, source: str, location: _Location, folders: list[str]) -> Headers:
-    """Return a group of headers with the paths that it has here."""
-    found_via = known.found_via if location[0] is None else way_to(folders[location[0]])
-    return known._replace(folder=folder, source=source, found_via=found_via)
+def _way(known: str, location: _Location, folders: list[str]) -> str:
+    """Return how a folder of headers is found here; `known` is how it was found when it was remembered."""
+    return known if location[0] is None else way_to(folders[location[0]])
 
 
 def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
