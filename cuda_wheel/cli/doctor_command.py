@@ -53,7 +53,8 @@ def _toolchain_lines(toolchain: dict[str, Any]) -> Iterator[str]:
     )
     yield f"toolchain  {toolchain.get('error') or versions}"
     for part in toolchain["parts"]:
-        yield f"           {part['name']}: {part['path'] or ''} ({part['found_via']})"
+        release = f"{part['release']}, " if part["release"] else ""
+        yield f"           {part['name']}: {part['path'] or ''} ({release}{part['found_via']})"
 
 
 def _module_line(module: dict[str, Any]) -> str:

@@ -443,42 +443,9 @@ def test_the_manifest_is_plain_json(unpacked) -> None:
 # --- toolchains that do not match ---------------------------------------------------------------------
 
 
-def test_headers_from_outside_the_environment_are_an_error(workers, toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a package is missing, cuda.pathfinder falls back to the system's toolkit, which may be of any release."""
-    from cuda import pathfinder
-
-    real = pathfinder.locate_nvidia_header_directory
-
-    def elsewhere(name: str):
-        found = real(name)
-        return type(found)(abs_path=found.abs_path, found_via="system-ctk-root") if name == "cccl" else found
-
-    monkeypatch.setattr(pathfinder, "locate_nvidia_header_directory", elsewhere)
-    with pytest.raises(ToolchainError, match=r"is a package of this environment, but cuda/std/version is not"):
-        find_toolchain()
-
-
 def test_two_toolchains_in_one_environment_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     import cuda.bindings
 
     monkeypatch.setattr(cuda.bindings, "__version__", "11.8.0")
     with pytest.raises(ToolchainError, match=r"cuda-bindings is 11\.8\.0, but the NVRTC that it finds is 1"):
         find_toolchain()
-
-
-def test_curands_headers_are_found_if_they_are_installed(
-    toolchain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from cuda import pathfinder
-
-    real = pathfinder.locate_nvidia_header_directory
-    (tmp_path / "curand_kernel.h").write_text("// replaces the package's\n")
-
-    def with_curand(name: str):
-        found = real("cccl")
-        located = type(found)(abs_path=str(tmp_path), found_via=found.found_via)
-        return located if name == "curand" else real(name)
-
-    assert str(tmp_path) not in toolchain.include_dirs
-    monkeypatch.setattr(pathfinder, "locate_nvidia_header_directory", with_curand)
-    assert find_toolchain().include_dirs == (*toolchain.include_dirs, str(tmp_path))

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.messages.diagnostics import read_nvrtc_log
-from cuda_wheel.builder.toolchain.find import is_packaged
 from cuda_wheel.cmake.commands import escaped_path
 from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.processes import run
@@ -71,19 +70,6 @@ def test_a_make_rule_has_forward_slashes(monkeypatch: pytest.MonkeyPatch) -> Non
     assert escaped_path("/a b/c#d/$e/f\\g") == "/a\\ b/c\\#d/$$e/f\\g"
     monkeypatch.setattr(os, "sep", ntpath.sep)
     assert escaped_path("C:\\a b\\c#d\\$e") == "C:/a\\ b/c\\#d/$$e"
-
-
-@pytest.mark.parametrize(
-    ("library", "packaged"),
-    [
-        ("C:\\venv\\Lib\\site-packages\\nvidia\\cu13\\bin\\x86_64\\nvrtc64_130_0.dll", True),
-        ("/usr/lib/python3/dist-packages/nvidia/cu13/lib/libnvrtc.so.13", True),
-        ("C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v13.0\\bin\\nvrtc64_130_0.dll", False),
-        ("/usr/local/cuda/lib64/libnvrtc.so.13", False),
-    ],
-)
-def test_a_library_of_a_python_package_is_recognised_on_every_system(library: str, packaged: bool) -> None:
-    assert is_packaged(library) == packaged
 
 
 def test_a_cache_entry_that_another_process_reads_is_not_replaced(

@@ -14,16 +14,17 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.places import TOOLKIT_VARIABLES, way_to
+from cuda_wheel.builder.toolchain.records import Headers, Toolchain
 from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment"]
 
-FORMAT = "toolchain 1"
+FORMAT = "toolchain 2"
 """Part of every key: entries of another layout have other keys."""
 
-_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX", "LD_LIBRARY_PATH")
-"""Where cuda.pathfinder searches for a library that no package has."""
+_VARIABLES = (*TOOLKIT_VARIABLES, "LD_LIBRARY_PATH")
+"""Where compilers and headers are searched for besides the folders of packages."""
 
 
 def toolchain_environment() -> str:
@@ -41,24 +42,52 @@ def recall_toolchain(cache: Cache, environment: str) -> Toolchain | None:
 def remember_toolchain(cache: Cache, environment: str, toolchain: Toolchain) -> None:
     """Cache the toolchain of an environment."""
     folders = cuda_folders()
-    libraries, include_dirs = (
-        [_location(path, folders) for path in paths] for paths in (toolchain.libraries, toolchain.include_dirs)
-    )
-    rest = {name: value for name, value in asdict(toolchain).items() if name not in ("libraries", "include_dirs")}
-    states = [_state(path, location) for path, location in zip(toolchain.libraries, libraries, strict=True)]
-    record = {"libraries": libraries, "include_dirs": include_dirs, "looks": states, "rest": rest}
+    paths = _paths_of(toolchain)
+    locations = {name: [_location(path, folders) for path in each] for name, each in paths.items()}
+    rest = {name: value for name, value in asdict(toolchain).items() if name not in paths}
+    record = {"locations": locations, "looks": _looks(paths, locations), "rest": rest}
     cache.put(_key(environment), json.dumps(record).encode())
 
 
 def _parse(entry: bytes) -> Toolchain | None:
     record = json.loads(entry)
     folders = cuda_folders()
-    paths = {name: tuple(_path(each, folders) for each in record[name]) for name in ("libraries", "include_dirs")}
-    states = [_state(path, location) for path, location in zip(paths["libraries"], record["libraries"], strict=True)]
-    if states != record["looks"] or not all(map(os.path.isdir, paths["include_dirs"])):
+    locations = record["locations"]
+    paths = {name: tuple(_path(each, folders) for each in locations[name]) for name in locations}
+    if _looks(paths, locations) != record["looks"] or not all(map(os.path.isdir, paths["include_dirs"])):
         return None
-    known: dict[str, Any] = {**record["rest"], **paths, "supported": tuple(record["rest"]["supported"])}
+    headers = zip(record["rest"]["headers"], paths["folders"], paths["sources"], locations["folders"], strict=True)
+    known: dict[str, Any] = record["rest"] | {
+        "supported": tuple(record["rest"]["supported"]),
+        "libraries": paths["libraries"],
+        "include_dirs": paths["include_dirs"],
+        "headers": tuple(
+            Headers(*each)._replace(folder=folder, source=source, found_via=_way(each[3], location, folders))
+            for each, folder, source, location in headers
+        ),
+    }
     return Toolchain(**known)
+
+
+def _way(known: str, location: _Location, folders: list[str]) -> str:
+    """Return how a folder of headers is found here; `known` is how it was found when it was remembered."""
+    return known if location[0] is None else way_to(folders[location[0]])
+
+
+def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
+    """Return the absolute paths in a toolchain, by the kind of what is there."""
+    return {
+        "libraries": toolchain.libraries,
+        "include_dirs": toolchain.include_dirs,
+        "folders": tuple(each.folder for each in toolchain.headers),
+        "sources": tuple(each.source for each in toolchain.headers),
+    }
+
+
+def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
+    """Return what distinguishes the libraries, and the files that name the headers' releases, from others."""
+    pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
+    return [_state(path, location) for path, location in pairs]
 
 
 def _key(environment: str) -> str:

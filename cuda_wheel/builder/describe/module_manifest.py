@@ -13,6 +13,7 @@ from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.taken_files import header_versions
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, parse_version
 from cuda_wheel.runtime.rules import ZSTD_DRIVER
@@ -40,13 +41,13 @@ def built_module(
     ]
     if bundled.compression == "zstd":
         images = [image._replace(driver=max(image.driver, ZSTD_DRIVER)) for image in images]
-    name = module.module.name
+    name, headers = module.module.name, all_headers(results.values())
     manifest = Manifest(
         name=name,
         fatbin=name.rpartition(".")[2] + ".fatbin",
         fatbin_size=len(bundled.fatbin),
         fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
-        toolchain=_compilers(module, toolchain),
+        toolchain=_compilers(module, toolchain) | header_versions(toolchain, headers),
         sources=module.module.paths,
         options=module.options,
         images=tuple(images),
@@ -59,8 +60,7 @@ def built_module(
     )
     text = manifest.to_json().encode()
     Manifest.from_json(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
-    merged = results.values()
-    return BuiltModule(manifest, text, bundled.fatbin, all_headers(merged), absent_headers(merged))
+    return BuiltModule(manifest, text, bundled.fatbin, headers, absent_headers(results.values()))
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:

@@ -18,10 +18,12 @@ from cuda_wheel.builder.plan import Plan
 from cuda_wheel.builder.report.architecture_notes import architecture_notes
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.builder.timing import Span
+from cuda_wheel.builder.toolchain.taken_files import several_places, taken_files
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.report.progress_bar import ProgressBar
-    from cuda_wheel.builder.timing import How, Step
+    from cuda_wheel.builder.toolchain.taken_files import several_places, taken_files
+from cuda_wheel.builder.timing import How, Step
 
 __all__ = ["ProgressReporter"]
 
@@ -53,6 +55,8 @@ class ProgressReporter:
         self._held_back: list[tuple[Callable[[str], None], str]] = []
         self._warnings: set[str] = set()
         self._jobs = 0
+        self._toolchain: dict[str, str] = {}
+        """The paths of the compilers and headers, for the trace."""
         self._finished: Counter[How] = Counter()
         self._bar = _make_bar()
 
@@ -76,7 +80,7 @@ class ProgressReporter:
         if self._timings:
             from cuda_wheel.builder.report.trace import chrome_trace  # few builds write a trace
 
-            self._timings.write_text(json.dumps(chrome_trace(self._steps)), encoding="utf-8")
+            self._timings.write_text(json.dumps(chrome_trace(self._steps, self._toolchain)), encoding="utf-8")
 
     def _open_timings(self) -> None:
         """Check that the trace can be written: before the build, which would otherwise be wasted."""
@@ -115,7 +119,8 @@ class ProgressReporter:
             output(text)
 
     def build_started(self, plan: Plan) -> None:
-        """Print the numbers of modules and jobs, and what there is to say about the architectures."""
+        """Print the numbers of modules and jobs, what there is to say about the architectures, and the toolchain's paths if
+        they are in several places."""
         jobs = len({job for module in plan.modules for job in module.jobs})
         links = sum(len(module.links) for module in plan.modules)
         if self._bar:
@@ -126,6 +131,10 @@ class ProgressReporter:
         self._print(self._info, f"cuda-wheel: {counts}, {plan.toolchain.name}")
         for note in architecture_notes(plan):
             self._print(self._info, f"cuda-wheel: {note}")
+        self._toolchain = taken_files(plan.toolchain)
+        if several_places(plan.toolchain):
+            listed = "".join(f"\n  {name}: {path}" for name, path in self._toolchain.items())
+            self._print(self._info, f"cuda-wheel: the toolchain is in several places:{listed}")
 
     def step_finished(self, step: Step) -> None:
         """Count the step and its times, and advance the bar."""

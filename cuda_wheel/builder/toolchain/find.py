@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,13 @@ from typing import Any
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain import nvrtc, nvvm
-from cuda_wheel.builder.toolchain.records import FURTHER_HEADERS, HEADERS, LIBRARIES, Nvvm, Toolchain, ToolchainPart
+from cuda_wheel.builder.toolchain.headers import choose_headers, header_parts
+from cuda_wheel.builder.toolchain.packages import cuda_folders
+from cuda_wheel.builder.toolchain.places import way_to
+from cuda_wheel.builder.toolchain.records import LIBRARIES, Nvvm, Toolchain, ToolchainPart
 from cuda_wheel.runtime.manifest import Version, dotted, parse_version
 
-__all__ = ["find_nvvm", "find_toolchain", "is_packaged", "libdevice_beside", "toolchain_parts"]
+__all__ = ["find_nvvm", "find_toolchain", "libdevice_beside", "toolchain_parts"]
 
 INSTALL_HINT = 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.'
 
@@ -35,26 +37,24 @@ to download and 177 MB installed: too much for the many projects without NVVM IR
 def toolchain_parts(_: None = None) -> list[ToolchainPart]:
     """Return every part of a toolchain, installed or not."""
     try:
-        from cuda.pathfinder import load_nvidia_dynamic_lib, locate_nvidia_header_directory
+        from cuda.pathfinder import load_nvidia_dynamic_lib
     except ImportError as error:
         return [ToolchainPart("cuda-bindings", None, str(error))]
     parts = []
     for library in LIBRARIES:
         try:
             loaded = load_nvidia_dynamic_lib(library)
-            parts.append(ToolchainPart(library, str(loaded.abs_path), str(loaded.found_via)))
+            parts.append(ToolchainPart(library, str(loaded.abs_path), _way(loaded)))
         except RuntimeError:
             parts.append(ToolchainPart(library, None, "not found"))
-    for name, header in HEADERS.items():
-        earlier = next((part for part in parts if part.path and Path(part.path, header).is_file()), None)
-        located = None if earlier else locate_nvidia_header_directory(name)
-        if earlier is not None:
-            parts.append(earlier._replace(name=header))
-        elif located is not None and located.abs_path is not None:
-            parts.append(ToolchainPart(header, located.abs_path, str(located.found_via)))
-        else:
-            parts.append(ToolchainPart(header, None, "not found"))
-    return [*parts, *_nvvm_parts()]
+    compiler = parts[0].path
+    return [*parts, *header_parts(compiler, nvrtc.version(compiler) if compiler else None), *_nvvm_parts()]
+
+
+def _way(loaded: Any) -> str:
+    """Return how cuda.pathfinder found a library. It names every folder of `sys.path` "site-packages" in a worker."""
+    folder = next((each for each in cuda_folders() if str(loaded.abs_path).startswith(each + os.sep)), None)
+    return str(loaded.found_via) if folder is None else way_to(folder)
 
 
 def _nvvm_parts() -> list[ToolchainPart]:
@@ -65,7 +65,7 @@ def _nvvm_parts() -> list[ToolchainPart]:
         loaded = load_nvidia_dynamic_lib("nvvm")
     except RuntimeError:
         return [ToolchainPart("nvvm", None, missing), ToolchainPart("libdevice", None, missing)]
-    library, found_via = str(loaded.abs_path), str(loaded.found_via)
+    library, found_via = str(loaded.abs_path), _way(loaded)
     libdevice = libdevice_beside(library)
     return [
         ToolchainPart("nvvm", library, found_via),
@@ -94,86 +94,38 @@ def find_toolchain(_: None = None) -> Toolchain:
         raise _not_installed(str(error).strip().splitlines()[0].partition(":")[0]) from error
     library = str(compiler.abs_path)
     release = nvrtc.version(library)
-    _check_releases(release, linker, fatbin, cuda.bindings.__version__)
-    include_dirs = _include_dirs(release, compiler.found_via)
-    supported = tuple(nvrtc.supported(library))
     libraries = (library, *(str(load_nvidia_dynamic_lib(name).abs_path) for name in LIBRARIES[1:]))
+    _check_releases((release, linker, fatbin), libraries, cuda.bindings)
+    headers = choose_headers(library, release, INSTALL_HINT)
+    supported = tuple(nvrtc.supported(library))
     exact = _exact_nvrtc_release(library, supported[-1]) or dotted(release)
-    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, tuple(include_dirs), libraries)
+    include_dirs = tuple(dict.fromkeys(each.folder for each in headers))
+    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, include_dirs, libraries, headers)
 
 
 def _not_installed(reason: str) -> ToolchainError:
     return ToolchainError(f"no CUDA toolchain is installed in this environment ({reason}). {INSTALL_HINT}")
 
 
-def _check_releases(release: Version, linker: Version, fatbin: Version, bindings: str) -> None:
+def _check_releases(releases: Sequence[Version], libraries: Sequence[str], bindings: Any) -> None:
     """Raise ToolchainError if the releases of NVRTC, nvJitLink, nvFatbin and cuda-bindings do not work together."""
+    release, linker, fatbin = releases
+    named = [
+        f"{name} {dotted(each)} ({path})"
+        for name, each, path in zip(("NVRTC", "nvJitLink", "nvFatbin"), releases, libraries, strict=True)
+    ]
     if linker < release or linker[0] != release[0] or fatbin[0] != release[0]:
         raise ToolchainError(
-            f"NVRTC {dotted(release)}, nvJitLink {dotted(linker)} and nvFatbin {dotted(fatbin)} do not work together: "
+            f"{named[0]}, {named[1]} and {named[2]} do not work together: "
             "they need the same major version, and nvJitLink must not be older than NVRTC. "
             "Require one cuda-wheel extra only, and let it choose their versions."
         )
-    if parse_version(bindings)[0] != release[0]:
+    if parse_version(bindings.__version__)[0] != release[0]:
         raise ToolchainError(
-            f"cuda-bindings is {bindings}, but the NVRTC that it finds is {dotted(release)}: this environment contains "
-            "two toolchains. Require one cuda-wheel extra only."
+            f"cuda-bindings is {bindings.__version__} ({os.path.dirname(bindings.__file__)}), but the NVRTC that it "
+            f"finds is {dotted(release)} ({libraries[0]}): this environment contains two toolchains. Require one "
+            "cuda-wheel extra only."
         )
-
-
-def _include_dirs(release: Version, found_via: str) -> list[str]:
-    """Return the folders of the toolkit's headers, in search order; raises ToolchainError if one is missing or foreign.
-
-    `release` is NVRTC's, and `found_via` is how cuda.pathfinder found it.
-    """
-    folders: list[str] = []
-    for name, header in HEADERS.items():
-        if not _contains(folders, header):
-            folders.append(_header_folder(name, header, release, found_via))
-    for name, header in FURTHER_HEADERS.items():
-        located = None if _contains(folders, header) else _located(name)  # CUDA 13 has all headers in one folder
-        if located is not None and located.found_via == found_via and _contains([located.abs_path], header):
-            folders.append(located.abs_path)
-    _check_header_release(folders, release)
-    return folders
-
-
-def _contains(folders: Sequence[str], header: str) -> bool:
-    return any(Path(folder, header).is_file() for folder in folders)
-
-
-def _located(name: str) -> Any:
-    """Return cuda.pathfinder's record of a header folder, with its path and how it was found; None if there is none."""
-    from cuda.pathfinder import locate_nvidia_header_directory
-
-    located = locate_nvidia_header_directory(name)
-    return None if located is None or located.abs_path is None else located
-
-
-def _header_folder(name: str, header: str, release: Version, found_via: str) -> str:
-    located = _located(name)
-    if located is None or not _contains([located.abs_path], header):
-        raise ToolchainError(f"{header} of CUDA {dotted(release)} is not installed. {INSTALL_HINT}")
-    if found_via == "site-packages" != located.found_via:
-        raise ToolchainError(
-            f"NVRTC {dotted(release)} is a package of this environment, but {header} is not: it was found in "
-            f"{located.abs_path} and may be from another release. {INSTALL_HINT}"
-        )
-    return str(located.abs_path)
-
-
-def _check_header_release(folders: Sequence[str], release: Version) -> None:
-    """Raise ToolchainError if cuda.h is of another major release than NVRTC."""
-    for folder in folders:
-        header = Path(folder, "cuda.h")
-        if header.is_file():
-            match = re.search(rb"#define\s+CUDA_VERSION\s+(\d+)", header.read_bytes())
-            found = (int(match[1]) // 1000, int(match[1]) % 1000 // 10) if match else release
-            if found[0] != release[0]:
-                raise ToolchainError(
-                    f"NVRTC is {dotted(release)}, but the first headers in the search order ({header}) are from CUDA "
-                    f"{dotted(found)}. {INSTALL_HINT}"
-                )
 
 
 def _exact_nvrtc_release(library: str, arch: int) -> str | None:
@@ -205,12 +157,6 @@ def find_nvvm(toolchain: Toolchain) -> Nvvm:
     except RuntimeError as error:
         raise ToolchainError(f"libNVVM, which compiles NVVM IR, is not installed. {hint}") from error
     library = str(loaded.abs_path)
-    # cuda.pathfinder does not say how it found a library that this process has already loaded.
-    if is_packaged(toolchain.libraries[0]) and not is_packaged(library):
-        raise ToolchainError(
-            f"{toolchain.name} is a package of this environment, but libNVVM is not: it was found in {library} and may "
-            f"be from another release. {hint}"
-        )
     libdevice = libdevice_beside(library)
     if libdevice is None:
         raise ToolchainError(f"libNVVM is installed ({library}), but its libdevice.10.bc is missing. {hint}")
@@ -218,15 +164,11 @@ def find_nvvm(toolchain: Toolchain) -> Nvvm:
     linker, own = parse_version(toolchain.nvjitlink), parse_version(release or "0.0")
     if release is None or own[0] != linker[0] or own > linker:
         raise ToolchainError(
-            f"libNVVM {release or library} and nvJitLink {toolchain.nvjitlink} do not work together: they need the "
-            f"same major version, and nvJitLink must not be older than libNVVM. {hint}"
+            f"libNVVM {release or ''} ({library}) and nvJitLink {toolchain.nvjitlink} ({toolchain.libraries[1]}) do "
+            "not work together: they need the same major version, and nvJitLink must not be older than libNVVM. "
+            f"{hint}"
         )
     return Nvvm(library, libdevice, release, nvvm.ir_version(library))
-
-
-def is_packaged(library: str) -> bool:
-    """Return whether the path of a library is in an installed Python package, not in a system-wide toolkit."""
-    return re.search(r"(?:site|dist)-packages[/\\]nvidia[/\\]", library) is not None
 
 
 def libdevice_beside(library: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cuda_wheel.runtime.manifest import Version
 
-__all__ = ["FURTHER_HEADERS", "HEADERS", "INCLUDE", "LIBRARIES", "Nvvm", "Toolchain", "ToolchainPart"]
+__all__ = ["FURTHER_HEADERS", "HEADERS", "INCLUDE", "LIBRARIES", "Headers", "Nvvm", "Toolchain", "ToolchainPart"]
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder of freestanding C and C++ headers that replace those of the C library, which NVRTC lacks."""
@@ -16,13 +16,27 @@ INCLUDE = Path(__file__).parent / "include"
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
 """cuda.pathfinder's names of the compilers."""
 
-HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "nvcc": "crt/host_defines.h"}
-"""cuda.pathfinder's names of the header folders, each with a header that the folder contains. If an earlier folder
-contains that header (CUDA 13 puts the last two in one folder), the name is not searched for: cuda.pathfinder would fall
-back to the system's toolkit."""
+HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "crt": "crt/host_defines.h"}
+"""The groups of headers that every build needs, in search order, each with a header that its folder contains. If the
+folder of an earlier group contains that header, the compiler finds it there: CUDA 13 puts the last two in one."""
 
 FURTHER_HEADERS = {"curand": "curand_kernel.h"}
 """The same for packages that only some projects need. Device code needs only their headers, not their libraries."""
+
+
+class Headers(NamedTuple):
+    """A group of headers of a toolchain."""
+
+    name: str
+    """A key of `HEADERS` or `FURTHER_HEADERS`."""
+    release: str
+    """ "12.9", of CUDA; for CCCL its own, "2.8.2"."""
+    folder: str
+    """The absolute folder in which the compiler finds them."""
+    found_via: str
+    """How the folder was found: "site-packages", "PYTHONPATH", "CUDA_HOME"."""
+    source: str
+    """The absolute path of the file that names the release."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,8 @@ class Toolchain:
     """Absolute folders of the toolkit's and CCCL's headers, in search order."""
     libraries: tuple[str, ...]
     """Absolute paths of NVRTC, nvJitLink and nvFatbin."""
+    headers: tuple[Headers, ...] = ()
+    """The groups of headers in `include_dirs`, with their releases."""
 
     @property
     def name(self) -> str:
@@ -63,3 +79,5 @@ class ToolchainPart(NamedTuple):
     name: str
     path: str | None
     found_via: str
+    release: str | None = None
+    """Of headers; None if nothing names it."""

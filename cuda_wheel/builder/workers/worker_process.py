@@ -15,6 +15,8 @@ import sys
 import threading
 import time
 
+from cuda_wheel.builder.toolchain.packages import cuda_package_folders
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,5 +164,5 @@ def _search_sys_path() -> None:
     cuda.pathfinder searches `site.getsitepackages()`. That lacks the overlay that pip's isolated builds put on
     `sys.path`, and PYTHONPATH; and as `site` did not run in this process, it names the base environment's folders.
     """
-    folders = [entry for entry in sys.path if os.path.isdir(os.path.join(entry, "nvidia"))]
-    site.getsitepackages = lambda prefixes=None: list(dict.fromkeys(folders))
+    folders = cuda_package_folders()
+    site.getsitepackages = lambda prefixes=None: list(folders)
