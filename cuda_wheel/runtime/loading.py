@@ -53,7 +53,7 @@ def load(
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
     if how == "native":
         return once(
-            (name, image.sha256),
+            (name, files.digest, image.target),
             lambda: Module(
                 manifest, image, how, load_library(read_image(files, manifest, image), f"loading {name}, {image}")
             ),
@@ -69,7 +69,7 @@ def load(
             return load_ptx(manifest, image, code, options)
         return load_linked_ptx(manifest, image, code, options, capability, driver_version)
 
-    return once((name, image.sha256, options, capability if how == "link" else None), compile_ptx)
+    return once((name, files.digest, image.target, options, capability if how == "link" else None), compile_ptx)
 
 
 def _options(jit: "JitOptions | None") -> "JitOptions":

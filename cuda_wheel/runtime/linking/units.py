@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import LinkError
-from ..files import files_and_manifest, read_image
+from ..files import ModuleFiles, files_and_manifest, read_image
 from ..manifest import Image, Manifest, Version, dotted
 from .inputs import Piece, PieceKind
 from .strategy import LinkUnit, relocatable_group
@@ -18,6 +18,8 @@ class LinkParts(NamedTuple):
 
     units: list[LinkUnit]
     modules: list[tuple[Manifest, tuple[Image, ...]]]
+    digests: tuple[str, ...]
+    """The SHA-256 of each module's manifest, which says more than its code: the types of parameters."""
 
     @property
     def extern(self) -> dict[str, str]:
@@ -29,16 +31,19 @@ def read_pieces(pieces: Sequence[Piece], capability: Version, reader: Version | 
     """Return the units of these pieces for a GPU; `reader` is the newest CUDA release whose PTX a linker here reads."""
     units: list[LinkUnit] = []
     modules: list[tuple[Manifest, tuple[Image, ...]]] = []
+    digests: list[str] = []
     for piece in pieces:
         if piece.kind == "module":
-            manifest, images, found = _module_units(piece.name, capability, reader, device)
+            files, manifest = files_and_manifest(piece.name, device)
+            images, found = _module_units(files, manifest, capability, reader)
             modules.append((manifest, images))
+            digests.append(files.digest)
             units.extend(found)
         else:
             units.append(LinkUnit(piece.name, {piece.kind: piece.content}, folder=piece.folder))
     if not units:
         raise LinkError("there is nothing to link: the list of pieces is empty")
-    return LinkParts(distinct_names(units), modules)
+    return LinkParts(distinct_names(units), modules, tuple(digests))
 
 
 def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
@@ -55,10 +60,10 @@ def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 
 
 def _module_units(
-    name: str, capability: Version, reader: Version | None, device: int | None
-) -> tuple[Manifest, tuple[Image, ...], list[LinkUnit]]:
-    """Return a module's manifest, the relocatable images to link, and a unit for each of its sources."""
-    files, manifest = files_and_manifest(name, device)
+    files: ModuleFiles, manifest: Manifest, capability: Version, reader: Version | None
+) -> tuple[tuple[Image, ...], list[LinkUnit]]:
+    """Return a module's relocatable images to link, and a unit for each of its sources."""
+    name = manifest.name
     if not manifest.relocatable:
         raise LinkError(
             f"{name} has no relocatable images, so that nothing can be linked to it: its author can set "
@@ -81,4 +86,4 @@ def _module_units(
             forms["ptx"] = forms["ptx"].rstrip(b"\0")
         label = f"{name}:{str(source).rpartition('/')[2]}"
         units.append(LinkUnit(label, forms, manifest.cuda, by_kind["ptx"].driver if "ptx" in by_kind else None))
-    return manifest, images, units
+    return images, units
