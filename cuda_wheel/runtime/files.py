@@ -36,6 +36,8 @@ class ModuleFiles:
         self.folder = folder
         self.package = package
         self.contents = contents
+        self.digest = ""
+        """The SHA-256 of the manifest's text, once it is read: whatever decides a module is in it."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         """Return `size` bytes of a file from `offset` on, by default all. Raises ImageError.
@@ -74,6 +76,7 @@ def files_and_manifest(name: str, device: int | None) -> tuple[ModuleFiles, Mani
     manifest = Manifest.from_json(text, files.where, must_verify())
     if manifest.name != name:
         raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
+    files.digest = sha256_of(text)
     return files, manifest
 
 

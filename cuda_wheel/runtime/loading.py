@@ -53,7 +53,7 @@ def load(
 
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
     options = None if how == "native" else _options(jit)
-    key: tuple[Any, ...] = (name, image.sha256)
+    key: tuple[Any, ...] = (name, files.digest, image.target)
     if options is not None:
         options.check()
         key = (*key, options, capability if how == "link" else None)

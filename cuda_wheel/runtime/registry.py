@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 __all__ = ["forget", "forget_all", "once"]
 
 Key = tuple[Any, ...]
-"""All that decides what is loaded: name, SHA-256 of the image and, for code compiled on this machine, the options and
-the GPU that nvJitLink compiled it for."""
+"""All that decides what is loaded: name, SHA-256 of the manifest, target of the image and, for code compiled on this
+machine, the options and the GPU that nvJitLink compiled it for. The SHA-256 of an image is not enough: after an edit,
+equal machine code may take parameters of other types."""
 
 
 class Registry:

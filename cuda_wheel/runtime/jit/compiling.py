@@ -1,7 +1,7 @@
 """Compile PTX on the user's machine, with the driver or with nvJitLink."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Literal, NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from ..manifest import FORMAT, Image, Manifest, Version
 from ..module import Module
 from ..user_cache.cache import Cache
 from .floating_point import invalid_option
-from .nvjitlink import link_code, log_text, nvjitlink_version
+from .nvjitlink import link_code, log_text, nvjitlink_build
 
 __all__ = [
     "Jit",
@@ -189,19 +189,28 @@ def load_linked_ptx(
     """Return the module that nvJitLink compiles from PTX that the driver cannot read; the result is cached."""
     arguments = nvjitlink_options(options)
     arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
-    cache = Cache()
-    key = cache.key("cubin", sha256_of(code), arch, *arguments, repr((nvjitlink_version(), driver, FORMAT)))
+    cache, build = Cache(), nvjitlink_build()
+    key = _cubin_key(code, arch, arguments, build, driver)
     started = time.perf_counter()
-    result = cache.read(key, code_and_log)
+    result = None if build is None else cache.read(key, code_and_log)
     if result is None:
         try:
             result = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
         except ImageError as error:
             raise ImageError(f"nvJitLink cannot compile {manifest.name}, {image}: {error}") from error
-        cache.put(key, result[1].encode() + b"\0" + result[0])
+        if build is not None:
+            cache.put(key, result[1].encode() + b"\0" + result[0])
     cubin, log = result
     jit = Jit(options, time.perf_counter() - started, log)
     return Module(manifest, image, "link", load_library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
+
+
+def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:
+    """Return the cache key of the cubin that nvJitLink compiles from PTX: all that decides it, and the driver.
+
+    `build` identifies nvJitLink exactly.
+    """
+    return Cache.key("cubin", repr((FORMAT, build, driver)), sha256_of(code), arch, *arguments)
 
 
 def code_and_log(entry: bytes) -> tuple[bytes, str]:

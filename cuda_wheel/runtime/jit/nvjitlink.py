@@ -5,8 +5,9 @@ from typing import Any
 
 from ..errors import ImageError
 from ..manifest import Version
+from .library_builds import loaded_build
 
-__all__ = ["link_code", "link_code_with_logs", "log_text", "nvjitlink_version"]
+__all__ = ["link_code", "link_code_with_logs", "log_text", "nvjitlink_build", "nvjitlink_version"]
 
 
 def nvjitlink_version() -> Version | None:
@@ -18,6 +19,14 @@ def nvjitlink_version() -> Version | None:
     except (ImportError, RuntimeError):  # no binding, or no library behind it
         return None
     return version
+
+
+def nvjitlink_build() -> str | None:
+    """Return what identifies the exact build of the installed nvJitLink; None if that is unknown.
+
+    `nvjitlink_version` is MAJOR.MINOR, and the patches of one version compile differently.
+    """
+    return loaded_build("nvJitLink")
 
 
 def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:

@@ -7,9 +7,10 @@ from typing import Any
 from ..errors import LinkError
 from ..jit.compiling import JitOptions
 from ..jit.floating_point import FloatingPoint
+from ..jit.library_builds import loaded_build
 from ..manifest import Target, Version, dotted
 
-__all__ = ["compile_cuda", "nvrtc_options", "nvrtc_version"]
+__all__ = ["compile_cuda", "nvrtc_build", "nvrtc_options", "nvrtc_version"]
 
 
 def nvrtc_version() -> Version | None:
@@ -21,6 +22,11 @@ def nvrtc_version() -> Version | None:
     except (ImportError, RuntimeError):  # no binding, or no library behind it
         return None
     return None if int(result) else (major, minor)
+
+
+def nvrtc_build() -> str | None:
+    """Return what identifies the exact build of the NVRTC that is installed here; None if that is unknown."""
+    return loaded_build("nvrtc", "*nvrtc-builtins*")
 
 
 def nvrtc_options(lto: bool, options: JitOptions, floating_point: FloatingPoint) -> list[str]:

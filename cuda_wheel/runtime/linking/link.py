@@ -92,7 +92,7 @@ def load_linked(name: str, pieces: Sequence[Any], device: int | None, jit: JitOp
         manifest = _linked_manifest(parts, linked)
         return Module(manifest, image, "link", handle, Jit(jit, linked.seconds, linked.log), linked)
 
-    return registry.once(("linked", name, prepared.digest()), load)
+    return registry.once(("linked", name, parts.digests, prepared.digest()), load)
 
 
 def _pieces(values: Any) -> list[Piece]:
@@ -122,7 +122,7 @@ def _prepare(
     nvrtc = nvrtc_version() if any("cuda" in unit.forms for unit in units) else None
     chosen = strategies(units, nvjitlink, nvrtc, driver, options, capability)
     target = _target(capability, suffix, units)
-    return PreparedLink(units, target, chosen, (nvjitlink, nvrtc, driver), device, options)
+    return PreparedLink(units, target, chosen, (nvjitlink, driver), device, options)
 
 
 def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Target:

@@ -13,10 +13,13 @@ from ..formats.ptx import without_contraction
 from ..formats.symbols import Symbols
 from ..jit.compiling import JitOptions, code_and_log, nvjitlink_options
 from ..jit.floating_point import FloatingPoint
+from ..jit.library_builds import driver_build
+from ..jit.nvjitlink import nvjitlink_build
 from ..manifest import Target, Version, dotted
 from ..user_cache.cache import Cache
+from .build_time import may_use_build_time
 from .checks import check_duplicates, check_prototypes, symbols_of
-from .cuda_compiler import compile_cuda, nvrtc_options
+from .cuda_compiler import compile_cuda, nvrtc_build, nvrtc_options
 from .driver_linker import link_by_driver
 from .failures import LinkFailure
 from .linker_io import LinkerInput, LinkerOutput, RefusedError
@@ -26,11 +29,13 @@ from .strategy import CODE_KINDS, CONTAINER_KINDS, LinkUnit, Mode, Strategy
 
 __all__ = ["Linked", "PreparedLink"]
 
-FORMAT = "1"
+FORMAT = "2"
 """Part of every cache key: a change of the layout of entries changes it."""
 
-_DEPENDS_ON_MORE = re.compile(rb"include|__DATE__|__TIME__|__TIMESTAMP__|\bimport\b|embed")
-"""What a text contains whose compilation depends on more than the text."""
+_READS_FILES = re.compile(rb"include|\bimport\b|embed")
+"""What a text contains that may read files, after its lines are joined."""
+
+_SPLICE = re.compile(rb"(?:\\|\?\?/)\r?\n")
 
 
 class Linked(NamedTuple):
@@ -77,15 +82,15 @@ class PreparedLink:
         units: Sequence[LinkUnit],
         target: Target,
         strategies: tuple[Strategy, ...],
-        releases: tuple[Version | None, Version | None, Version | None],
+        releases: tuple[Version | None, Version | None],
         device: int | None,
         options: JitOptions,
     ) -> None:
-        """`releases` are the CUDA releases of nvJitLink, NVRTC and the driver; None where there is none."""
+        """`releases` are the CUDA releases of nvJitLink and the driver; None where there is none."""
         self._units = units
         self._target = target
         self._strategies = strategies
-        self._nvjitlink, self._nvrtc, self._driver = releases
+        self._nvjitlink, self._driver = releases
         self._device = device
         self._options = options
 
@@ -126,7 +131,8 @@ class PreparedLink:
         inputs, compiler_log = self._inputs(strategy)
         check_duplicates({unit.name: symbols_of(unit, each) for unit, each in zip(self._units, inputs, strict=True)})
         cache, key = Cache(), self._key(strategy, inputs, want_ptx)
-        entry = cache.read(key, _from_entry)
+        is_kept = self._linker_build(strategy) is not None
+        entry = cache.read(key, _from_entry) if is_kept else None
         if entry is None:
             check_prototypes(self._texts(inputs), extern)
             output = self._run_linker(strategy, inputs, False)
@@ -134,7 +140,8 @@ class PreparedLink:
             if errors:
                 raise RefusedError("\n".join(errors))
             text = self._run_linker(strategy, inputs, True).code.decode() if want_ptx else None
-            cache.put(key, _to_entry(output, text))
+            if is_kept:
+                cache.put(key, _to_entry(output, text))
         else:
             output, text = entry
         return Linked(
@@ -210,12 +217,11 @@ class PreparedLink:
         text = unit.forms["cuda"]
         floating_point = unit.floating_point or FloatingPoint()
         arguments = (text, unit.name, unit.folder, self._target, lto, self._options, floating_point)
+        build = nvrtc_build()
         # A spliced line could hide a directive.
-        if _DEPENDS_ON_MORE.search(text.replace(b"\\\n", b"").replace(b"\\\r\n", b"")):
+        if build is None or _READS_FILES.search(_SPLICE.sub(b"", text)) or may_use_build_time([text]):
             return compile_cuda(*arguments)
-        options = nvrtc_options(lto, self._options, floating_point)
-        key = Cache.key("cuda", FORMAT, sha256_of(text), unit.name, str(self._target), repr(self._nvrtc), *options)
-        cache = Cache()
+        cache, key = Cache(), self._compiled_key(unit, lto, build)
         entry = cache.read(key, code_and_log)
         if entry is not None:
             return entry
@@ -223,12 +229,27 @@ class PreparedLink:
         cache.put(key, log.encode() + b"\0" + code)
         return code, log
 
+    def _compiled_key(self, unit: LinkUnit, lto: bool, build: str) -> str:
+        """Return the cache key of what NVRTC compiles from CUDA C++ that depends on its text alone.
+
+        `build` identifies NVRTC exactly.
+        """
+        options = nvrtc_options(lto, self._options, unit.floating_point or FloatingPoint())
+        return Cache.key("cuda", FORMAT, sha256_of(unit.forms["cuda"]), unit.name, str(self._target), build, *options)
+
     def _key(self, strategy: Strategy, inputs: Sequence[LinkerInput], want_ptx: bool) -> str:
-        by_driver = strategy.linker == "driver"
-        linker = ("driver", repr(self._driver)) if by_driver else ("nvJitLink", repr(self._nvjitlink))
+        """Return a key that differs from that of every other link: all that decides its result."""
+        linker = (strategy.linker, repr(self._linker_build(strategy)))
         options = (*self._nvjitlink_options(strategy), repr(self._options.optimization_level))
         contents = (f"{kind} {name} {sha256_of(content)}" for kind, name, content in inputs)
         return Cache.key("link", FORMAT, strategy.mode, *linker, str(self._target), *options, repr(want_ptx), *contents)
+
+    def _linker_build(self, strategy: Strategy) -> str | None:
+        """Return what identifies the exact build of the linker; None if that is unknown."""
+        if strategy.linker == "driver":
+            build = driver_build()
+            return None if build is None else f"{self._driver} {build}"
+        return nvjitlink_build()
 
     def _linker_name(self, strategy: Strategy) -> str:
         return "the driver's" if strategy.linker == "driver" else f"nvJitLink {dotted(self._nvjitlink or (0, 0))}"

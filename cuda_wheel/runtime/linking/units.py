@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import LinkError
-from ..files import files_and_manifest, read_image
+from ..files import ModuleFiles, files_and_manifest, read_image
 from ..jit.floating_point import FloatingPoint, floating_point
 from ..manifest import Image, Manifest, Version, dotted
 from .inputs import Piece, PieceKind
@@ -19,6 +19,8 @@ class LinkParts(NamedTuple):
 
     units: list[LinkUnit]
     modules: list[tuple[Manifest, tuple[Image, ...]]]
+    digests: tuple[str, ...]
+    """The SHA-256 of each module's manifest, which says more than its code: the types of parameters."""
 
     @property
     def extern(self) -> dict[str, str]:
@@ -39,10 +41,13 @@ def read_pieces(
     """
     units: list[LinkUnit] = []
     modules: list[tuple[Manifest, tuple[Image, ...]]] = []
+    digests: list[str] = []
     for piece in pieces:
         if piece.kind == "module":
-            manifest, images, found = _module_units(piece.name, capability, reader, device)
+            files, manifest = files_and_manifest(piece.name, device)
+            images, found = _module_units(files, manifest, capability, reader)
             modules.append((manifest, images))
+            digests.append(files.digest)
             units.extend(found)
         else:
             units.append(LinkUnit(piece.name, {piece.kind: piece.content}, folder=piece.folder))
@@ -50,7 +55,8 @@ def read_pieces(
         raise LinkError("there is nothing to link: the list of pieces is empty")
     if options is None:
         options = modules[0][0].options if modules else ()
-    return LinkParts(distinct_names(_with_arithmetic(units, floating_point(options))), modules)
+    units = _with_arithmetic(units, floating_point(options))
+    return LinkParts(distinct_names(units), modules, tuple(digests))
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
@@ -75,10 +81,10 @@ def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 
 
 def _module_units(
-    name: str, capability: Version, reader: Version | None, device: int | None
-) -> tuple[Manifest, tuple[Image, ...], list[LinkUnit]]:
-    """Return a module's manifest, the relocatable images to link, and a unit for each of its sources."""
-    files, manifest = files_and_manifest(name, device)
+    files: ModuleFiles, manifest: Manifest, capability: Version, reader: Version | None
+) -> tuple[tuple[Image, ...], list[LinkUnit]]:
+    """Return a module's relocatable images to link, and a unit for each of its sources."""
+    name = manifest.name
     if not manifest.relocatable:
         raise LinkError(
             f"{name} has no relocatable images, so that nothing can be linked to it: its author can set "
@@ -102,4 +108,4 @@ def _module_units(
         label = f"{name}:{str(source).rpartition('/')[2]}"
         driver = by_kind["ptx"].driver if "ptx" in by_kind else None
         units.append(LinkUnit(label, forms, manifest.cuda, driver, floating_point=floating_point(manifest.options)))
-    return manifest, images, units
+    return images, units
