@@ -237,7 +237,8 @@ def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
     linked = (*module.sources, *module.defaults)
     other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)
     if virtual is not None and other is not None:
-        real = ", ".join(f'"{target.arch}-real"' for target in targets if target.real)
+        archs = [target.arch for target in targets if target.real] or [target.arch for target in targets]
+        real = ", ".join(f'"{arch}-real"' for arch in archs)
         raise ConfigError(
             f"{module.name} cannot have PTX for {virtual}: nvJitLink produces PTX from LTO-IR only, and {other.path} "
             f"cannot become LTO-IR. Name real targets only, such as architectures = [{real}]."

@@ -1,7 +1,8 @@
 """Build the fixtures' wheels for a machine with a GPU that cannot build: `python tests/gpu/prebuild.py FOLDER`.
 
 The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The sets are <extra> (the fixtures unchanged),
-<extra>-jit (only PTX fits current GPUs) and <extra>-as-compiled (only PTX, with the compiler's own PTX version).
+<extra>-jit (only PTX fits current GPUs), <extra>-alone-jit (there is nothing but PTX, for compute_75) and
+<extra>-as-compiled (only PTX, with the compiler's own PTX version).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tests.support.toolchains import installed_extra
 
 JIT = "120-real;80-virtual"
 
+PTX_ALONE = "75-virtual"
+
 
 def main(folder: Path) -> None:
     extra = installed_extra()
@@ -27,6 +30,7 @@ def main(folder: Path) -> None:
             project = copy_fixture(fixture, Path(scratch, fixture), extra)
             build(project, folder / extra / fixture)
             build(project, folder / f"{extra}-jit" / fixture, CUDAARCHS=JIT)
+            build(project, folder / f"{extra}-alone-jit" / fixture, CUDAARCHS=PTX_ALONE)
         project = copy_fixture("saxpy", Path(scratch, "as-compiled"), extra)
         with (project / "pyproject.toml").open("a") as stream:
             stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')

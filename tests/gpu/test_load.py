@@ -14,10 +14,13 @@ from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.rules import resolve
-from tests.gpu.support import SAXPY
+from tests.gpu.conftest import prebuilt_sets
+from tests.gpu.prebuild import PTX_ALONE
+from tests.gpu.support import SAXPY, check_saxpy, compare_signatures
 from tests.support.editable import MODES, install_editable
 from tests.support.mixed_source import FILES
 from tests.support.processes import pip_wheel, run
+from tests.support.projects import copy_fixture
 from tests.support.toolchains import installed_extra
 
 
@@ -127,6 +130,30 @@ def test_ptx_as_compiled_loads_as_the_rules_say(extra: str, prebuilt, install, n
         assert module.how == expected.how
         assert module["saxpy"].handle
         print(repr(module))
+
+
+@pytest.mark.parametrize("name", [name for name in prebuilt_sets() if name.endswith("-alone-jit")] or ["built here"])
+def test_a_wheel_of_ptx_alone_loads_and_runs(
+    name: str, prebuilt, install, nothing_loaded: None, context: None, tmp_path: Path
+) -> None:
+    extra = installed_extra()
+    if name != "built here":
+        wheel = prebuilt(name, "saxpy")
+    elif extra is None:
+        pytest.skip("no prebuilt wheels, and no toolchain to build them with")
+    else:
+        project = copy_fixture("saxpy", tmp_path / "project", extra)
+        result = pip_wheel(project, tmp_path / "dist", CUDAARCHS=PTX_ALONE)
+        assert result.returncode == 0, result.stdout
+        (wheel,) = (tmp_path / "dist").glob("*.whl")
+    site = install(wheel)
+    manifest = Manifest.from_json((site / "saxpy_demo/kernels/saxpy.fatbin.json").read_bytes(), "x")
+    assert [str(image.target) for image in manifest.images] == ["compute_75"]
+    module = cuda_wheel.load(SAXPY)
+    assert module.how == "jit" and module.jit is not None
+    check_saxpy(module)
+    compare_signatures(module)
+    assert module["saxpy"].attributes.registers > 0
 
 
 def test_explain_uses_this_machines_gpu(saxpy: Path, cuda_wheel) -> None:

@@ -168,6 +168,9 @@ def test_the_command_reports_why_it_finds_no_modules(call: str, message: str, ma
         ("", ("-DCMAKE_CUDA_ARCHITECTURES=86-real;90-real",), {}, ["sm_86", "sm_90"]),
         ("ARCHITECTURES 90-real", ("-DCMAKE_CUDA_ARCHITECTURES=86-real",), {}, ["sm_90"]),
         ("ARCHITECTURES 90-real", (), {"CUDAARCHS": "75-real"}, ["sm_75"]),
+        ("ARCHITECTURES 90a-real", (), {"CUDAARCHS": "75-real"}, ["sm_90a"]),
+        ("ARCHITECTURES 90-real 90a-real", (), {"CUDAARCHS": "75-real"}, ["sm_75", "sm_90a"]),
+        ("", ("-DCMAKE_CUDA_ARCHITECTURES=86-real",), {"CUDAARCHS": "75-real"}, ["sm_75"]),
     ],
 )
 def test_the_sources_of_the_architectures_have_an_order(more: str, option, environ, expected: list[str], make) -> None:
