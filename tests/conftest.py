@@ -19,6 +19,7 @@ pytest_plugins = [
         "wheels",
         "toolchains",
         "nvidia_tools",
+        "arithmetic",
         "environments",
         "loaded_modules",
         "stand_in_driver",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.hostcode.mixed_source import Result as MixedResult
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["compile_cuda"]
+__all__ = ["compile_cuda", "ltoir_job"]
 
 
 def compile_cuda(job: Job) -> Compiled:
@@ -96,14 +96,20 @@ def _compile_without_host_code(
     return compile_mixed(job, compile)
 
 
+def ltoir_job(job: Job) -> Job:
+    """Return the job that compiles a whole source to LTO-IR.
+
+    The source must not see that it is relocatable on the way: one file means the same whatever the way.
+    """
+    return replace(job, form="lto", options=(*job.options, f"--undefine-macro={RELOCATABLE_MACRO}"))
+
+
 def _compile_through_lto(job: Job) -> Compiled | None:
     """Return a job's images by way of LTO-IR, so that nvJitLink removes unused variables; None if that loses something.
 
     nvJitLink's errors are not reported: NVRTC has its own message for an undefined symbol.
     """
-    # For the user the module is whole, so the code must not see that it is relocatable on the way.
-    relocatable = replace(job, form="lto", options=(*job.options, f"--undefine-macro={RELOCATABLE_MACRO}"))
-    lto, lto_job, declared = _compile_with_nvrtc(relocatable)
+    lto, lto_job, declared = _compile_with_nvrtc(ltoir_job(job))
     compiled = with_own_variables(lto, lto_job, declared)
     inputs = [("LTOIR", job.source, compiled.ltoir or b"")]
     options = [f"-arch=sm_{job.arch}", "-lto", *floating_point_options(job.options)]

@@ -45,10 +45,10 @@ class JitOptions(NamedTuple):
     """For linking: which linker to use; None means nvJitLink if it is installed and suits, else the driver's."""
 
     floating_point: tuple[str, ...] | None = None
-    """The floating-point options of pieces and of PTX without a manifest, spelled as for NVRTC: --fmad=false, --ftz=true,
-    --prec-div=false, --prec-sqrt=false, --use_fast_math. None means those of the module that a piece is linked with,
-    else the compilers' defaults. They apply to CUDA C++ and LTO-IR. In PTX all is decided but whether the assembler
-    may contract products and sums, and in machine code that too. A module keeps its own options."""
+    """The floating-point options of pieces and of PTX without a manifest, spelled as for NVRTC: --fmad=false,
+    --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. None means those of the module that a piece is
+    linked with, else the compilers' defaults. They apply to CUDA C++ and LTO-IR. In PTX all is decided but whether the
+    assembler may contract products and sums, and in machine code that too. A module keeps its own options."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""

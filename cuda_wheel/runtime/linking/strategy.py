@@ -85,8 +85,7 @@ def strategies(
     against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability) or _too_compressed(
         units, nvjitlink, "nvJitLink is"
     )
-    differing = _why_not_one_arithmetic(units)
-    against_lto = {unit.name: differing or _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
+    against_lto = {unit.name: _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
     candidates = [
         _with_lto(units, against_nvjitlink, against_lto, options),
         *_without_lto(units, (nvjitlink, nvrtc, driver), against_nvjitlink, against_lto, options),
@@ -121,6 +120,9 @@ def _with_lto(
     """Return how to link with LTO, or the reason why that is impossible."""
     if options.lto is False:
         return "LTO: JitOptions(lto=False) forbids it"
+    differing = _why_not_one_arithmetic(units)
+    if differing:
+        return f"LTO: {differing}"
     without_ltoir = [reason for reason in against_lto.values() if reason]
     if not against_nvjitlink and not without_ltoir:
         return Strategy("lto", "nvjitlink", "LTO: every piece has LTO-IR", whole=True)
@@ -128,7 +130,6 @@ def _with_lto(
     # Of a unit that is LTO-IR alone, which nvJitLink cannot read.
     blocking = next(filter(None, (against_lto[unit.name] for unit in lto_only)), None)
     some_ltoir = len(without_ltoir) < len(units) or _have_kind(units, CONTAINER_KINDS)
-    blocking = blocking or _why_not_one_arithmetic(units)
     if not (against_nvjitlink or blocking) and some_ltoir and (options.lto or lto_only):
         return Strategy("lto", "nvjitlink", f"LTO of the pieces that have LTO-IR; {' and '.join(without_ltoir)}")
     return f"LTO: {blocking or against_nvjitlink or without_ltoir[0]}"
@@ -147,7 +148,7 @@ def _without_lto(
         return ["PTX: JitOptions(lto=True) forbids it"]
     if lto_only := _lto_only(units):
         return [f"PTX: {lto_only[0].name} is LTO-IR alone"]
-    no_lto = against_nvjitlink or next(filter(None, against_lto.values()), None)
+    no_lto = against_nvjitlink or _why_not_one_arithmetic(units) or next(filter(None, against_lto.values()), None)
     why = "JitOptions(lto=False) asks for it" if options.lto is False else no_lto or "LTO is preferred"
     too_new = against_nvjitlink or _too_new(units, nvrtc, nvjitlink, "nvJitLink is")
     by_nvjitlink: Strategy | str = (

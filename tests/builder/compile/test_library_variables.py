@@ -6,16 +6,22 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cuda_wheel.builder.compile.cuda_source import ltoir_job
 from cuda_wheel.builder.compile.library_variables import includes_large_library
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
 from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats.cubin import read_cubin
+from cuda_wheel.runtime.formats.ptx import kernels
+from cuda_wheel.runtime.jit.nvjitlink import link_code
 
 PTX = """
 .version 8.0
@@ -63,6 +69,7 @@ def test_the_identifier_of_a_variable_is_found_in_its_name() -> None:
         ('#include "../own.h"', (), True),
         ("#include <cub/cub.cuh>", ("--split-compile=2",), False),
         ("#include <cub/cub.cuh>", ("-G",), False),
+        ("#include <cub/cub.cuh>", ("--define-macro=__CUDACC_RDC__=1",), False),
     ],
 )
 def test_only_sources_that_include_large_libraries_are_compiled_through_lto(
@@ -181,3 +188,83 @@ def test_cccl_unrolls_as_far_as_for_nvcc(toolchain: Toolchain) -> None:
         replace(job, text=b"#define _CCCL_META_UNROLL_LIMIT"),
     ):
         assert not any("=10" in option for option in nvrtc_request(own)["options"])
+
+
+# --- the way through LTO-IR is invisible --------------------------------------------------------------
+
+ASKING = """
+#ifdef __CUDACC_RDC__
+__global__ void relocatable(int* x) { *x = 1; }
+#else
+__global__ void whole(int* x) { *x = 2; }
+#endif
+#ifdef __CUDA_DEVICE_RUNTIME_API_H__
+__global__ void with_device_runtime(int* x) { *x = 3; }
+#endif
+"""
+WHOLE, RELOCATABLE = {"_Z5wholePi"}, {"_Z11relocatablePi", "_Z19with_device_runtimePi"}
+
+
+@pytest.mark.parametrize(
+    ("head", "changes", "found"),
+    [
+        ("", {}, WHOLE),
+        (LARGE, {}, WHOLE),
+        (LARGE + "#include <cooperative_groups.h>\n", {}, WHOLE),
+        (LARGE, {"lineinfo": True}, WHOLE),
+        (LARGE, {"cubin": False}, WHOLE),
+        (LARGE, {"ptx": False}, WHOLE),
+        (LARGE + "#include <vector>\nvoid host(std::vector<int>& x) { whole<<<1, 1>>>(x.data()); }\n", {}, WHOLE),
+        (LARGE, {"options": ("--define-macro=__CUDACC_RDC__",)}, RELOCATABLE),
+        ("", {"options": ("--define-macro=__CUDACC_RDC__",)}, RELOCATABLE),
+        (LARGE, {"form": "ptx", "cubin": False}, RELOCATABLE),
+        ("", {"form": "ptx", "cubin": False}, RELOCATABLE),
+    ],
+)
+def test_a_source_is_relocatable_only_where_the_user_links_it(
+    compiled, head: str, changes: dict[str, Any], found: set[str]
+) -> None:
+    text = head + ASKING if "host(" not in head else ASKING + head
+    assert compiled(text, **changes).kernels.keys() == found
+
+
+def test_ltoir_that_the_user_links_is_relocatable(compiled) -> None:
+    result = compiled(LARGE + ASKING, form="lto", cubin=False, ptx=False)
+    text, _ = link_code([("LTOIR", "k.cu", result.ltoir)], ["-arch=sm_80", "-lto", "-ptx"], ptx=True)
+    assert kernels(text.rstrip(b"\0").decode()).keys() == RELOCATABLE
+
+
+def test_a_whole_source_sees_the_same_macros_on_the_way_through_ltoir(
+    workers: Workers, toolchain: Toolchain, tmp_path: Path
+) -> None:
+    """All names in NVRTC's libraries that may be macros are tried."""
+    names: set[str] = set()
+    for library in Path(toolchain.libraries[0]).resolve().parent.glob("*nvrtc*"):
+        found = re.findall(rb"(?<![A-Za-z0-9_])_[A-Z_][A-Za-z0-9_]{3,60}(?![A-Za-z0-9_])", library.read_bytes())
+        names.update(name.decode() for name in found)
+    names.discard("__VA_ARGS__")
+    text = "".join(f"#ifdef {name}\n#warning defined {name}\n#endif\n" for name in sorted(names))
+    job = Job(
+        library=toolchain.libraries[0],
+        root=str(tmp_path),
+        source="k.cu",
+        text=text.encode(),
+        arch="80",
+        cubin=True,
+        ptx=True,
+        options=("--std=c++17",),
+        include_dirs=(str(INCLUDE), *toolchain.include_dirs),
+        instantiate=(),
+        lineinfo=False,
+        ptx_version="auto",
+    )
+
+    def macros(job: Job) -> set[str]:
+        answer = workers.submit(compile_text, nvrtc_request(job)).result()
+        assert not answer["error"], answer["log"][:1000]
+        return set(re.findall(r"defined (\w+)", answer["log"]))
+
+    whole = macros(job)
+    assert {"__CUDACC_RTC__", "__CUDACC__", "__NVCC__"} & whole and len(whole) > 100
+    assert macros(ltoir_job(job)) == whole
+    assert macros(replace(job, form="lto")) - whole >= {"__CUDACC_RDC__", "__CUDA_DEVICE_RUNTIME_API_H__"}

@@ -426,7 +426,8 @@ def test_libdevice_is_found_beside_its_libnvvm(library: str, libdevice: str, tmp
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--std=c++17", "--use_fast_math"), ["-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1"]),
+        (("--std=c++17", "--use_fast_math"), ["-ftz=1", "-prec-div=0", "-prec-sqrt=0"]),
+        (("--fmad=false", "-use_fast_math", "--ftz=false"), ["-prec-div=0", "-prec-sqrt=0", "-fma=0"]),
         (("-ftz=true", "--fmad", "false"), ["-ftz=1", "-fma=0"]),
         (("--prec-div=false", "--maxrregcount=32"), ["-prec-div=0"]),
         ((), []),
