@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,6 +104,89 @@ def test_an_error_contains_the_log_and_loading_again_works(built, use: Use) -> N
     ]  # fmt: skip
     use((8, 6))
     assert loading.load("demo.fill")["fill"].handle
+
+
+# --- code that lacks kernels ---------------------------------------------------------------------------
+
+OPTIONAL = """
+__constant__ float table[4];
+#if __CUDA_ARCH__ >= 900
+__global__ void late(float* x) { *x = table[0]; }
+#endif
+__global__ void older(float* x) { *x = table[1]; }
+"""
+VARIABLES_ONLY = OPTIONAL.replace("__global__ void older", "__device__ void older")
+
+
+def built_with(source: str, make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = '[tool.cuda-wheel]\narchitectures = ["90-real", "80-virtual"]\noptional-kernels = ["*"]'
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    project = make_project(table, **{"demo/part.cu": source})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"))
+    assert result.returncode == 0, result.stdout
+    monkeypatch.syspath_prepend(tmp_path / "out")
+
+
+def test_ptx_without_the_first_kernel_is_compiled_when_it_is_loaded(
+    make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Use
+) -> None:
+    built_with(OPTIONAL, make_project, cuda_wheel, tmp_path, monkeypatch)
+    driver = use((8, 6))
+    driver.lacking.add(b"_Z4latePf")
+    module = loading.load("demo.part")
+    assert (module.how, module.kernels) == ("jit", ("late", "older"))
+    assert driver.asked == [b"_Z5olderPf"]
+    assert module["older"].handle
+    with pytest.raises(package.UnknownKernelError, match="was built without that kernel"):
+        module["late"]
+    failing = use((8, 6), cuLibraryGetKernel=Result.CUDA_ERROR_INVALID_PTX)
+    failing.words = b"ptxas fatal"
+    with pytest.raises(DriverError, match=r"CUDA_ERROR_INVALID_PTX[^$]*ptxas fatal"):
+        loading.load("demo.part")
+    assert failing.unloaded
+    sys.modules.pop("demo", None)
+
+
+def test_ptx_without_any_kernel_is_compiled_when_it_is_loaded(
+    make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Use
+) -> None:
+    """The driver counts the kernels: there is none to look up."""
+    built_with(VARIABLES_ONLY, make_project, cuda_wheel, tmp_path, monkeypatch)
+    driver = use((8, 6))
+    driver.memory[b"table"] = (ctypes.c_float * 4)(1, 2, 3, 4)
+    module = loading.load("demo.part")
+    assert driver.asked == ["count"]
+    assert module.globals["table"].read() == bytes(driver.memory[b"table"])
+    failing = use((8, 6), cuLibraryGetKernelCount=Result.CUDA_ERROR_INVALID_PTX)
+    failing.words = b"ptxas fatal"
+    with pytest.raises(DriverError, match=r"CUDA_ERROR_INVALID_PTX[^$]*ptxas fatal"):
+        loading.load("demo.part")
+    assert failing.unloaded
+    sys.modules.pop("demo", None)
+
+
+@pytest.mark.parametrize("missing_in", ["driver", "bindings"])
+def test_a_driver_that_cannot_count_kernels_compiles_at_the_first_use_of_a_variable(
+    missing_in: str, make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Use
+) -> None:
+    built_with(VARIABLES_ONLY, make_project, cuda_wheel, tmp_path, monkeypatch)
+    driver = use((8, 6), version=12020)
+
+    def not_found(library: int) -> None:
+        raise RuntimeError('Function "cuLibraryGetKernelCount" not found')
+
+    if missing_in == "driver":
+        driver.cuLibraryGetKernelCount = not_found  # type: ignore[assignment,method-assign]
+    else:
+        driver.without = "cuLibraryGetKernelCount"
+    module = loading.load("demo.part")
+    assert driver.asked == []
+    driver.options["ERROR_LOG_BUFFER"][:11] = b"ptxas fatal"
+    driver.cuLibraryGetGlobal = lambda *_: (Result.CUDA_ERROR_INVALID_PTX, None, None)  # type: ignore[method-assign]
+    driver.context.device = 0
+    with pytest.raises(DriverError, match=r"looking for table[^$]*CUDA_ERROR_INVALID_PTX[^$]*ptxas fatal"):
+        module.globals["table"].address  # noqa: B018
+    sys.modules.pop("demo", None)
 
 
 # --- through nvJitLink ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import importlib
+import re
 import struct
 import threading
 from collections.abc import Callable
@@ -162,7 +163,7 @@ def twice(values: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, Any]]:
     return values.map(lambda value: (value, value))
 
 
-NOT_NUMBERS = st.sampled_from([None, "1", b"1", [1], (1,), {}, 1j, np.zeros(1), np.zeros((), np.int32), object(), int])
+NOT_NUMBERS = st.sampled_from([None, "1", b"1", [1], (1,), {}, 1j, np.zeros(1), object(), int])
 NOT_INTEGERS = st.one_of(NOT_NUMBERS, st.floats(), st.sampled_from([np.float32(1), Decimal(1), Fraction(1)]))
 
 
@@ -172,15 +173,17 @@ def outside(low: int, high: int) -> st.SearchStrategy[int]:
     )
 
 
-def integer(cpp: str, ctype: Any, *, low: int | None = None, type_: str | None = None) -> Kind:
+def integer(cpp: str, ctype: Any, *, type_: str | None = None) -> Kind:
     size = ctypes.sizeof(ctype)
     signed = ctype(-1).value == -1
     high = (1 << 8 * size - signed) - 1
-    low = (-(1 << 8 * size - 1) if signed else 0) if low is None else low
+    low = -(1 << 8 * size - 1) if signed else 0
     values = st.one_of(st.integers(low, high), st.sampled_from([low, high]))
     dtype = np.dtype(ctype).type
     of_numpy = st.integers(0 if not signed else low, high).map(lambda value: (dtype(value), value))
-    odd = st.sampled_from([(True, 1), (Colour.BLUE, 100), (np.int8(7), 7), (np.uint64(9), 9)])
+    odd = st.sampled_from(
+        [(True, 1), (np.True_, 1), (Colour.BLUE, 100), (np.int8(7), 7), (np.uint64(9), 9), (np.array(5, ">i4"), 5)]
+    )
     return Kind(
         type_ or f"u{8 * size}",
         cpp,
@@ -190,18 +193,39 @@ def integer(cpp: str, ctype: Any, *, low: int | None = None, type_: str | None =
     )
 
 
+def of_unknown_sign(cpp: str, ctype: Any) -> Kind:
+    """Return a kind of integer whose declaration does not say whether it is signed; `ctype` is unsigned."""
+    size = ctypes.sizeof(ctype)
+    half, full = 1 << 8 * size - 1, 1 << 8 * size
+    signed = np.dtype(f"i{size}").type
+    values = st.one_of(st.integers(0, half - 1), st.sampled_from([0, half - 1]))
+    of_numpy = st.one_of(
+        st.integers(-half, half - 1).map(lambda value: (signed(value), value % full)),
+        st.integers(0, full - 1).map(lambda value: (np.dtype(ctype).type(value), value)),
+    )
+    odd = st.sampled_from([(True, 1), (np.True_, 1), (Colour.BLUE, 100), (np.int8(7), 7), (np.array(9, "u8"), 9)])
+    uncertain = st.one_of(st.integers(-half, -1), st.integers(half, full - 1))
+    of_another_size = st.sampled_from([np.int64(-3) if size < 8 else np.int32(-3)])
+    bad = st.one_of(uncertain, of_another_size, outside(-half, full - 1), NOT_INTEGERS)
+    return Kind(f"u{8 * size}", cpp, ctype, st.one_of(twice(values), of_numpy, odd), bad)
+
+
 def real(cpp: str, ctype: Any, float_: Any, type_: str) -> Kind:
     """Return a kind whose bytes are those of NumPy's `float_`, read as `ctype`."""
     limit = float(np.finfo(float_).max)
     plain = st.one_of(st.floats(-limit, limit), st.sampled_from([float("inf"), float("-inf"), -0.0, 5e-324]))
     others = st.sampled_from(
-        [1, -3, True, np.float32(0.1), np.float16(0.1), np.int64(5), Decimal("0.1"), Fraction(1, 3)]
+        [
+            *(1, -3, True, np.True_, np.float32(0.1), np.float16(0.1), np.int64(5), Decimal("0.1"), Fraction(1, 3)),
+            *(np.longdouble("0.1"), Decimal("Infinity"), np.longdouble("-inf"), np.array(0.5), np.array(3, ">i2")),
+        ]
     )
 
     def expected(value: Any) -> tuple[Any, Any]:
         return value, ctype.from_buffer_copy(float_(float(value)).tobytes()).value
 
-    too_large = [1e39, -1e39, 10**400] if float_ is not np.float64 else [10**400]
+    too_large = [10**400, Decimal("1e400"), Decimal("-1e400"), np.longdouble("1e4000")]
+    too_large += [1e39, -1e39, np.float64(1e39), np.longdouble(1e39)] if float_ is not np.float64 else []
     bad = st.one_of(NOT_NUMBERS, st.sampled_from([*too_large, np.complex64(1)]))
     return Kind(type_, cpp, ctype, st.one_of(plain, others).map(expected), bad)
 
@@ -236,12 +260,11 @@ INTEGERS = [
     integer("unsigned long", ctypes.c_uint32),
     integer("long long", ctypes.c_int64),
     integer("unsigned long long", ctypes.c_uint64),
-    # These accept the signed and the unsigned range.
-    integer("char", ctypes.c_uint8, low=-(1 << 7)),
-    integer("Colour", ctypes.c_uint32, low=-(1 << 31)),
-    integer("Wide", ctypes.c_uint64, low=-(1 << 63)),
-    integer("", ctypes.c_uint16, low=-(1 << 15)),
-    integer("", ctypes.c_uint32, low=-(1 << 31)),
+    of_unknown_sign("char", ctypes.c_uint8),
+    of_unknown_sign("Colour", ctypes.c_uint32),
+    of_unknown_sign("Wide", ctypes.c_uint64),
+    of_unknown_sign("", ctypes.c_uint16),
+    of_unknown_sign("", ctypes.c_uint32),
 ]
 REALS = [
     real("float", ctypes.c_float, np.float32, "f32"),
@@ -253,7 +276,17 @@ BOOL = Kind(
     "u8",
     "bool",
     ctypes.c_bool,
-    st.sampled_from([(True, True), (False, False), (0, False), (1, True), (np.True_, True), (np.False_, False)]),
+    st.sampled_from(
+        [
+            (True, True),
+            (False, False),
+            (0, False),
+            (1, True),
+            (np.True_, True),
+            (np.False_, False),
+            (np.array(True), True),
+        ]
+    ),
     st.one_of(NOT_INTEGERS, st.sampled_from([2, -1, np.int32(1), 1.0])),
 )
 ADDRESS = st.integers(0, (1 << 64) - 1)
@@ -346,10 +379,34 @@ def test_without_checks_numbers_are_cut_to_their_width(driver: Driver) -> None:
 
 
 @pytest.mark.parametrize(("cpp", "size"), [("char", 1), ("", 2), ("Colour", 4), ("Wide", 8)])
-def test_numpy_integers_keep_their_sign_where_the_parameters_is_unknown(driver: Driver, cpp: str, size: int) -> None:
-    kernel = takes(cpp, f"u{8 * size}", size)
-    for value in (np.int8(-3), np.int64(-3), Box(-3)):
-        assert sent(driver, kernel, value) == (-3).to_bytes(size, "little", signed=True)
+@pytest.mark.parametrize("machine_code", [False, True])
+def test_where_the_sign_is_unknown_a_numpy_integer_of_the_size_says_it(
+    driver: Driver, cpp: str, size: int, machine_code: bool
+) -> None:
+    if machine_code and cpp:
+        return
+    kernel = takes(cpp, f"{'b' if machine_code else 'u'}{8 * size}", size)
+    bits, half = 8 * size, 1 << 8 * size - 1
+    signed, unsigned = np.dtype(f"i{size}").type, np.dtype(f"u{size}").type
+    assert sent(driver, kernel, signed(-3)) == (-3).to_bytes(size, "little", signed=True)
+    assert sent(driver, kernel, unsigned(half + 1)) == (half + 1).to_bytes(size, "little")
+    other = np.int32(-3) if size != 4 else np.int64(-3)
+    for value, word, wanted in (
+        (-3, "a signed", f"int{bits}(-3)"),
+        (other, "a signed", f"int{bits}(-3)"),
+        (Box(-3), "a signed", f"int{bits}(-3)"),
+        (half + 1, "an unsigned", f"uint{bits}({half + 1})"),
+    ):
+        if machine_code and value is not other:  # documented: machine code has sizes only
+            assert sent(driver, kernel, value) is not None
+            continue
+        message = rf"{word} parameter only, and whether .* pass numpy\.{re.escape(wanted)}$|takes {size} bytes"
+        with pytest.raises(ArgumentError, match=message):
+            kernel.launch(1, 1, value)
+        if not machine_code:
+            assert sent(driver, kernel, value, check=False) == (int(value.__index__()) % (1 << bits)).to_bytes(
+                size, "little"
+            )
 
 
 def test_a_bool_is_not_an_address(driver: Driver) -> None:
@@ -360,14 +417,18 @@ def test_a_bool_is_not_an_address(driver: Driver) -> None:
 @examples
 @given(st.integers(-(1 << 63), (1 << 64) - 1))
 def test_a_parameter_of_8_bytes_of_unknown_type(driver: Driver, value: int) -> None:
-    """It accepts an address, or a signed or unsigned integer."""
+    """It accepts an address, or an integer whose sign is certain."""
     kernel = takes("", "u64", 8)
-    assert sent(driver, kernel, value) == (value % (1 << 64)).to_bytes(8, "little")
-    dtype = np.int64 if value < 0 else np.uint64
-    assert sent(driver, kernel, dtype(value)) == (value % (1 << 64)).to_bytes(8, "little")
+    expected = (value % (1 << 64)).to_bytes(8, "little")
+    assert sent(driver, kernel, (np.int64 if value < 0 else np.uint64)(value)) == expected
     assert sent(driver, kernel, None) == bytes(8)
-    of_numpy = np.int64(value) if value < 1 << 63 else np.uint64(value)
-    assert sent(driver, kernel, of_numpy) == sent(driver, kernel, Box(value)) == sent(driver, kernel, value)
+    for each in (value, Box(value)):
+        assert sent(driver, kernel, each, check=False) == expected
+        if 0 <= value < 1 << 63:
+            assert sent(driver, kernel, each) == sent(driver, kernel, np.int64(value)) == expected
+        else:
+            with pytest.raises(ArgumentError, match=r"\(\.u64\): .* and whether this one is signed is not known"):
+                kernel.launch(1, 1, each)
     for bad in (1 << 64, -(1 << 63) - 1, Box(1 << 64), Box(-(1 << 63) - 1)):
         with pytest.raises(ArgumentError, match=r"\(\.u64\): .* is out of range"):
             kernel.launch(1, 1, bad)
@@ -1048,7 +1109,7 @@ def test_arrays_of_every_library(driver: Driver, make: Callable[..., Any]) -> No
         ("cuda::std::complex<float>*", ByDLPack(8, 5, 128), "takes an array of complex64, not of complex128"),
         ("float*", array_interface(8, "<c8"), "takes an array of float32, not of complex64"),
         ("int*", ByDLPack(8, 17, 4), "takes an array of int32, not of DLPack's type 17"),
-        ("unsigned char*", ByDLPack(8, 10, 8), "takes an array of bool or int8 or uint8, not of float8_e4m3fn"),
+        ("unsigned char*", ByDLPack(8, 10, 8), "takes an array of bool or uint8, not of float8_e4m3fn"),
         ("long long*", array_interface(8, "<M8[ns]"), "takes an array of int64, not of datetime64"),
         ("constants*", array_interface(8, read_only=True), "is a read-only array, but the kernel may write to it"),
         ("float*", array_interface(8, read_only=True), "is a read-only array, but the kernel may write to it"),
@@ -1078,8 +1139,6 @@ def test_arrays_that_a_parameter_rejects(driver: Driver, cpp: str, array: Any, m
         ("__half*", cupy_array(8, "f2")),
         ("float* const*", cupy_array(8, "u8")),
         ("const thrust::complex<double>*", cupy_array(8, "c16")),
-        ("long*", cupy_array(8, "i4")),
-        ("long*", cupy_array(8, "i8")),
         ("const float* __restrict__", cupy_array(8)),
         ("float*", torch_tensor(8, device=None, pinned=True)),
         ("float*", ByDLPack(8, kind=3)),

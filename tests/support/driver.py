@@ -255,6 +255,9 @@ class Driver:
         }
     )
 
+    without = ""
+    """The name of a call that these bindings do not have."""
+
     def __init__(self, *capabilities: tuple[int, int], version: int = 13000, **faults: Result) -> None:
         capabilities = capabilities or ((8, 6),)
         answers = {
@@ -292,6 +295,8 @@ class Driver:
         """The attributes of the addresses that the driver knows."""
         self.lacking: set[bytes] = set()
         """The symbols of kernels that no library has."""
+        self.asked: list[bytes | str] = []
+        """The symbols of kernels that were looked up, and "count" where the kernels were counted."""
         self._pending: list[Callable[[], object]] = []
         """The asynchronous copies that have not run yet."""
         self._launch = CuLaunchKernelEx(self._launch_kernel)
@@ -334,7 +339,13 @@ class Driver:
         functions = {b"cuLaunchKernelEx": self._launch, **self.linker.functions}
         return Result.CUDA_SUCCESS, ctypes.cast(functions[name], ctypes.c_void_p).value, 0
 
+    def __getattribute__(self, name: str) -> Any:
+        if name == object.__getattribute__(self, "without"):
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
     def cuLibraryGetKernel(self, library: int, symbol: bytes) -> tuple[Any, ...]:
+        self.asked.append(symbol)
         missing = Result.CUDA_ERROR_NOT_FOUND, None
         return missing if symbol in self.lacking else self._answers["cuLibraryGetKernel"]
 
@@ -344,6 +355,7 @@ class Driver:
         return Result.CUDA_SUCCESS, self.pointers[address][which]
 
     def cuLibraryGetKernelCount(self, library: int) -> tuple[Any, ...]:
+        self.asked.append("count")
         return self._answers.get("cuLibraryGetKernelCount", (Result.CUDA_SUCCESS, len(self.kernels)))
 
     def cuLibraryEnumerateKernels(self, count: int, library: int) -> tuple[Any, ...]:
@@ -427,6 +439,6 @@ class Driver:
         return self._answers.get("cuDeviceGet", (Result.CUDA_SUCCESS, device))
 
     def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
-        if not name.startswith("cu"):  # Python asks a module for attributes such as __file__
+        if not name.startswith("cu") or name == self.without:  # Python asks a module for attributes such as __file__
             raise AttributeError(name)
         return lambda *_: self._answers[name]

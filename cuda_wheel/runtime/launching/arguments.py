@@ -115,8 +115,8 @@ class IntegerConverter(NumberConverter):
 class UnknownSignConverter(IntegerConverter):
     """Converts an integer whose signedness is unknown.
 
-    It accepts the numbers that have the same bytes with and without a sign. A NumPy integer of the parameter's size
-    says itself whether the parameter is signed, so that all of its numbers are accepted.
+    It accepts the numbers that fit both a signed and an unsigned parameter. The type of a NumPy integer of the
+    parameter's size says which the caller means, so that all of its numbers are accepted.
     """
 
     def __init__(self, size: int) -> None:
@@ -140,10 +140,10 @@ def integer_of_unknown_sign(number: Any, size: int) -> int:
         raise OverflowError
     is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
     if not is_typed and not 0 <= integer < 1 << 8 * size - 1:
-        sign = "" if integer < 0 else "u"
+        signed, type_ = ("a signed", "int") if integer < 0 else ("an unsigned", "uint")
         raise TypeError(
-            f"{value_text(number)} has other bytes for a signed parameter than for an unsigned one, and which this is "
-            f"is not known: pass numpy.{sign}int{8 * size}({integer})"
+            f"{value_text(number)} fits {signed} parameter only, and whether this one is signed is not known: pass "
+            f"numpy.{type_}{8 * size}({integer})"
         )
     return integer & (1 << 8 * size) - 1
 

@@ -100,10 +100,8 @@ class PointerConverter(dict[type, Reader], Converter):
         dict.__init__(self)
         Converter.__init__(self, "Q")
         self._check = check
-        element, const = _pointee(cpp)
-        self._element = element
+        element, self._const = _pointee(cpp)
         self._dtypes = _dtypes(element, long_size) if check else None
-        self._const = const
         self._namespaces: list[tuple[str, dict[str, Any]]] = []
 
     def expression(self, value: str, name: str) -> str:
@@ -270,8 +268,8 @@ class PointerConverter(dict[type, Reader], Converter):
         """Raise TypeError where the parameter does not accept arrays of this element type."""
         if self._dtypes is not None and not self._dtypes:
             raise TypeError(
-                f"is an array, but the size of {self._element} is not known: it has 4 bytes in code that was built on "
-                "Windows and 8 in other code. Pass the array's address"
+                "is an array, but how many bytes a long has in this code is not known: 4 if it was built on Windows, "
+                "else 8. Pass the array's address"
             )
         if self._dtypes is not None and dtype not in self._dtypes:
             wanted = " or ".join(sorted(self._dtypes))
@@ -308,7 +306,8 @@ class RawWordConverter(PointerConverter):
         return super()._reader_for(kind)
 
     def expression(self, value: str, name: str) -> str:
-        return f"read_{name}[type({value})]({value}, device)"
+        fits = f"(kind := type({value})) is int and 0 <= {value} < {1 << 63}"
+        return f"{value} if {fits} else read_{name}[kind]({value}, device)"
 
     def _read_plain_number(self, value: Any, device: int | None) -> int:
         number = plain_number(value)
