@@ -192,8 +192,8 @@ def _innermost(choice: Choice, kept: set[Item], file: str, line: int) -> Item | 
         and item.line <= line <= item.last_line
         and item.source.name not in choice.unit.verbatim
     ]
-    # Without one of its fields, types or virtual functions, a class would have another layout: reject the whole class or
-    # nothing of it. Members of an anonymous union have no owner.
+    # Without one of its fields, types or virtual functions, a class would have another layout: reject the whole class
+    # or nothing of it. Members of an anonymous union have no owner.
     whole = [item for item in around if not choice.is_inner(item) or _leaves_layout(item)]
     return min(whole, key=lambda item: item.end - item.start, default=None)
 
