@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.describe.coverage import DRIVERS, Coverage, advice, cells_text, cover, gaps, missing
-from cuda_wheel.builder.releases import GPUS
+from cuda_wheel.builder.describe.advice import advice, gaps
+from cuda_wheel.builder.describe.coverage import (
+    DRIVERS,
+    GPU_OF,
+    Coverage,
+    cells_text,
+    cover,
+    missing,
+    not_required,
+    required_keys,
+)
+from cuda_wheel.builder.releases import GPUS, RELEASES
 from cuda_wheel.inspect.coverage_picture import coverage_to_html, coverage_to_svg
 from cuda_wheel.inspect.coverage_report import driver_groups, parse_requirement
-from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.jit.nvjitlink_rules import knows
+from cuda_wheel.runtime.manifest import Manifest, parse_version
 from tests.support.manifests import image, images, manifest
 from tests.support.projects import ROOT
 
 
-def covered(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Coverage:
-    (coverage,) = cover([module(*targets, nvrtc=nvrtc, ptx=ptx)])
+def covered(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0", compression: str = "none") -> Coverage:
+    made = module(*targets, nvrtc=nvrtc, ptx=ptx)._replace(compression=compression)
+    if compression != "none":
+        made = made._replace(images=tuple(each._replace(offset=None) for each in made.images))
+    (coverage,) = cover([made])
     return coverage
 
 
@@ -42,10 +59,28 @@ def module(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Manifest:
         ("sm_100", "12.9.86", "7.0", (10, 0), (12, 4), "unknown"),  # R550 does not know that GPU
         ("sm_70", "12.9.86", "7.0", (7, 0), (13, 0), "native"),
         ("sm_70", "12.9.86", "7.0", (7, 0), (13, 1), "unknown"),  # R590 no longer supports that GPU
+        ("sm_80", "12.9.86", "7.0", (8, 7), (12, 4), "unproven"),  # Jetson, with another GPU's machine code
+        ("sm_80 compute_75", "12.9.86", "7.0", (8, 7), (12, 4), "jit"),
+        ("sm_87", "12.9.86", "7.0", (8, 9), (12, 4), "unproven"),
+        ("sm_100", "12.9.86", "7.0", (11, 0), (13, 0), "none"),
     ],
 )
 def test_a_cell_states_how_a_gpu_gets_the_module(targets, nvrtc, ptx, gpu, driver, cell) -> None:
     assert covered(*targets.split(), nvrtc=nvrtc, ptx=ptx).cells[gpu, driver] == cell
+
+
+@pytest.mark.parametrize(
+    ("compression", "driver", "cell"),
+    [("zstd", (12, 3), "none"), ("zstd", (12, 4), "native"), ("lz4", (12, 0), "native"), ("none", (12, 0), "native")],
+)
+def test_the_compression_decides_a_cell_too(compression: str, driver, cell: str) -> None:
+    assert covered("sm_80", compression=compression).cells[(8, 6), driver] == cell
+
+
+def test_modules_that_differ_in_compression_alone_are_not_grouped() -> None:
+    packed = covered("sm_80", compression="zstd").manifest._replace(name="pkg.packed")
+    plain = module("sm_80")._replace(images=tuple(each._replace(driver=(12, 0)) for each in module("sm_80").images))
+    assert [coverage.names for coverage in cover([plain, packed])] == [("pkg.k",), ("pkg.packed",)]
 
 
 def test_modules_with_the_same_cells_are_grouped() -> None:
@@ -75,8 +110,14 @@ def test_only_drivers_with_the_same_cells_form_a_group(stored) -> None:
         ("sm_80..sm_89, !sm_87", [(8, 0), (8, 6), (8, 9)], DRIVERS, "jit"),
         ("sm_75,sm_90,driver>=12.8,native", [(7, 5), (9, 0)], DRIVERS[8:], "native"),
         ("sm_75,driver>=12.2,driver<=12.4,link", [(7, 5)], ((12, 2), (12, 3), (12, 4)), "link"),
-        ("driver==13.0", [gpu.capability for gpu in GPUS], ((13, 0),), "jit"),
+        ("driver==13.0", [gpu.capability for gpu in GPUS if gpu.capability != (10, 7)], ((13, 0),), "jit"),
         ("!sm_87", [gpu.capability for gpu in GPUS if gpu.capability != (8, 7)], DRIVERS, "jit"),
+        ("", [gpu.capability for gpu in GPUS], DRIVERS, "jit"),
+        ("sm_80,driver>=11.8", [(8, 0)], ((11, 8), *DRIVERS), "jit"),  # what is older than the table's columns too
+        ("sm_80,driver>=11.7,driver<=12.0", [(8, 0)], ((11, 7), (11, 8), (12, 0)), "jit"),
+        ("sm_80,driver==11.8", [(8, 0)], ((11, 8),), "jit"),
+        ("sm_80,driver>=10.0", [(8, 0)], tuple(release.cuda for release in RELEASES), "jit"),
+        ("sm_80,driver<=12.1", [(8, 0)], ((12, 0), (12, 1)), "jit"),
     ],
 )
 def test_a_requirement_is_parsed(text: str, gpus, drivers, least: str) -> None:
@@ -90,7 +131,23 @@ def test_a_requirement_is_parsed(text: str, gpus, drivers, least: str) -> None:
         ("ampere", "'ampere' is not a range of GPUs"),
         ("sm_81", "'sm_81' is not a known GPU: sm_50, "),
         ("driver>12", "'driver>12' is not a range of GPUs"),
-        ("driver>=99.0", "no driver satisfies"),
+        ("driver>=99.0", "'driver>=99.0' names no known driver: they are for CUDA 10.0, "),
+        ("driver>=12.10", "'driver>=12.10' names no known driver"),
+        ("driver>=9.0", "names no known driver"),
+        ("driver<=14.0", "names no known driver"),  # the table cannot answer for 14.0
+        ("driver<=11.8", "no driver satisfies 'driver<=11.8': those that load modules are for CUDA 12.0 to "),
+        ("driver>=12.8,driver<=12.4", "no driver satisfies"),
+        ("driver==12.2,driver==12.4", "no driver satisfies"),
+        ("sm_75..sm_130", "'sm_130' is not a known GPU"),
+        ("sm_74..sm_80", "'sm_74' is not a known GPU"),
+        ("sm_80,!sm_81", "'sm_81' is not a known GPU"),
+        ("sm_90..sm_80", "'sm_90..sm_80' is empty"),
+        ("sm_80,!sm_75..sm_90", "excludes every GPU that it names"),
+        ("!sm_50..sm_121", "excludes every GPU that it names"),
+        ("sm_80,native,jit", "asks for several of jit, native; ask for one"),
+        ("sm_120,driver==12.4", "supports sm_120: sm_120 needs one for CUDA 12.8 and later$"),
+        ("sm_75..sm_121,driver<=12.8", "supports sm_103, sm_107, sm_110, sm_121: sm_103 needs one for CUDA 12.9 and"),
+        ("sm_70,driver>=13.1", "supports sm_70: sm_70 needs one for CUDA 9.0 to 13.0$"),
     ],
 )
 def test_an_invalid_requirement_is_rejected(text: str, message: str) -> None:
@@ -103,7 +160,9 @@ def test_missing_cells_are_listed_without_unknown_ones() -> None:
     assert missing(coverage, parse_requirement("sm_80..sm_89,driver>=12.4,driver<=12.5")) == [
         (gpu, (12, 4)) for gpu in [(8, 0), (8, 6), (8, 7), (8, 9)]
     ]
-    assert missing(coverage, parse_requirement("sm_120,driver<=12.7")) == []
+    only_12_8 = parse_requirement("sm_86,sm_120,driver>=12.6,driver<=12.8")
+    assert missing(coverage, only_12_8) == []  # R560 and R565 do not know the GPU
+    assert not_required(only_12_8) == [((12, 0), (12, 6)), ((12, 0), (12, 7))]
     assert missing(coverage, parse_requirement("sm_86,driver==13.0,native")) == []
     assert missing(coverage, parse_requirement("sm_86,driver==12.9,native")) == [((8, 6), (12, 9))]
 
@@ -115,31 +174,108 @@ def test_cells_are_described_in_text() -> None:
     )
 
 
+def test_drivers_that_load_no_module_are_missing_and_are_never_ignored() -> None:
+    coverage = covered("sm_80", "compute_75")
+    assert missing(coverage, parse_requirement("sm_80,driver>=11.8")) == [((8, 0), (11, 8))]
+    assert missing(coverage, parse_requirement("sm_80,driver==11.8,link")) == [((8, 0), (11, 8))]
+    assert missing(coverage, parse_requirement("sm_89,driver>=11.7")) == [((8, 9), (11, 8))]
+    assert not_required(parse_requirement("sm_89,driver>=11.7")) == [((8, 9), (11, 7))]
+
+
+def test_what_is_not_known_to_load_is_missing() -> None:
+    requirement = parse_requirement("sm_87,driver==12.4,link")
+    assert missing(covered("sm_80"), requirement) == [((8, 7), (12, 4))]
+    assert missing(covered("sm_80", "compute_75"), requirement) == []
+
+
+terms = st.sampled_from([
+    "sm_75", "sm_80..sm_90", "sm_75..sm_121", "!sm_87", "!sm_110", "sm_70", "sm_120", "driver>=12.2", "driver>=11.8",
+    "driver<=12.8", "driver==12.4", "driver>=13.1", "native", "link",
+])  # fmt: skip
+
+
+@given(st.lists(terms, max_size=5))
+def test_every_gpu_and_driver_of_a_requirement_gets_an_answer(listed: list[str]) -> None:
+    try:
+        requirement = parse_requirement(",".join(listed))
+    except ValueError:
+        return
+    keys = required_keys(requirement)
+    assert {gpu for gpu, _ in keys} == set(requirement.gpus) != set()
+    named = {(gpu, driver) for gpu in requirement.gpus for driver in requirement.drivers}
+    assert {*keys, *not_required(requirement)} == named
+    nothing = covered()
+    assert missing(nothing, requirement) == keys  # a module without images covers none of them
+
+
 # --- advice -----------------------------------------------------------------------------------------
+
+PTX = "(PTX, which the driver compiles at first use)"
+CU12 = 'toolchain: build with "cuda-wheel[cu12]", whose machine code needs drivers for CUDA 12.0 or later'
+LOWERING = 'ptx-version: "auto" lowers PTX to a version that more drivers accept, if it is proven equivalent'
+SPEED = 'compress: "speed" or "none", because drivers before CUDA 12.4 do not read zstd'
 
 
 @pytest.mark.parametrize(
     ("coverage", "requirement", "lines"),
     [
+        (covered("sm_80"), "sm_86,driver==12.4", []),
         (
             covered("sm_90"),
             "sm_75..sm_89,!sm_87,driver==12.4",
-            ['architectures: add "75-real", "80-real", "86-real", "89-real", or "75-virtual" (PTX, which the driver compiles at first use)'],
+            [f'architectures: add "75-real", "80-real", or "75-virtual" {PTX}'],  # 8.6 and 8.9 run sm_80
+        ),
+        (covered("sm_90"), "sm_86..sm_89,!sm_87,driver==12.4", [f'architectures: add "86-real", or "86-virtual" {PTX}']),
+        (covered("sm_90"), "sm_75..sm_86,driver==12.4,native", ['architectures: add "75-real", "80-real"']),
+        (covered("sm_90", "compute_75"), "sm_86,driver==12.4,native", ['architectures: add "86-real"']),
+        (covered("sm_80"), "sm_87,driver==12.4", [f'architectures: add "87-real", or "87-virtual" {PTX}']),
+        (covered("sm_80"), "sm_107,driver==13.4", [f'architectures: add "103-real", or "103-virtual" {PTX}']),
+        (covered("sm_80"), "sm_110,driver==13.0", [f'architectures: add "103-virtual" {PTX}']),  # 12.9 has no sm_110
+        (covered("sm_80", nvrtc="13.5.37"), "sm_110,driver==13.0", [f'architectures: add "110-real", or "110-virtual" {PTX}']),
+        (
+            covered("sm_80"),
+            "sm_110,driver==13.0,native",
+            ['toolchain: build with "cuda-wheel[cu13]", whose machine code needs drivers for CUDA 13.0 or later', 'architectures: add "110-real"'],
         ),
         (
-            covered("sm_80", nvrtc="13.5.37"),
-            "sm_86,driver==12.4",
-            ['toolchain: machine code of CUDA 13 needs a driver for CUDA 13.0; build with "cuda-wheel[cu12]"'],
+            covered("sm_80"),
+            "sm_80,sm_110,driver>=12.8,native",  # no toolchain has both
+            ["no setting covers Blackwell (11.0) with drivers for CUDA 13.0 to 13.5, with NVRTC 12.9: do not require this"],
         ),
+        (covered("sm_80", nvrtc="13.5.37"), "sm_86,driver==12.4", [f'architectures: add "86-virtual" {PTX}', f"or {CU12}"]),
+        (covered("sm_80", nvrtc="13.5.37"), "sm_86,driver==12.4,native", [CU12]),
+        (covered("sm_80", nvrtc="13.5.37"), "sm_70,driver==12.4", [CU12, f'architectures: add "70-real", or "70-virtual" {PTX}']),
+        (covered("compute_80", ptx="8.8"), "sm_86,driver==12.4", [LOWERING]),
         (
             covered("compute_80", ptx="8.8"),
-            "sm_86,driver==12.4",
-            ['ptx-version: "auto" lowers PTX to a version that more drivers accept, if it is proven equivalent'],
+            "sm_86,driver==12.4,native",
+            ['architectures: add "86-real"'],
         ),
+        (covered("sm_80", compression="zstd"), "sm_86,driver==12.2", [SPEED]),
+        (covered("sm_80", compression="zstd"), "sm_75..sm_86,driver==12.2,native", [SPEED, 'architectures: add "75-real"']),
+        (
+            covered("sm_80", "compute_75", nvrtc="13.5.37", compression="lz4"),
+            "sm_86,driver==12.8",
+            ['compress: "none", so that the loader chooses the image and not the driver', f"or {CU12}"],
+        ),
+        (covered("sm_80"), "sm_86,driver>=11.8", ["drivers before CUDA 12.0 load no module at all: require driver>=12.0"]),
     ],
 )  # fmt: skip
 def test_advice_names_what_would_cover_the_cells(coverage: Coverage, requirement: str, lines: list[str]) -> None:
-    assert advice(coverage, missing(coverage, parse_requirement(requirement))) == lines
+    assert advice(coverage, parse_requirement(requirement)) == lines
+
+
+def test_advice_names_targets_of_the_installed_compiler_only(toolchain) -> None:
+    for gpu in GPUS:
+        requirement = f"sm_{gpu.capability[0]}{gpu.capability[1]},driver=={'13.0' if gpu.last else '13.5'}"
+        coverage = covered(nvrtc=toolchain.nvrtc)
+        own = "; ".join(line for line in advice(coverage, parse_requirement(requirement)) if "architectures" in line)
+        if "cuda-wheel[" not in "; ".join(advice(coverage, parse_requirement(requirement))):
+            numbers = {int(number) for number in re.findall(r'"(\d+)-', own)}
+            assert numbers and numbers <= set(toolchain.supported), gpu
+    assert not {gpu.capability for gpu in GPUS if knows(parse_version(toolchain.nvrtc), gpu.capability)} ^ {
+        gpu for gpu in GPU_OF if gpu[0] * 10 + gpu[1] in toolchain.supported
+    }
 
 
 def test_targets_that_cover_all_current_gpus_have_no_gaps() -> None:
@@ -151,7 +287,7 @@ def test_targets_that_cover_all_current_gpus_have_no_gaps() -> None:
 def test_gaps_are_one_line() -> None:
     line = gaps([module("sm_80", nvrtc="13.5.37"), module("sm_80", nvrtc="13.5.37")._replace(name="pkg.l")])
     assert line.startswith("pkg.k and 1 more: no image for Turing (7.5), ")
-    assert '"75-virtual"' in line and "cuda-wheel[cu12]" in line
+    assert '"75-virtual"' in line
     assert "8.7" not in line
     assert "\n" not in line
 
@@ -175,6 +311,70 @@ def test_a_build_warns_once(
     assert result.stdout.count("no image for") == (warned or (extra == "cu13" and "major" in architectures))
 
 
+# --- advice is followed -----------------------------------------------------------------------------
+
+SETTINGS = {"architectures": ["90-real"], "compress": "none", "ptx-version": "auto"}
+
+
+def followed(settings: dict[str, Any], lines: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the settings of a project that follows each line, once for each alternative that a line names."""
+    if not lines:
+        yield settings
+        return
+    key, _, text = lines[0].partition(": ")
+    assert key in settings, f"not advice on a setting: {lines[0]}"
+    for choice in re.split(r",? or ", text):
+        values = re.findall(r'"([^"]+)"', choice)
+        if values:
+            changed = [*settings[key], *values] if key == "architectures" else values[0]
+            yield from followed(settings | {key: changed}, lines[1:])
+
+
+@pytest.mark.parametrize(
+    ("more", "requirement", "alternatives"),
+    [
+        ({}, "sm_75..sm_121,driver>=13.0", None),
+        ({}, "sm_75..sm_103,!sm_87,driver>=13.0,native", 1),
+        ({}, "sm_75..sm_89,driver==13.0,native", 1),
+        ({}, "sm_110,driver>=13.0", None),  # 12.9 compiles PTX for it alone, 13 machine code too
+        ({}, "sm_86,driver==12.2,link", None),
+        ({"architectures": ["80-real"]}, "sm_87,driver>=13.0", 2),
+        ({"architectures": ["120-real", "75-virtual"], "compress": "size"}, "sm_86,driver==12.2", 2),
+        ({"architectures": ["120-real", "75-virtual"], "ptx-version": "as-compiled"}, "sm_86,driver>=12.0", 1),
+        (
+            {"architectures": ["120-real", "90-virtual"], "compress": "balance", "ptx-version": "as-compiled"},
+            "sm_75..sm_90,driver>=12.0",
+            None,
+        ),
+    ],
+)
+def test_who_follows_the_advice_covers_what_is_required(
+    more: dict[str, Any], requirement: str, alternatives: int | None, make_project, cuda_wheel, tmp_path: Path
+) -> None:
+    def lines_for(settings: dict[str, Any]) -> list[str]:
+        project = make_project(
+            "[tool.cuda-wheel]\n" + "".join(f"{key} = {json.dumps(settings[key])}\n" for key in settings)
+        )
+        assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+        result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
+        lines = result.stdout.partition("no image for")[2].splitlines()[1:]
+        assert result.returncode == (1 if lines else 0)
+        return [line.strip() for line in lines if line.startswith("  ") and "  or toolchain:" not in line]
+
+    lines = lines_for(SETTINGS | more)
+    tried = [lines_for(settings) for settings in followed(SETTINGS | more, lines)]
+    assert lines and tried == [[]] * len(tried)
+    assert alternatives in (None, len(tried))
+
+
+def test_the_example_in_the_readme_holds_for_a_default_wheel(make_project, cuda_wheel, tmp_path: Path) -> None:
+    (requirement,) = re.findall(r'`--require "([^"]+)"`', (ROOT / "README.md").read_text())
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["75", "80-real", "90-real", "100", "120-real"]')
+    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+    result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
+    assert result.returncode == 0, result.stdout
+
+
 # --- the command ------------------------------------------------------------------------------------
 
 
@@ -187,6 +387,29 @@ def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
     assert "no image for Volta (7.0) with drivers for CUDA 12.0 to 12.4" in result.stdout
     assert 'architectures: add "70-real"' in result.stdout
     assert cuda_wheel("coverage", wheel, "--require", "nonsense").returncode == 2
+
+
+def test_the_gate_closes_for_drivers_before_the_table_and_for_compression(
+    make_project, cuda_wheel, tmp_path: Path
+) -> None:
+    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = ["80-real", "75-virtual"]')
+    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+    for requirement, message in {
+        "sm_80,driver>=11.8": "(8.0) with drivers for CUDA 11.8 to 12.3",
+        "sm_80,driver>=12.2": "(8.0) with drivers for CUDA 12.2 to 12.3",
+        "sm_80,driver==11.8": "drivers before CUDA 12.0 load no module at all",
+    }.items():
+        result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
+        assert result.returncode == 1
+        assert message in result.stdout
+    assert cuda_wheel("coverage", tmp_path / "out", "--require", "sm_75,driver>=12.4").returncode == 0
+    result = cuda_wheel("coverage", tmp_path / "out", "--require", "sm_80,sm_120,driver>=12.6")
+    assert result.returncode == 0
+    assert (
+        "not required, because the drivers do not support the GPUs: Blackwell (12.0) with drivers for CUDA 12.6 to 12.7"
+        in " ".join(result.stdout.split())
+    )
+    assert cuda_wheel("coverage", tmp_path / "out", "--require", "sm_120,driver==12.4").returncode == 2
 
 
 def test_the_command_prints_json(fixture_wheel, cuda_wheel) -> None:

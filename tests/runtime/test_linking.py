@@ -256,6 +256,32 @@ def test_the_best_strategy_is_first_and_says_why(
     assert " ".join(strategies(units, nvjitlink, NVRTC, driver, JitOptions(**options))[0][:3]) == expected
 
 
+def packed(*options: str) -> LinkUnit:
+    """Return a unit that is a fatbin, which nvFatbin has compressed."""
+    return LinkUnit("user.fatbin", {"fatbin": fatbin(compiled(BOTH, "cubin", "90"), *options)})
+
+
+@pytest.mark.parametrize("mode", ["size", "balance"])
+def test_a_linker_before_12_4_never_gets_a_fatbin_in_zstd(mode: str) -> None:
+    """nvJitLink 12.0 crashes of it, and 12.1 to 12.3 take the compressed bytes for PTX."""
+    unit, text = packed(f"-compress-mode={mode}", "-compress-all"), "user.fatbin is a fatbin compressed with zstd"
+    assert strategies([unit], (12, 4), NVRTC, (12, 4))[0].linker == "nvjitlink"
+    driver = strategies([unit], (12, 3), NVRTC, (12, 4))[0]
+    assert driver.linker == "driver"
+    assert f"{text}, which linkers before CUDA 12.4 do not read, and nvJitLink is 12.3" in driver.why
+    assert strategies([unit], (12, 4), NVRTC, (12, 3))[0].linker == "nvjitlink"
+    with pytest.raises(LinkError, match=f"(?s){text}.*nvJitLink is 12.3.*{text}.*the driver is for CUDA 12.3"):
+        strategies([unit], (12, 3), NVRTC, (12, 3))
+    with pytest.raises(LinkError, match=f"{text}.*and nvJitLink is 12.3"):
+        strategies([LTOIR, unit], (12, 3), (12, 3), (12, 3))
+
+
+@pytest.mark.parametrize("options", [(), ("-compress-mode=speed", "-compress-all")])
+def test_every_linker_reads_other_fatbins(options: tuple[str, ...]) -> None:
+    assert strategies([packed(*options)], (12, 0), NVRTC, (12, 0))[0].linker == "nvjitlink"
+    assert strategies([packed(*options)], None, NVRTC, (12, 0))[0].linker == "driver"
+
+
 @pytest.mark.parametrize(
     ("units", "nvjitlink", "nvrtc", "driver", "options", "message"),
     [

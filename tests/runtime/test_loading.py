@@ -15,12 +15,13 @@ import sys
 import tracemalloc
 import weakref
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import cuda_wheel
+import cuda_wheel as package
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
 from cuda_wheel.runtime import digest, loading, registry
 from cuda_wheel.runtime import driver as driver_module
@@ -200,22 +201,150 @@ def test_ptx_goes_to_the_driver_with_its_end_marked(
     sys.modules.pop("half_demo", None)
 
 
-def test_a_compressed_fatbin_goes_to_the_driver_whole(
+@pytest.fixture
+def built(
     make_project: Callable[..., Path],
     cuda_wheel: Callable[..., subprocess.CompletedProcess[str]],
     tmp_path: Path,
-    use: Callable[..., Driver],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = "80"', **{"demo/packed.cu": KERNEL})
-    result = cuda_wheel("build", project, "-o", tmp_path / "out")
-    assert result.returncode == 0, result.stdout
-    assert cuda_wheel("verify", tmp_path / "out").returncode == 0
-    monkeypatch.syspath_prepend(tmp_path / "out")
-    driver = use((8, 0))
-    loading.load("demo.packed")
-    assert driver.loaded == [(tmp_path / "out/demo/packed.fatbin").read_bytes()]
+) -> Iterator[Callable[[str], Path]]:
+    """Return a function that builds demo.packed with settings, puts it on the path, and returns its folder."""
+
+    def build(settings: str) -> Path:
+        project = make_project(f"[tool.cuda-wheel]\n{settings}", **{"demo/packed.cu": KERNEL})
+        result = cuda_wheel("build", project, "-o", tmp_path / "out")
+        assert result.returncode == 0, result.stdout
+        monkeypatch.syspath_prepend(tmp_path / "out")
+        return tmp_path / "out"
+
+    yield build
     sys.modules.pop("demo", None)
+
+
+@pytest.mark.parametrize(
+    ("compress", "compression"), [("speed", "lz4"), ("balance", "zstd"), ("size", "zstd"), ("none", "none")]
+)
+def test_a_compressed_fatbin_goes_to_the_driver_whole(
+    compress: str, compression: str, built, cuda_wheel, extra: str, use: Callable[..., Driver]
+) -> None:
+    folder = built(f'compress = "{compress}"\narchitectures = ["80", "90"]')
+    assert cuda_wheel("verify", folder).returncode == 0
+    content = (folder / "demo/packed.fatbin").read_bytes()
+    text = (folder / "demo/packed.fatbin.json").read_text()
+    made = Manifest.from_json(text, "x")
+    assert made.compression == compression
+    assert (b"\x28\xb5\x2f\xfd" in content) == (compression == "zstd")
+    assert all((image.offset is None) == (compress != "none") for image in made.images)
+    assert min(image.driver for image in made.images) >= (12, 4) or compression != "zstd"
+    first = (12, 0) if extra == "cu12" else (13, 0)  # of machine code
+    for version in ((12, 3), (12, 4), (13, 0)):
+        driver = use((8, 0), version=version[0] * 1000 + version[1] * 10)
+        if compression == "zstd" and version < (12, 4):
+            with pytest.raises(package.NoImageError, match="compressed with zstd"):
+                loading.load("demo.packed")
+            assert driver.loaded == []
+            continue
+        assert loading.load("demo.packed").how == ("native" if version >= first else "jit")
+        assert (driver.loaded == [content]) == (compress != "none")
+
+
+def test_a_manifest_that_hides_its_compression_does_not_pass_verify(built, cuda_wheel) -> None:
+    """Its hash is right, as whoever changes a manifest can make it."""
+    folder = built('compress = "size"\narchitectures = ["80-real"]')
+    path = folder / "demo/packed.fatbin.json"
+    made = Manifest.from_json(path.read_text(), "x")
+    path.write_text(made._replace(compression="lz4").to_json())
+    result = cuda_wheel("verify", folder)
+    assert result.returncode == 1
+    assert 'the compression of packed.fatbin is "zstd", not "lz4"' in result.stdout
+
+
+# --- what is not known to load --------------------------------------------------------------------------
+
+
+def test_jetson_gets_ptx_if_there_is_any(built, use: Callable[..., Driver]) -> None:
+    built('architectures = ["80-real", "75-virtual"]')
+    driver = use((8, 7))
+    module = loading.load("demo.packed")
+    assert (module.how, str(module.image.target)) == ("jit", "compute_75")
+    assert len(driver.loaded) == 1
+
+
+def test_jetson_is_tried_with_machine_code_if_there_is_nothing_else(built, use: Callable[..., Driver]) -> None:
+    folder = built('architectures = ["75-real", "80-real"]')
+    driver = use((8, 7))
+    module = loading.load("demo.packed")
+    assert (module.how, str(module.image.target), module["fill"].handle) == ("native", "sm_80", 0xBEEF)
+    assert driver.loaded[0] in (folder / "demo/packed.fatbin").read_bytes()
+    assert loading.load("demo.packed") is module
+    assert len(driver.loaded) == 1
+
+
+@pytest.mark.parametrize("call", ["cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetAttribute"])
+def test_a_driver_that_refuses_what_was_not_known_to_run_is_quoted(
+    built, use: Callable[..., Driver], call: str
+) -> None:
+    """Drivers look at machine code late: when a GPU first needs it."""
+    built('architectures = ["75-real", "80-real"]')
+    driver = use((8, 7), **{call: Result.CUDA_ERROR_NO_BINARY_FOR_GPU})
+    for _ in range(2):
+        with pytest.raises(package.NoImageError) as caught:
+            loading.load("demo.packed")
+        lines = str(caught.value).splitlines()
+        assert lines[0].startswith("demo.packed has no image for a GPU of compute capability 8.7 with a driver for")
+        assert lines[1].startswith("  cubin sm_80: not known to run: it is machine code for 8.0, the GPU is 8.7, and ")
+        assert "; the driver refused it: " in lines[1]
+        assert "CUDA_ERROR_NO_BINARY_FOR_GPU" in lines[1]
+        assert lines[2:] == [
+            "  cubin sm_75: is machine code for 7.x, the GPU is 8.7",
+            'The wheel\'s authors can add "87-real", or a lower "-virtual" target, to architectures.',
+        ]
+    assert driver.unloaded == [0xF00D] * (0 if call == "cuLibraryLoadData" else 2)
+
+
+def test_other_errors_of_what_was_not_known_to_run_stay_what_they_are(built, use: Callable[..., Driver]) -> None:
+    built('architectures = ["80-real"]')
+    use((8, 7), cuKernelGetAttribute=Result.CUDA_ERROR_OUT_OF_MEMORY)
+    with pytest.raises(package.DriverError, match=r"loading demo\.packed, cubin sm_80: .*OUT_OF_MEMORY"):
+        loading.load("demo.packed")
+
+
+def test_what_one_gpu_refuses_another_may_load(built, use: Callable[..., Driver]) -> None:
+    built('architectures = ["80-real"]')
+    driver = use((8, 7), (8, 6), cuKernelGetAttribute=Result.CUDA_ERROR_NO_BINARY_FOR_GPU)
+    with pytest.raises(package.NoImageError, match="the driver refused it"):
+        loading.load("demo.packed", device=0)
+    assert loading.load("demo.packed", device=1).how == "native"
+    assert len(driver.loaded) == 2
+
+
+def test_a_driver_that_chooses_unreadable_ptx_from_a_compressed_fatbin_is_quoted(
+    built, use: Callable[..., Driver], extra: str
+) -> None:
+    folder = built('compress = "speed"\narchitectures = ["80-real", "75-virtual", "90-virtual"]')
+    path = folder / "demo/packed.fatbin.json"
+    made = Manifest.from_json(path.read_text(), "x")
+    images = [each._replace(driver=(13, 4)) if str(each.target) == "compute_90" else each for each in made.images]
+    path.write_text(made._replace(images=tuple(images)).to_json())
+    use((9, 0))
+    assert loading.load("demo.packed").how == "jit"
+    use((9, 0), cuLibraryGetKernel=Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+    with pytest.raises(package.NoImageError) as caught:
+        loading.load("demo.packed")
+    assert "the driver may choose ptx compute_90" in str(caught.value)
+    assert "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" in str(caught.value)
+    assert str(caught.value).endswith("\nUpdate the NVIDIA driver.")
+
+
+def test_a_loose_cubin_of_another_minor_version_is_tried_on_jetson(built, use: Callable[..., Driver]) -> None:
+    folder = built('architectures = ["80-real"]')
+    image = Manifest.from_json((folder / "demo/packed.fatbin.json").read_text(), "x").images[0]
+    cubin = (folder / "demo/packed.fatbin").read_bytes()[image.offset : image.offset + image.size]
+    use((8, 7))
+    assert len(package.load_code(cubin)) == 1
+    use((8, 7), cuKernelGetAttribute=Result.CUDA_ERROR_NO_BINARY_FOR_GPU)
+    with pytest.raises(package.NoImageError, match=r"^piece.cubin is not known to run: .*refused it"):
+        package.load_code(cubin)
 
 
 def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.explanations import no_image_message
 from cuda_wheel.runtime.jit.nvjitlink_rules import unlinkable
-from cuda_wheel.runtime.manifest import Image, Target, parse_version
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
 from cuda_wheel.runtime.rules import Rejection, Resolution, resolve
 from tests.support.manifests import image, images, manifest, one_image
 
@@ -179,6 +179,78 @@ def test_an_image_that_suits_less_names_the_chosen_one() -> None:
     found = resolve(manifest(lower, exact, ptx), (8, 6), (12, 9))
     better = "cubin sm_86 suits better"
     assert found == Resolution(exact, "native", (Rejection(lower, better), Rejection(ptx, better)))
+def compressed(*images: Image, compression: str = "zstd") -> Manifest:
+    return manifest(*(each._replace(offset=None) for each in images))._replace(compression=compression)
+
+
+ZSTD = "the fatbin is compressed with zstd; drivers before CUDA 12.4 do not read it"
+
+
+@pytest.mark.parametrize(
+    ("compression", "driver", "how"),
+    [("zstd", "12.3", None), ("zstd", "12.4", "native"), ("lz4", "12.0", "native"), ("none", "12.0", "native")],
+)
+@pytest.mark.parametrize("nvjitlink", [None, (12, 9)])
+def test_a_compressed_fatbin_needs_a_driver_that_reads_it(compression, driver, how, nvjitlink) -> None:
+    images = [image("sm_80"), image("compute_80", "7.0"), image("sm_90")]
+    made = manifest(*images) if compression == "none" else compressed(*images, compression=compression)
+    found = resolve(made, (8, 6), parse_version(driver), nvjitlink)
+    assert (found.how, found.doubt) == (how, None)
+    if how is None:
+        assert [reason for _, reason in found.rejected] == [ZSTD, ZSTD, "is machine code for 9.x, the GPU is 8.6"]
+
+
+def test_nvjitlink_compiles_nothing_from_a_compressed_fatbin() -> None:
+    """It would link the finished machine code in it, to nothing."""
+    made = compressed(image("sm_90"), image("compute_80", "8.8"), compression="lz4")
+    found = resolve(made, (8, 6), (12, 2), (12, 9))
+    assert found.image is None
+    assert found.rejected[1].reason == (
+        "PTX 8.8 needs a driver for CUDA 12.9 or later (this one is for 12.2); nvJitLink does not compile it from a "
+        "compressed fatbin"
+    )
+    assert resolve(manifest(image("compute_80", "8.8")), (8, 6), (12, 2), (12, 9)).how == "link"
+
+
+@pytest.mark.parametrize(
+    ("targets", "other"),
+    [
+        ("compute_75:7.0 compute_80:8.8", "ptx compute_80 (PTX 8.8)"),  # of PTX, the driver may take the highest
+        ("compute_75:7.0 sm_80:13.0.1", "cubin sm_80"),  # machine code of a newer major version
+        ("compute_75:7.0 compute_80:7.0", None),
+        ("compute_80:7.0 compute_75:8.8", None),
+        ("compute_75:7.0 compute_90:8.8 sm_90:13.0.1", None),  # not for this GPU
+        ("sm_80:12.9.86 compute_80:8.8", None),
+    ],
+)
+def test_it_is_not_known_what_a_driver_takes_from_a_compressed_fatbin_that_it_cannot_read_in_part(
+    targets: str, other: str | None
+) -> None:
+    pairs = [each.split(":") for each in targets.split()]
+    images = [image(target, version) if target[0] == "c" else image(target, nvrtc=version) for target, version in pairs]
+    plain, packed = resolve(manifest(*images), (8, 6), (12, 4)), resolve(compressed(*images), (8, 6), (12, 4))
+    assert plain.doubt is None
+    assert (plain.how, str(plain.image.target)) == (packed.how, str(packed.image.target))
+    expected = f"not known to load: the driver may choose {other} from the compressed fatbin, and cannot read it"
+    assert packed.doubt == (other and expected)
+
+
+def test_what_is_not_known_to_run_says_so_and_comes_last() -> None:
+    made = manifest(image("sm_80"), image("compute_75", "8.8"))
+    found = resolve(made, (8, 7), (12, 6))
+    assert found.doubt == "not known to run: it is machine code for 8.0, the GPU is 8.7, and one of them is a Jetson's"
+    found = resolve(made, (8, 7), (12, 6), (12, 9))  # nvJitLink compiles the PTX: that is known to run
+    assert (found.how, found.doubt) == ("link", None)
+    assert found.rejected[0].reason.startswith("not known to run: ")
+    assert resolve(made, (8, 7), (12, 9)).how == "jit"
+
+
+def test_the_message_about_compression_does_not_propose_nvjitlink() -> None:
+    made = compressed(image("sm_80"), image("compute_80", "8.8"))
+    message = no_image_message(made, resolve(made, (8, 6), (12, 2)), (8, 6), (12, 2))
+    assert message.splitlines()[1:] == [
+        f"  cubin sm_80: {ZSTD}", f"  ptx compute_80 (PTX 8.8): {ZSTD}", "Update the NVIDIA driver.",
+    ]  # fmt: skip
 
 
 def test_the_message_lists_every_image_with_its_reason_and_what_would_help() -> None:
@@ -221,18 +293,31 @@ drivers = st.sampled_from([release.cuda for release in RELEASES])
 ORDER = {None: 0, "link": 1, "jit": 2, "native": 3}
 
 
+def worth(found: Resolution) -> float:
+    """Return how good a resolution is: none, not known to run, and the ways to load."""
+    return 0.5 if found.doubt else ORDER[found.how]
+
+
 @given(images, one_image, devices, drivers)
 def test_adding_an_image_never_takes_coverage_away(held, more, device, driver) -> None:
     before = resolve(manifest(*held), device, driver)
     after = resolve(manifest(*held, more), device, driver)
-    assert ORDER[after.how] >= ORDER[before.how]
+    assert worth(after) >= worth(before)
 
 
-@given(images, devices, drivers, drivers)
-def test_a_newer_driver_never_loses_a_device(held, device, one, other) -> None:
-    made = manifest(*held)
+@given(images, devices, drivers, drivers, st.sampled_from(["none", "lz4", "zstd"]))
+def test_a_newer_driver_never_loses_a_device(held, device, one, other, compression) -> None:
+    made = manifest(*held) if compression == "none" else compressed(*held, compression=compression)
     older, newer = sorted([one, other])
-    assert ORDER[resolve(made, device, newer).how] >= ORDER[resolve(made, device, older).how]
+    assert worth(resolve(made, device, newer)) >= worth(resolve(made, device, older))
+
+
+@given(images, devices, drivers)
+def test_compression_never_adds_anything(held, device, driver) -> None:
+    plain, lz4 = resolve(manifest(*held), device, driver), resolve(compressed(*held, compression="lz4"), device, driver)
+    zstd = resolve(compressed(*held), device, driver)
+    assert worth(plain) >= worth(lz4) >= worth(zstd)
+    assert zstd == lz4 if driver >= (12, 4) else zstd.image is None
 
 
 @given(images, devices, drivers)
@@ -250,8 +335,8 @@ def test_no_allowed_image_is_better_than_the_chosen_one(held, device, driver) ->
     best = resolve(manifest(*held), device, driver)
     for other in held:
         alone = resolve(manifest(other), device, driver)
-        assert ORDER[alone.how] <= ORDER[best.how]
-        if alone.how is not None and alone.how == best.how:
+        assert worth(alone) <= worth(best)
+        if alone.how is not None and (alone.how, alone.doubt is None) == (best.how, best.doubt is None):
             assert other.target.capability <= best.image.target.capability
 
 
@@ -259,7 +344,7 @@ def test_no_allowed_image_is_better_than_the_chosen_one(held, device, driver) ->
 def test_nvjitlink_only_ever_adds(held, device, driver) -> None:
     made = manifest(*held)
     without, having = resolve(made, device, driver), resolve(made, device, driver, (12, 9))
-    assert having.image == without.image or without.image is None
+    assert having.image == without.image or without.image is None or without.doubt
 
 
 # --- targets and versions -------------------------------------------------------------------------

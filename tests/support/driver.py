@@ -371,7 +371,7 @@ class Driver:
         return Result.CUDA_SUCCESS, *parameters[index]
 
     def cuKernelGetAttribute(self, which: str, kernel: int, device: int) -> tuple[Any, ...]:
-        return Result.CUDA_SUCCESS, self.attributes[device][which]
+        return self._answers.get("cuKernelGetAttribute", (Result.CUDA_SUCCESS, self.attributes[device][which]))
 
     def cuKernelSetAttribute(self, which: str, value: int, kernel: int, device: int) -> tuple[Any, ...]:
         self.attributes[device][which] = value

@@ -74,12 +74,15 @@ def piece(text: str, kind: str, name: str, arch: str = "") -> Piece:
     return Piece(kind, name + FORMS[kind], content)  # type: ignore[arg-type]
 
 
-def fatbin(cubin: bytes) -> bytes:
-    """Return an uncompressed fatbin of a cubin for sm_90."""
+def fatbin(cubin: bytes, *options: str, ptx: bytes = b"") -> bytes:
+    """Return a fatbin of a cubin for sm_90, and of PTX for compute_80 if there is any; without options, uncompressed."""
     from cuda.bindings import nvfatbin
 
-    handle = nvfatbin.create(["-64", "-compress=false"], 2)
+    options = ("-64", *(options or ("-compress=false",)))
+    handle = nvfatbin.create(list(options), len(options))
     nvfatbin.add_cubin(handle, cubin, len(cubin), "90", "made")
+    if ptx:
+        nvfatbin.add_ptx(handle, ptx + b"\0", len(ptx) + 1, "80", "made", "")
     content = bytearray(nvfatbin.size(handle))
     nvfatbin.get(handle, content)
     return bytes(content)

@@ -53,7 +53,7 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
         return []
     plan = _improve(before, least)
     other = _with_toolchain(before, requirement)
-    if other is not None and len(other.left) < len(plan.left):
+    if other is not None and set(other.left) < set(plan.left):
         plan = other
     elif other is not None and not other.left and len(other.lines) == 1:
         plan = plan._replace(lines=(*plan.lines, f"or {other.lines[0]}"))
@@ -61,15 +61,25 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
 
 
 def _improve(plan: _Plan, least: Cell) -> _Plan:
-    """Return a plan with the changes of settings that help, cheapest first."""
-    for line, changed in (*_compression_changes(plan.manifest), *_lowering_changes(plan.manifest)):
-        plan = _if_better(plan, line, changed, least)
-    return _architecture_plan(plan, least)
+    """Return the plan that covers the most with the fewest changes of settings."""
+    plans = [_architecture_plan(variant, least) for variant in _variants(plan, least)]
+    return min(plans, key=lambda each: (len(each.left), len(each.lines)))
 
 
-def _if_better(plan: _Plan, line: str, changed: Manifest, least: Cell) -> _Plan:
-    left = uncovered(changed, plan.left, least)
-    return _Plan((*plan.lines, line), changed, left) if len(left) < len(plan.left) else plan
+def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
+    """Yield a plan with and without each change of how images are stored, and of their PTX version."""
+    for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
+        yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
+        yield stored
+
+
+def _changed(plan: _Plan, line: str, manifest: Manifest, least: Cell) -> _Plan:
+    return _Plan((*plan.lines, line), manifest, uncovered(manifest, plan.left, least))
+
+
+def _if_better(plan: _Plan, line: str, manifest: Manifest, least: Cell) -> _Plan:
+    changed = _changed(plan, line, manifest, least)
+    return changed if len(changed.left) < len(plan.left) else plan
 
 
 def _compression_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:

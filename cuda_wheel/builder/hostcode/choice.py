@@ -67,20 +67,21 @@ class Choice:
         if item in self.refused:
             return False
         if item in self.restored or is_sacred(item, self.unit):
-            return not item.owner or item in self.restored or not self._is_inner(item)
+            return not item.owner or item in self.restored or not self.is_inner(item)
         if item.kind == "function" and "__device__" in item.markers and item.names[0].startswith("operator"):
-            return not self._is_inner(item)  # its uses do not contain its name
+            return not self.is_inner(item)  # its uses do not contain its name
         if item.kind == "type":
-            return any(is_device(member) for member in item.members) and not self._is_inner(item)
+            return any(is_device(member) for member in item.members) and not self.is_inner(item)
         if item.kind == "using" and "namespace" in item.heading:
             return bool(set(item.names) & (self._namespaces | _NAMESPACES))
-        return item.kind in ("assertion", "fragment") and not self._is_inner(item)
+        return item.kind in ("assertion", "fragment") and not self.is_inner(item)
 
     @cached_property
     def _inner(self) -> set[Item]:
         return {member for item in self.unit.items for member in item.members}
 
-    def _is_inner(self, item: Item) -> bool:
+    def is_inner(self, item: Item) -> bool:
+        """Return whether an item is a member of another one."""
         return item in self._inner
 
     @cached_property
@@ -89,7 +90,7 @@ class Choice:
 
     def _may_keep(self, item: Item) -> bool:
         """Return whether a use of its name suffices to keep an item."""
-        if self._is_inner(item):
+        if self.is_inner(item):
             return False
         if item.kind == "function":
             if "__device__" not in item.markers and ("__host__" in item.markers or launches(item)):
@@ -191,9 +192,15 @@ def _innermost(choice: Choice, kept: set[Item], file: str, line: int) -> Item | 
         and item.line <= line <= item.last_line
         and item.source.name not in choice.unit.verbatim
     ]
-    # Without one of its fields or types, a class would be a different class: reject the whole class or nothing of it.
-    whole = [item for item in around if not item.owner or item.kind == "function" or "friend" in item.heading]
+    # Without one of its fields, types or virtual functions, a class would have another layout: reject the whole class
+    # or nothing of it. Members of an anonymous union have no owner.
+    whole = [item for item in around if not choice.is_inner(item) or _leaves_layout(item)]
     return min(whole, key=lambda item: item.end - item.start, default=None)
+
+
+def _leaves_layout(member: Item) -> bool:
+    """Return whether a class has the same layout without one of its members."""
+    return "friend" in member.heading or (member.kind == "function" and "virtual" not in member.heading)
 
 
 _NO_MEMBER = re.compile(r'namespace "(?:std|cuda::std::\w+)" has no member(?: class)? "(\w+)"')

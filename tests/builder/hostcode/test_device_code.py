@@ -348,10 +348,47 @@ def test_instantiate_resolves_the_launch(build) -> None:
     assert kernels == {"_Z1kIfEvT_"}
 
 
-def test_a_field_of_a_host_type_is_an_error_and_is_never_removed(build) -> None:
-    text = "#include <vector>\nstruct S { std::vector<int> v; int n; };\n__global__ void k(S* s) { s->n = 1; }\n"
-    _, _, answer = build(text)
+@pytest.mark.parametrize(
+    "members",
+    [
+        "std::vector<int> v; int n;",  # all on one line: the smallest definition around the error is the field's
+        "\nstd::vector<int> v;\nint n;\n",
+        "\nstd::vector<int> a,\nb;\nint n;\n",
+        "\nunion {\nstd::vector<int>* v;\nint m;\n};\nint n;\n",
+        "\nstruct {\nstd::vector<int>* v;\nint m;\n};\nint n;\n",
+        "\nstruct T {\nstd::vector<int> v;\nint m;\n};\nT t;\nint n;\n",
+        "\nusing V = std::vector<int>;\nV v;\nint n;\n",
+        "\nvoid (*f)(std::vector<int>);\nint n;\n",
+        "\nvirtual void f() {\nstd::vector<int> v;\n}\nint n;\n",  # without it, there is no pointer to a table
+        "\nvirtual std::vector<int> f();\nint n;\n",
+        "\nvirtual ~S() {\nstd::vector<int> v;\n}\nint n;\n",
+    ],
+)
+def test_what_decides_the_layout_of_a_class_is_never_removed_alone(build, members: str) -> None:
+    """The kernel would read and write `n` at another place than the host."""
+    text = f"#include <vector>\nstruct S {{{members}}};\n__global__ void k(S* s) {{ s->n = 1; }}\nint main() {{}}\n"
+    _, extraction, answer = build(text)
     assert answer["error"]
+    assert ("type", "S") in [(each.kind, each.name) for each in extraction.blanked]
+
+
+def test_a_host_function_of_a_class_is_removed_and_the_layout_stays(build) -> None:
+    text = (
+        "#include <vector>\nstruct S {\n{}\nint m;\nint n;\n};\n__global__ void k(S* s) { s->n = 1; }\nint main() {}\n"
+    )
+    for function in ("S() { std::vector<int> v; }", "std::vector<int> f() { return {}; }", "virtual void f();"):
+        kernels, _, answer = build(text.replace("{}", function, 1))
+        assert kernels == {"_Z1kP1S"}, answer["log"]
+        place = 12 if "virtual" in function else 4
+        assert f"+{place}]" in answer["ptx"].decode()
+
+
+def test_a_kernel_that_is_not_in_the_image_under_its_name_is_an_error(build) -> None:
+    text = '#define k other\n__global__ void k(int* p) { *p = 1; }\nint main() { k<<<1, 1>>>(nullptr); puts(""); }\n'
+    with pytest.raises(CompileError, match=r"^src/a\.cu:2: error: kernel k is not in the image\.$"):
+        build(text)
+    kernels, _, _ = build("#ifdef k\n" + text + '#endif\n__global__ void good() {}\nint main() { puts(""); }\n')
+    assert kernels == {"_Z4goodv"}  # one that an #if excludes is none
 
 
 def test_a_kernel_is_never_blanked_even_if_it_does_not_compile(build) -> None:
