@@ -129,7 +129,7 @@ def check_target(
 
 def knows_target(assembler: Assembler, arch: str) -> bool:
     isa = newest_isa(assembler[0])
-    return FIRST_PTX_ISA[arch] <= isa and "is not defined for option" not in _messages(assembler, "", arch, isa)
+    return FIRST_PTX_ISA[arch] <= isa and "is not defined for option" not in _messages(assembler, "", arch, isa)[0]
 
 
 def with_operands(assembler: Assembler, instructions: list[str], arch: str) -> dict[str, str]:
@@ -147,21 +147,23 @@ def with_operands(assembler: Assembler, instructions: list[str], arch: str) -> d
 def accepts(assembler: Assembler, statements: Iterable[str], arch: str, version: Version) -> set[str]:
     """Return those of the statements that an assembler accepts under a version.
 
-    A wrong last statement keeps it from generating code. An unknown syntax ends its reading, so that it starts again
-    without that line.
+    A wrong last statement keeps it from generating code. It stops at unknown syntax, and crashes at some operands that
+    do not fit, so that it starts again without these lines.
     """
     left = list(statements)
-    refused: set[str] = set()
-    while True:
-        log = _messages(assembler, "\n".join(left), arch, version)
+    while left:
+        log, crashed = _messages(assembler, "\n".join(left), arch, version)
         lines = {int(each) - _FIRST_LINE for each in re.findall(r", line (\d+); (?:error|fatal)", log)}
-        refused |= {left[line] for line in lines if 0 <= line < len(left)}
-        if "; fatal" not in log:
-            assert f", line {_FIRST_LINE + len(left)};" in log, log[-2000:]
-            return {each for each in left if each not in refused}
-        end = max(lines)
-        assert 0 <= end < len(left), log[-2000:]
+        if crashed and not lines & set(range(len(left))):
+            middle = len(left) // 2
+            halves = (left[:middle], left[middle:]) if middle else ()
+            return {each for half in halves for each in accepts(assembler, half, arch, version)}
+        complete = not crashed and "; fatal" not in log
+        assert not complete or len(left) in lines, log[-2000:]  # the wrong last statement
         left = [each for line, each in enumerate(left) if line not in lines]
+        if complete:
+            break
+    return set(left)
 
 
 _HEAD = """\
@@ -176,7 +178,8 @@ B: .branchtargets L;
 _FIRST_LINE = (_HEAD + DECLARATIONS).count("\n") + 1
 
 
-def _messages(assembler: Assembler, statements: str, arch: str, version: Version) -> str:
+def _messages(assembler: Assembler, statements: str, arch: str, version: Version) -> tuple[str, bool]:
+    """Return what an assembler says, and whether it crashed."""
     head = _HEAD.format(dotted(version), arch) + DECLARATIONS
     text = head + statements + "\n" * bool(statements) + "add.u32 r, d, p;\nL: ret;\n}\n"
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
@@ -184,7 +187,7 @@ def _messages(assembler: Assembler, statements: str, arch: str, version: Version
         file.flush()
         command = [str(assembler[1]), f"-arch=sm_{arch}", file.name, "-o", os.devnull]
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return result.stdout
+    return result.stdout, result.returncode < 0
 
 
 def check_texts(assemblers: list[Assembler], folder: Path) -> list[str]:

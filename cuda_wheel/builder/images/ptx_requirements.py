@@ -90,13 +90,13 @@ _OPERAND_RULES: dict[str, tuple[_OperandRule, ...]] = {
             (r"mbarrier\.arrive", r"\s*_\s*,", (7, 1), "with the destination _"),
         ],
         # A register of 32 bits is the size of the source; anything else may be the predicate that ignores the source.
-        "cp": [(r"cp\.async\.c[ag]\.", _THIRD_COMMA + r"\s*(?!%r\d|\d)", (7, 5), "with a predicate")],
+        "cp": [(r"cp\.async\.c[ag]\.", _THIRD_COMMA + r"(?!\s*(?:%r\d|\d))", (7, 5), "with a predicate")],
         "tex tld4": [("", r"[^\[]*\|", (7, 1), "with a predicate as a destination")],
         "tensormap": [
             (r".*\.elemtype", r"[^,]*,\s*(?:1[3-5]|0[xX])", (8, 7), "with the element type 13, 14 or 15"),
             (r".*\.swizzle_mode", r"[^,]*,\s*(?:4|0)", (8, 8), "with the swizzle mode 4"),
         ],
-        "st": [(r"st\.bulk", r"[^,]*,\s*(?!%rd\d|\d)", (9, 0), "with a size of 32 bits")],
+        "st": [(r"st\.bulk", r"[^,]*,(?!\s*(?:%rd\d|\d))", (9, 0), "with a size of 32 bits")],
     }.items()
     for opcode in opcodes.split()
 }
@@ -159,8 +159,11 @@ def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
         opcode, modifiers = match["opcode"], match["modifiers"]
         if opcode:
             instructions.add(opcode + modifiers)
-            if "." in (operands := statement[match.end() :]):
+            operands = statement[match.end() :]
+            if "." in operands:
                 behind_operands.update(_WORD.findall(operands))
+            if ":" in operands:  # a modifier that is split by white space
+                yield " ".join(statement.split())[:80], None
             if opcode in _OPERAND_RULES:
                 yield from _operand_needs(opcode, modifiers, operands)
         elif modifiers:
