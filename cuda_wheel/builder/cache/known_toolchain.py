@@ -15,11 +15,12 @@ from typing import Any
 
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.runtime.jit.library_builds import build_id
 from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment"]
 
-FORMAT = "toolchain 1"
+FORMAT = "toolchain 2"
 """Part of every key: entries of another layout have other keys."""
 
 _VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX", "LD_LIBRARY_PATH")
@@ -57,8 +58,8 @@ def _parse(entry: bytes) -> Toolchain | None:
     states = [_state(path, location) for path, location in zip(paths["libraries"], record["libraries"], strict=True)]
     if states != record["looks"] or not all(map(os.path.isdir, paths["include_dirs"])):
         return None
-    known: dict[str, Any] = {**record["rest"], **paths, "supported": tuple(record["rest"]["supported"])}
-    return Toolchain(**known)
+    known: dict[str, Any] = {**record["rest"], **paths}
+    return Toolchain(**known | {name: tuple(known[name]) for name in ("supported", "builds")})
 
 
 def _key(environment: str) -> str:
@@ -83,11 +84,12 @@ def _path(location: _Location, folders: list[str]) -> str:
     return os.path.join(folders[number], path) if number < len(folders) else ""
 
 
-def _state(path: str, location: _Location) -> list[int] | None:
-    """Return what distinguishes a library from another at its path: its size, and outside of packages also its time of
-    change. None if it does not exist."""
+def _state(path: str, location: _Location) -> list[Any] | None:
+    """Return what distinguishes a library from another at its path: its size and build ID, and outside of packages also
+    its time of change. None if it does not exist."""
     try:
-        status = os.stat(path)
+        with open(path, "rb") as file:
+            status, build = os.fstat(file.fileno()), build_id(file)
     except OSError:
         return None
-    return [status.st_size] + ([status.st_mtime_ns] if location[0] is None else [])
+    return [status.st_size, build] + ([status.st_mtime_ns] if location[0] is None else [])

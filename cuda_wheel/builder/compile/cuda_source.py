@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.compile.error_text import lines_of, read_job_log
 from cuda_wheel.builder.compile.library_variables import includes_large_library, without_unused_library_variables
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
-from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_headers, with_ptx
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers, with_ptx
 from cuda_wheel.builder.compile.precompiled import compile_text
 from cuda_wheel.builder.hostcode.detection import has_kernel_launches, may_contain_host_code
 from cuda_wheel.builder.images import dead_code, ptx_text
 from cuda_wheel.builder.images.assembly import described, kernel_resources, nowhere
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
+from cuda_wheel.builder.toolchain.nvrtc import uses_build_time
 from cuda_wheel.builder.toolchain.options import floating_point_options, ptxas_options
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.formats.cubin import read_cubin
@@ -45,7 +46,7 @@ def compile_cuda(job: Job) -> Compiled:
 @phase("compiling")
 def _compile_with_nvrtc(job: Job) -> Compiled:
     """Return NVRTC's result for a job. If its source contains host code, that is left out."""
-    whole = cache(lambda: _call_nvrtc(nvrtc_request(job)))
+    whole = cache(lambda: _call_nvrtc(job, nvrtc_request(job)))
     mixed = None
     if has_kernel_launches(job) or may_contain_host_code(job, whole()):
         mixed = _compile_without_host_code(job, whole)
@@ -56,8 +57,8 @@ def _compile_with_nvrtc(job: Job) -> Compiled:
     return replace(compiled, headers=headers, absent=mixed.absent, blanked=mixed.blanked)
 
 
-def _call_nvrtc(request: NvrtcRequest) -> NvrtcResult:
-    return with_headers(request, compile_text(request))
+def _call_nvrtc(job: Job, request: NvrtcRequest) -> NvrtcResult:
+    return with_build_time(job, request, with_headers(request, compile_text(request)), uses_build_time)
 
 
 def _compile_without_host_code(job: Job, whole: Callable[[], NvrtcResult]) -> MixedResult | None:
@@ -78,7 +79,7 @@ def _compile_without_host_code(job: Job, whole: Callable[[], NvrtcResult]) -> Mi
             "expressions": list(extraction.expressions),
             "headers": dict(extraction.headers),
         }
-        return with_ptx(job, _call_nvrtc(request))
+        return with_ptx(job, _call_nvrtc(job, request))
 
     return compile_mixed(job, compile)
 

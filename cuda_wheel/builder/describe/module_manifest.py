@@ -54,7 +54,8 @@ def built_module(
     text = manifest.to_json().encode()
     Manifest.from_json(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
     merged = results.values()
-    return BuiltModule(manifest, text, bundled.fatbin, all_headers(merged), absent_headers(merged))
+    uses_build_time = any(result.uses_build_time for result in merged)
+    return BuiltModule(manifest, text, bundled.fatbin, all_headers(merged), absent_headers(merged), uses_build_time)
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:

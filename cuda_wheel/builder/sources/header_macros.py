@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from cuda_wheel.builder.sources.includes import HEADER_NAME, Definition, header_name
+from cuda_wheel.builder.sources.includes import HEADER_NAME, Definition, IncludeScan, header_name
 
-__all__ = ["named_headers"]
+__all__ = ["Definitions", "definitions_in", "named_headers"]
 
 Definitions = Mapping[str, Iterable[Definition]]
 
@@ -25,6 +25,20 @@ _MAX_WORK = 500_000
 
 _MAX_SPELLING = 4096
 """Maximum number of characters of a spelling; the expansion of a longer one is unknown."""
+
+
+def definitions_in(scans: Iterable[IncludeScan], options: Iterable[str]) -> dict[str, set[Definition]]:
+    """Return the macros that texts and options define, by name. An option is "NAME", "NAME=BODY" or "NAME(X)=BODY"."""
+    definitions: dict[str, set[Definition]] = {}
+    for option in options:
+        head, equals, body = option.partition("=")
+        name, parenthesis, parameters = head.partition("(")
+        listed = tuple(map(str.strip, parameters.rstrip(") ").split(","))) if parenthesis else None
+        definitions.setdefault(name.strip(), set()).add(Definition(listed, body if equals else "1"))
+    for scan in scans:
+        for name, definition in scan.definitions:
+            definitions.setdefault(name, set()).add(definition)
+    return definitions
 
 
 def named_headers(spelling: str, definitions: Definitions) -> set[tuple[str, bool]] | None:

@@ -14,6 +14,7 @@ from typing import Any
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain import nvrtc, nvvm
+from cuda_wheel.builder.toolchain.builds import library_build
 from cuda_wheel.builder.toolchain.records import FURTHER_HEADERS, HEADERS, LIBRARIES, Nvvm, Toolchain, ToolchainPart
 from cuda_wheel.runtime.manifest import Version, dotted, parse_version
 
@@ -99,7 +100,8 @@ def find_toolchain(_: None = None) -> Toolchain:
     supported = tuple(nvrtc.supported(library))
     libraries = (library, *(str(load_nvidia_dynamic_lib(name).abs_path) for name in LIBRARIES[1:]))
     exact = _exact_nvrtc_release(library, supported[-1]) or dotted(release)
-    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, tuple(include_dirs), libraries)
+    builds = tuple(map(library_build, libraries))
+    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, tuple(include_dirs), libraries, builds)
 
 
 def _not_installed(reason: str) -> ToolchainError:
@@ -221,7 +223,8 @@ def find_nvvm(toolchain: Toolchain) -> Nvvm:
             f"libNVVM {release or library} and nvJitLink {toolchain.nvjitlink} do not work together: they need the "
             f"same major version, and nvJitLink must not be older than libNVVM. {hint}"
         )
-    return Nvvm(library, libdevice, release, nvvm.ir_version(library))
+    build = f"{library_build(library)} {library_build(libdevice)}"
+    return Nvvm(library, libdevice, release, nvvm.ir_version(library), build)
 
 
 def is_packaged(library: str) -> bool:

@@ -38,6 +38,8 @@ class Toolchain:
     """Absolute folders of the toolkit's and CCCL's headers, in search order."""
     libraries: tuple[str, ...]
     """Absolute paths of NVRTC, nvJitLink and nvFatbin."""
+    builds: tuple[str, ...] = ()
+    """What identifies each of these libraries exactly: two patches of one MAJOR.MINOR compile differently."""
 
     @property
     def name(self) -> str:
@@ -54,6 +56,8 @@ class Nvvm(NamedTuple):
     """The exact release: "12.9.86"."""
     ir: Version
     """The newest version of NVVM IR that it reads."""
+    build: str = ""
+    """What identifies the library and libdevice exactly."""
 
 
 class ToolchainPart(NamedTuple):
