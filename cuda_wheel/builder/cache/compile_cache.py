@@ -44,12 +44,17 @@ class CompileCache:
         self._cache = cache
         self._results: DependencyCache[Places] = DependencyCache(cache, _parse_places)
         self._toolchain = toolchain
-        self._hashes = FileHashes()  # one for all jobs, which share hundreds of headers
+        self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
         """The files that decide the result of each job that is in the cache."""
         self._lists: dict[Places, Places] = {}
         """Each list of files once: many jobs share theirs."""
         self._began = time.time_ns()
+
+    def save(self) -> None:
+        """Write what later builds can use besides the results: durations, and the hashes of headers."""
+        self.durations.save()
+        self._hashes.save()
 
     # --- jobs ---------------------------------------------------------------------------------------
 

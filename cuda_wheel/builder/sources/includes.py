@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 __all__ = [
     "HEADER_NAME",
+    "TEST",
     "Definition",
     "Include",
     "IncludeScan",
@@ -53,7 +54,7 @@ class IncludeScan(NamedTuple):
     includes: tuple[Include, ...]
     definitions: tuple[tuple[str, Definition], ...]
     conditions: tuple[str, ...] = ()
-    """The conditions with parentheses: a macro that they call may test for a header."""
+    """What follows each `#if` and `#elif`: a macro in it may test for a header."""
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
@@ -79,7 +80,7 @@ HEADER_NAME = re.compile(r'"([^"]*)"|<([^>]*)>')
 
 _LITERAL = re.compile(r'"([^"]+)"|<([\w./+-]+)>')
 
-_TEST = re.compile(r"__has_include(?:_next)?[ \t]*\(")
+TEST = re.compile(r"__has_include(?:_next)?[ \t]*\(")
 
 _DEFINITION = re.compile(r"(\w+)(?:\(([^)]*)\))?\s*(.*?)\s*", re.DOTALL)
 
@@ -115,7 +116,7 @@ def scan_includes(text: bytes) -> IncludeScan:
             found.append(_include(rest, line, depth > 0))
         if word in (b"if", b"elif") or b"has_include" in directive[2]:
             found += _tests(rest, line, parameters)
-        if word in (b"if", b"elif") and "(" in rest:
+        if word in (b"if", b"elif"):
             conditions.append(rest)
     return IncludeScan(tuple(found), tuple(definitions), tuple(conditions))
 
@@ -137,21 +138,20 @@ def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]
     """Yield the headers that a directive tests for; those that its macro's parameters name are tested elsewhere."""
     for match in _LITERAL.finditer(rest):
         yield Include(header_name(match), match[1] is not None, line, True, "", True)
-    test = _TEST.search(rest)
+    test = TEST.search(rest)
     while test:
         operand = until_closing(rest, test.end())
         yield from _test(operand.strip(), line, parameters)
-        test = _TEST.search(rest, test.end() + len(operand))
+        test = TEST.search(rest, test.end() + len(operand))
 
 
 def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the header that `__has_include` tests for, unless the operand is a literal or a parameter of a macro."""
+    """Yield the header that `__has_include` tests for, unless the operand is a literal or depends on a parameter."""
     if literal := HEADER_NAME.fullmatch(operand):
         if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
             yield Include(header_name(literal), literal[1] is not None, line, True, "", True)
-    elif operand not in parameters:
-        depends = any(word in parameters for word in re.findall(r"\w+", operand))
-        yield Include(None, False, line, True, "" if depends else operand, True)
+    elif not any(word in parameters for word in re.findall(r"\w+", operand)):
+        yield Include(None, False, line, True, operand, True)
 
 
 def until_closing(text: str, start: int) -> str:

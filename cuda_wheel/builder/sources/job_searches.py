@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.sources.header_macros import Definitions, definitions_in, named_headers
+from cuda_wheel.builder.sources.header_macros import Definitions, definitions_in, named_headers, tested_headers
 from cuda_wheel.builder.sources.include_graph import macro_options, opaque_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes, until_closing
 
@@ -55,23 +55,23 @@ def searched_paths(job: Job, headers: Sequence[str]) -> list[str] | None:
     scans = [(os.path.dirname(path), _scanned(text)) for path, text in texts]
     definitions = definitions_in((scan for _, scan in scans), macro_options(job.options))
     scans.append((job.root, IncludeScan(tuple(map(_pre_include, pre_includes(job.options))), ())))
+    own = {path for path, _ in texts}
+    libraries = [header for header in headers if header not in own]
     for beside, scan in scans:
-        names = _names(scan, definitions)
+        names = _names(scan, definitions, libraries)
         if names is None:
             return None
         for name, quoted, is_test in names:
             places = [beside, *folders] if quoted else folders
             candidates = [os.path.normpath(os.path.join(place, name)) for place in places]
             paths |= dict.fromkeys(each for each in candidates if is_test or not os.path.isfile(each))
-    own = {path for path, _ in texts}
-    for header in headers:
-        if header not in own:
-            tested = _library_tests(header, *_stamp(header))
-            if tested is None:
-                return None
-            for name, quoted in tested:
-                places = [os.path.dirname(header), *folders] if quoted else folders
-                paths |= dict.fromkeys(os.path.normpath(os.path.join(place, name)) for place in places)
+    for header in libraries:
+        tested = _library_tests(header, *_stamp(header))
+        if tested is None:
+            return None
+        for name, quoted in tested:
+            places = [os.path.dirname(header), *folders] if quoted else folders
+            paths |= dict.fromkeys(os.path.normpath(os.path.join(place, name)) for place in places)
     return list(paths)
 
 
@@ -97,10 +97,12 @@ def _pre_include(name: str) -> Include:
     return Include(name, True, 1, False)
 
 
-def _names(scan: IncludeScan, definitions: Definitions) -> list[tuple[str, bool, bool]] | None:
+def _names(
+    scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
+) -> list[tuple[str, bool, bool]] | None:
     """Return the headers that a text includes or tests for: name, whether it is quoted, and whether it is only tested.
 
-    None if a name is unknown.
+    None if a name is unknown. `libraries` are the other headers that were read.
     """
     found: list[tuple[str, bool, bool]] = []
     for include in scan.includes:
@@ -108,27 +110,38 @@ def _names(scan: IncludeScan, definitions: Definitions) -> list[tuple[str, bool,
             found.append((include.name, include.quoted, include.is_test))
             continue
         named = named_headers(include.spelling, definitions)
+        if named is None and _is_undefined(include.spelling, definitions, libraries):
+            continue  # the compiler skipped it: `#ifdef NAME`
         if named is None:
             return None
         found += [(name, quoted, include.is_test) for name, quoted in named]
     testers = _testers(definitions)
-    bodies = [(macro.body, macro.parameters or ()) for name, macro in scan.definitions if name in testers]
-    conditions = [(condition, ()) for condition in scan.conditions]
-    for argument in _tested_arguments([*conditions, *bodies], testers):
-        named = named_headers(argument, definitions)
-        if named is None:
+    for condition in scan.conditions:
+        tests = _tests(condition, definitions, testers)
+        if tests is None:
             return None
-        found += [(name, quoted, True) for name, quoted in named]
+        found += [(name, quoted, True) for name, quoted in tests]
     return found
 
 
-def _tested_arguments(texts: Iterable[tuple[str, Sequence[str]]], testers: set[str]) -> Iterator[str]:
-    """Yield the arguments of calls to macros that may test for a header, except the parameters beside each text."""
-    for text, parameters in texts:
-        for call in re.finditer(r"\b([A-Za-z_]\w*)[ \t]*\(", text):
-            if call[1] in testers or "HAS_INCLUDE" in call[1]:
-                arguments = map(str.strip, until_closing(text, call.end()).split(","))
-                yield from (each for each in arguments if each not in parameters)
+def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[Name] | None:
+    """Return the headers that the macros in a condition test for; None if they are unknown."""
+    words = re.findall(r"[A-Za-z_]\w*", condition)
+    found = tested_headers(condition, definitions) if testers.intersection(words) else set()
+    for call in re.finditer(r"\b([A-Za-z_]\w*HAS_INCLUDE\w*)[ \t]*\(", condition):  # as libraries name such macros
+        if found is None:
+            return None
+        named = named_headers(until_closing(condition, call.end()).strip(), definitions)
+        found = None if named is None else found | named
+    return found
+
+
+def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
+    """Return whether a spelling begins with a name that neither a text nor the compiler has defined as a macro."""
+    word = re.match(r"[A-Za-z]\w*", spelling)
+    if word is None or word[0] in definitions:
+        return False
+    return not any(word[0].encode() in Path(path).read_bytes() for path in libraries)
 
 
 def _testers(definitions: Definitions) -> set[str]:
