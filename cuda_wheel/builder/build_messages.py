@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cuda_wheel.builder.cache.job_files import contains_project_path, uses_build_time
+from cuda_wheel.builder.cache.job_files import contains_project_path
 from cuda_wheel.builder.describe.kernel_table import missing_kernel_warnings
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
@@ -45,7 +45,7 @@ def as_build_error(error: Exception) -> CudaWheelError:
 def job_warnings(job: Job, result: Compiled) -> list[str]:
     """Return the warnings about a job whose result differs from build to build."""
     warnings = []
-    if uses_build_time(job.text):
+    if result.uses_build_time:
         warnings.append(f"{job.source} uses the time of the build (__DATE__ or __TIME__), so every build differs.")
     if contains_project_path(job, result):
         warnings.append(

@@ -59,7 +59,8 @@ def execute(
         try:
             runner.run()
         finally:
-            runner.durations.save()
+            if cache:
+                cache.save()
     if runner.failures:
         raise CompileError("\n\n".join(runner.failures[name] for name in sorted(runner.failures)))
     consumed |= runner.consumed

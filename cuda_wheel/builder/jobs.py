@@ -64,6 +64,8 @@ class Job:
     """Path of libdevice, which NVVM IR may need. The location does not affect the result."""
     nvvm: str = ""
     """The exact release of libNVVM if that is the compiler; else empty. NVRTC's release is in the toolchain."""
+    nvvm_build: str = ""
+    """What identifies libNVVM and libdevice exactly, if they are used."""
 
     @property
     def target_name(self) -> str:
@@ -100,6 +102,8 @@ class Compiled:
     declared: tuple[str, ...] = ()
     """The names that the project's files declare and that look like those of a library or of the compiler; by
     `images.variables.identity`."""
+    uses_build_time: bool = False
+    """Whether `__DATE__`, `__TIME__` or `__TIMESTAMP__` takes part, so that every compilation may differ."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
@@ -169,3 +173,5 @@ class BuiltModule:
     """The files that the sources include; None if the compiler cannot list them."""
     absent: tuple[str, ...]
     """The paths where a missing header that was left out would be found."""
+    uses_build_time: bool = False
+    """Whether every build may differ, as in `Compiled`."""

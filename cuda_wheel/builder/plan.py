@@ -175,6 +175,7 @@ class _ModulePlanner:
             library=self.toolchain.libraries[0] if is_cuda or nvvm is None else nvvm.library,
             libdevice="" if is_cuda or nvvm is None else nvvm.libdevice,
             nvvm=nvvm.release if source.kind == "nvvm" and nvvm is not None else "",
+            nvvm_build=nvvm.build if source.kind == "nvvm" and nvvm is not None else "",
             root=str(self.root),
             source=source.path,
             text=source.content,

@@ -201,9 +201,3 @@ LOG_WORDS = (
     '"x" is undefined cannot open source file "torch/a.h" requires .target sm_ \'wgmma\' uses too much shared data (0x '
     "../ ./ libnvvm : parse data layout ptr Unresolved extern function 'f' namespace \"std\" has no member C++20 :"
 )
-
-RECORDS = [
-    "nvidia/c.h,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\nnvidia_c-1.dist-info/RECORD,,\n",
-    'nvidia/c.h,sha256=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,0\r\n"a,b",sha256=,\n',
-]
-RECORD_WORDS = "nvidia/c.h ,sha256= , 0 \r"

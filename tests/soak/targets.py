@@ -10,7 +10,6 @@ import atexit
 import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -19,7 +18,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cuda_wheel.builder import errors
-from cuda_wheel.builder.cache import file_hashes
 from cuda_wheel.builder.compile.preamble import preamble_prefixes
 from cuda_wheel.builder.config import architectures, pyproject
 from cuda_wheel.builder.cxx import kernel_scan, parameter_types
@@ -80,10 +78,10 @@ def _tried(function: Callable[..., Any], *arguments: Any, raises: type[Exception
 
 @cache
 def _folder() -> Path:
-    """Return a folder with two headers and an installed CUDA package, in which a project's settings can be written."""
+    """Return a folder with two headers, in which a project's settings can be written."""
     folder = Path(tempfile.mkdtemp(prefix="cuda-wheel-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for name in ("a.h", "d/b.h", "nvidia/c.h", "nvidia_c-1.dist-info/RECORD"):
+    for name in ("a.h", "d/b.h"):
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("#define B <b.h>\n" if name == "d/b.h" else "")
@@ -420,15 +418,3 @@ def log(data: bytes) -> None:
     assert link_errors.link_failure(module, Target.parse("sm_80"), "12.9", Exception(text)).startswith(
         "k.cu does not link"
     )
-
-
-@_target(seeds.RECORDS, seeds.RECORD_WORDS)
-def record(data: bytes) -> None:
-    folder = _folder()
-    (folder / "nvidia_c-1.dist-info" / "RECORD").write_bytes(data)
-    path, sys.path = sys.path, [str(folder)]
-    try:
-        found = file_hashes.FileHashes().of(str(folder / "nvidia" / "c.h"))
-    finally:
-        sys.path = path
-    assert found is not None and re.fullmatch(r"[0-9a-f]{64}", found)

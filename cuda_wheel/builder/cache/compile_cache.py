@@ -6,28 +6,24 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
-from hashlib import sha256
 from typing import Any
 
-from cuda_wheel import __version__
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
 from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
 from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
-from cuda_wheel.builder.cache.job_files import Place, is_reproducible, path_of, place_of, search_candidates
+from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
+from cuda_wheel.builder.cache.keys import job_key, link_key, module_key
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule, Compiled, Job, LinkJob
 from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.schedule.durations import Durations
+from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.user_cache.cache import Cache, cache_limit
 
 __all__ = ["CompileCache"]
-
-FORMAT = "jobs 6"
-"""Part of every key: entries of another layout have other keys."""
 
 Places = Sequence[Place]
 
@@ -47,14 +43,18 @@ class CompileCache:
         self.durations = Durations(cache)
         self._cache = cache
         self._results: DependencyCache[Places] = DependencyCache(cache, _parse_places)
-        self._toolchain = (toolchain.nvrtc, toolchain.nvjitlink)
-        self._nvfatbin = f"{toolchain.nvrtc} {toolchain.nvfatbin}"  # nvFatbin's own version is less exact
-        self._hashes = FileHashes()  # one for all jobs, which share hundreds of headers
+        self._toolchain = toolchain
+        self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
         """The files that decide the result of each job that is in the cache."""
         self._lists: dict[Places, Places] = {}
         """Each list of files once: many jobs share theirs."""
         self._began = time.time_ns()
+
+    def save(self) -> None:
+        """Write what later builds can use besides the results: durations, and the hashes of headers."""
+        self.durations.save()
+        self._hashes.save()
 
     # --- jobs ---------------------------------------------------------------------------------------
 
@@ -97,14 +97,15 @@ class CompileCache:
         """Return the files that decide a job's result; None if the result must not be cached."""
         if compiled.headers is None or not unchanged_since(self._began, compiled.headers):
             return None
-        if not is_reproducible(job, compiled):
+        if compiled.uses_build_time or contains_project_path(job, compiled):
             return None
         read = [place_of(path, job) for path in compiled.headers]
-        if None in read:  # a header outside all known folders may differ on another machine
+        if any(number == OUTSIDE for number, _ in read):  # such a header may differ on another machine
             return None
-        candidates = (*search_candidates(compiled.headers, job), *compiled.absent)
-        found = {*read, *(place_of(path, job) for path in candidates)}
-        places = sorted(place for place in found if place is not None)
+        searched = searched_paths(job, compiled.headers)
+        if searched is None:
+            return None
+        places = sorted({*read, *(place_of(path, job) for path in (*searched, *compiled.absent))})
         existing = filter(os.path.isfile, (path_of(place, job) for place in places))
         return places if unchanged_since(self._began, existing) else None
 
@@ -118,33 +119,23 @@ class CompileCache:
         ]
 
     def _job_request(self, job: Job) -> str:
-        parts = {item.name: repr(getattr(job, item.name)) for item in fields(job)}
-        del parts["library"], parts["libdevice"], parts["root"]  # the locations do not affect the result
-        parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
-        return Cache.key(
-            FORMAT, __version__, repr(self._toolchain), *(f"{name}={parts[name]}" for name in sorted(parts))
-        )
+        return job_key(job, self._toolchain)
 
     # --- links --------------------------------------------------------------------------------------
 
     def load_link(self, job: LinkJob) -> Compiled | None:
         """Return the cached result of the same link."""
-        return self._cache.read(self._link_key(job), lambda entry: unpack(entry, None))
+        return self._cache.read(link_key(job, self._toolchain), lambda entry: unpack(entry, None))
 
     def store_link(self, job: LinkJob, compiled: Compiled) -> None:
         """Cache the result of a link. A link reads nothing but its inputs."""
-        self._cache.put(self._link_key(job), pack(compiled, None))
-
-    def _link_key(self, job: LinkJob) -> str:
-        inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]
-        rest = repr(replace(job, inputs=(), include_dirs=()))
-        return Cache.key(FORMAT, "link", __version__, repr(self._toolchain), rest, json.dumps(inputs))
+        self._cache.put(link_key(job, self._toolchain), pack(compiled, None))
 
     # --- modules: one entry to read for each module, instead of one for each of its jobs ---------------
 
     def load_module(self, plan: Plan, module: ModulePlan) -> tuple[BuiltModule, list[str]] | None:
         """Return the cached build of the same module and its warnings, if no file that it depends on changed."""
-        request = self._module_request(plan, module)
+        request = module_key(plan, module, self._job_request)
         for recorded in self._results.recorded(request, lambda places: self._module_state(places, module)):
             built = self._results.read(recorded, lambda entry: _unpack_module(entry, module))
             if built is not None:
@@ -156,30 +147,15 @@ class CompileCache:
         if not self.has_all(module.jobs) or len({job.include_dirs for job in module.jobs}) > 1:
             return
         places: Places = sorted({place for job in module.jobs for place in self._known[job]})
-        recorded = Recorded(self._module_request(plan, module), places, self._module_state(places, module))
+        recorded = Recorded(module_key(plan, module, self._job_request), places, self._module_state(places, module))
         self._results.put(recorded, _pack_module(module, built, warnings))
-
-    def _module_request(self, plan: Plan, module: ModulePlan) -> str:
-        # The jobs of one source differ in these fields only, and the sources' texts are in `module.module`.
-        alike = {job: replace(job, arch="", cubin=False, ptx=False, form="whole", text=b"") for job in module.jobs}
-        number = {job: index for index, job in enumerate(dict.fromkeys(alike.values()))}
-        jobs = [(number[alike[job]], job.arch, job.cubin, job.ptx, job.form) for job in module.jobs]
-        links = [(str(link.target), link.lto, link.options, len(link.inputs)) for link in module.links]
-        return Cache.key(
-            FORMAT,
-            "module",
-            __version__,
-            repr((self._toolchain, self._nvfatbin, plan.compression(module), plan.ptx_version)),
-            repr((module.module, module.targets, module.options, jobs, links, len(module.relocatable))),
-            *map(self._job_request, number),
-        )
 
     def _module_state(self, places: Places, module: ModulePlan) -> list[str | None]:
         return self._state(places, module.jobs[0]) if module.jobs else []  # without jobs no file is read
 
 
 def _parse_places(listed: Any) -> list[Place]:
-    return [(min(number, 0), str(path)) for number, path in listed]
+    return [(min(number, OUTSIDE), str(path)) for number, path in listed]
 
 
 def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> bytes:

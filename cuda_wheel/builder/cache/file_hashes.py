@@ -1,58 +1,85 @@
-"""Compute the SHA-256 of files; for headers of the CUDA packages without reading them.
+"""Compute the SHA-256 of files, and remember those of installed headers.
 
-A build in which everything is cached needs the hashes of hundreds of headers, and checks many more paths where there is
-none. An installer lists the files of a package in its RECORD, which it writes last
-(https://packaging.python.org/en/latest/specifications/recording-installed-packages/). So a header that has the size in
-RECORD and was not changed since RECORD was written has the hash in RECORD. All other files are read.
+A build in which everything is cached needs the hashes of hundreds of headers. What a package's RECORD says of a header
+is no proof of its content: after `cp -r` of an environment, RECORD may be newer than a header that was patched before.
+So each header is read once in each environment. Its hash is remembered with the state of its inode, which every change
+of the content changes.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import re
+import sys
 import time
-from base64 import urlsafe_b64decode
 from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
+from typing import Any
 
-from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
+from cuda_wheel.builder.toolchain.packages import cuda_folders
+from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["FileHashes", "unchanged_since"]
 
-_FILE = re.compile(rb'^([^",\r\n]+),sha256=([\w-]{43}),(\d{1,15})\r?$', re.MULTILINE)
-"""A line of RECORD. Files with a comma or a quote in their path are not matched, so they are read."""
+FORMAT = "hashes 1"
+"""Part of every key: entries of another layout have other keys."""
+
+State = tuple[int, ...]
+"""The size, the times of change of content and inode (ns since 1970), and the number of the inode."""
+
+_SETTLED_AFTER = 3 * 10**9
+"""Nanoseconds after which no further change can have the same time: the coarsest clocks of file systems take 2 s."""
 
 
 class FileHashes:
-    """The hashes of files by absolute path. Each file is examined once, at the first request."""
+    """The hashes of files by absolute path. Each file is examined once, at the first request.
 
-    def __init__(self) -> None:
+    `memory` is the cache that remembers the hashes of the files in the folders of CUDA packages; None to read all.
+    """
+
+    def __init__(self, memory: Cache | None = None) -> None:
         self.of = cache(self._of)
         """Return the SHA-256 of a file (hexadecimal); None if there is no file."""
         self._is_folder = cache(os.path.isdir)
-        self._recorded = cache(_recorded)
-        self._folders = tuple(f"{folder}{os.sep}" for folder in cuda_folders())
+        # Windows does not tell when an inode was changed.
+        self._memory = memory if sys.platform != "win32" else None
+        self._known = {f"{folder}{os.sep}": self._recalled(folder) for folder in cuda_folders()} if self._memory else {}
+        self._changed: set[str] = set()
 
     def _of(self, path: str) -> str | None:
         if not self._is_folder(os.path.dirname(path)):  # true of most missing files; the answer is cached
             return None
-        return self._recorded_hash(path) or _read(path)
+        folder = next((folder for folder in self._known if path.startswith(folder)), None)
+        return _read(path) if folder is None else self._remembered(path, folder)
 
-    def _recorded_hash(self, path: str) -> str | None:
-        """Return the hash in RECORD; None if the file is not listed or may have changed since."""
-        folder = next((folder for folder in self._folders if path.startswith(folder)), None)
-        record = self._recorded(folder).get(os.fsencode(path[len(folder) :].replace(os.sep, "/"))) if folder else None
-        if record is None:
-            return None
-        digest, size, written = record
+    def _remembered(self, path: str, folder: str) -> str | None:
+        """Return the hash of a file in a folder whose hashes are remembered."""
+        began = time.time_ns()
         try:
-            status = os.stat(path)
+            state = _state(os.stat(path))
         except OSError:
             return None
-        # "<", not "<=": a file changed within the clock tick in which RECORD was written may differ.
-        is_same = status.st_size == size and max(_change_times(status)) < written
-        return urlsafe_b64decode(digest + b"=").hex() if is_same else None
+        known, name = self._known[folder], path[len(folder) :]
+        if name in known and known[name][0] == state:
+            return known[name][1]
+        digest = _read(path)
+        if digest is not None and max(state[1:3]) < began - _SETTLED_AFTER:
+            known[name] = state, digest
+            self._changed.add(folder)
+        return digest
+
+    def save(self) -> None:
+        """Remember the hashes that were computed."""
+        for folder in sorted(self._changed):
+            if self._memory is not None:
+                entry = json.dumps([[name, *state, digest] for name, (state, digest) in self._known[folder].items()])
+                self._memory.put(_key(folder), entry.encode())
+        self._changed.clear()
+
+    def _recalled(self, folder: str) -> dict[str, tuple[State, str]]:
+        recalled = self._memory.read(_key(f"{folder}{os.sep}"), _parse) if self._memory else None
+        return recalled or {}
 
 
 def unchanged_since(began: int, paths: Iterable[str]) -> bool:
@@ -63,7 +90,9 @@ def unchanged_since(began: int, paths: Iterable[str]) -> bool:
 
     def is_changed(path: str) -> bool:
         status = os.stat(path)
-        return any(began <= changed <= now for changed in _change_times(status))
+        # Installers hard-link files. Adding or removing a link changes the inode's time, though not the content.
+        times = (status.st_mtime_ns, status.st_ctime_ns) if status.st_nlink == 1 else (status.st_mtime_ns,)
+        return any(began <= changed <= now for changed in times)
 
     now = time.time_ns()
     try:
@@ -72,29 +101,17 @@ def unchanged_since(began: int, paths: Iterable[str]) -> bool:
         return False
 
 
-def _change_times(status: os.stat_result) -> tuple[int, ...]:
-    """Return when a file's content was last changed and, if it has one link, when its inode was: ns since 1970."""
-    # Installers hard-link files. Adding or removing a link changes the inode's time, though not the content.
-    return (status.st_mtime_ns, status.st_ctime_ns) if status.st_nlink == 1 else (status.st_mtime_ns,)
+def _state(status: os.stat_result) -> State:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def _recorded(folder: str) -> dict[bytes, tuple[bytes, int, int] | None]:
-    """Return the files that the CUDA packages in a folder list, by path in there with "/": hash, size, and the time at
-    which RECORD was written (ns since 1970). None for a file that two packages list differently."""
-    files: dict[bytes, tuple[bytes, int, int] | None] = {}
-    for name in sorted(filter(is_cuda_package, os.listdir(folder))):
-        try:
-            with open(os.path.join(folder, name, "RECORD"), "rb") as record:
-                written = os.fstat(record.fileno()).st_mtime_ns
-                lines = _FILE.findall(record.read())
-        except OSError:
-            continue
-        for path, digest, size in lines:
-            own = (digest, int(size), written)
-            other = files.setdefault(path, own)
-            if other is not None and other[:2] != own[:2]:
-                files[path] = None
-    return files
+def _key(folder: str) -> str:
+    return Cache.key(FORMAT, folder)
+
+
+def _parse(entry: bytes) -> dict[str, tuple[State, str]]:
+    records: list[list[Any]] = json.loads(entry)
+    return {str(name): (tuple(map(int, state)), str(digest)) for name, *state, digest in records}
 
 
 def _read(path: str) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.places import TOOLKIT_VARIABLES, way_to
 from cuda_wheel.builder.toolchain.records import Headers, Toolchain
+from cuda_wheel.runtime.jit.library_builds import build_id
 from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment"]
@@ -59,6 +60,7 @@ def _parse(entry: bytes) -> Toolchain | None:
     headers = zip(record["rest"]["headers"], paths["folders"], paths["sources"], locations["folders"], strict=True)
     known: dict[str, Any] = record["rest"] | {
         "supported": tuple(record["rest"]["supported"]),
+        "builds": tuple(record["rest"]["builds"]),
         "libraries": paths["libraries"],
         "include_dirs": paths["include_dirs"],
         "headers": tuple(
@@ -112,11 +114,12 @@ def _path(location: _Location, folders: list[str]) -> str:
     return os.path.join(folders[number], path) if number < len(folders) else ""
 
 
-def _state(path: str, location: _Location) -> list[int] | None:
-    """Return what distinguishes a library from another at its path: its size, and outside of packages also its time of
-    change. None if it does not exist."""
+def _state(path: str, location: _Location) -> list[Any] | None:
+    """Return what distinguishes a library from another at its path: its size and build ID, and outside of packages also
+    its time of change. None if it does not exist."""
     try:
-        status = os.stat(path)
+        with open(path, "rb") as file:
+            status, build = os.fstat(file.fileno()), build_id(file)
     except OSError:
         return None
-    return [status.st_size] + ([status.st_mtime_ns] if location[0] is None else [])
+    return [status.st_size, build] + ([status.st_mtime_ns] if location[0] is None else [])

@@ -15,7 +15,7 @@ from typing import Any
 
 from cuda_wheel import __version__
 from cuda_wheel.builder.cache.compiled_format import pack
-from cuda_wheel.builder.cache.job_files import Place, contains_project_path, path_of, place_of
+from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
 from cuda_wheel.builder.cluster.environment_versions import linker_release, versions_of
 from cuda_wheel.builder.cluster.parcel import (
     NotPortableError,
@@ -134,8 +134,8 @@ def _places(compiled: Compiled, job: Job) -> list[Place]:
     """
     if compiled.headers is None or contains_project_path(job, compiled):
         raise NotPortableError
-    places = [place for path in compiled.headers if (place := place_of(path, job)) is not None]
-    if len(places) < len(compiled.headers):
+    places = [place_of(path, job) for path in compiled.headers]
+    if any(number == OUTSIDE for number, _ in places):
         raise NotPortableError
     return places
 

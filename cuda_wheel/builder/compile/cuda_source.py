@@ -12,13 +12,14 @@ from cuda_wheel.builder.compile.declarations import declared_names
 from cuda_wheel.builder.compile.error_text import lines_of, read_job_log
 from cuda_wheel.builder.compile.library_variables import DeclaredNames, includes_large_library, with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
-from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_headers, with_ptx
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers, with_ptx
 from cuda_wheel.builder.compile.precompiled import compile_text
 from cuda_wheel.builder.hostcode.detection import has_kernel_launches, may_contain_host_code
 from cuda_wheel.builder.images import dead_code, ptx_text
 from cuda_wheel.builder.images.assembly import described, kernel_resources, nowhere
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
+from cuda_wheel.builder.toolchain.nvrtc import uses_build_time
 from cuda_wheel.builder.toolchain.options import RELOCATABLE_MACRO, floating_point_options, ptxas_options
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.formats.cubin import read_cubin
@@ -51,7 +52,7 @@ def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
     """
     request = nvrtc_request(job)
     requests: list[tuple[NvrtcResult, NvrtcRequest]] = []
-    whole = cache(lambda: _call_nvrtc(request))
+    whole = cache(lambda: _call_nvrtc(job, request))
     mixed = None
     if has_kernel_launches(job) or may_contain_host_code(job, whole()):
         mixed = _compile_without_host_code(job, whole, requests)
@@ -64,8 +65,8 @@ def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
     return compiled, job, partial(declared_names, request)
 
 
-def _call_nvrtc(request: NvrtcRequest) -> NvrtcResult:
-    return with_headers(request, compile_text(request))
+def _call_nvrtc(job: Job, request: NvrtcRequest) -> NvrtcResult:
+    return with_build_time(job, request, with_headers(request, compile_text(request)), uses_build_time)
 
 
 def _compile_without_host_code(
@@ -89,7 +90,7 @@ def _compile_without_host_code(
             "expressions": list(extraction.expressions),
             "headers": dict(extraction.headers),
         }
-        answer = with_ptx(job, _call_nvrtc(request))
+        answer = with_ptx(job, _call_nvrtc(job, request))
         requests.append((answer, request))
         return answer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,16 +13,18 @@ from cuda_wheel.builder.images.assembly import described, kernel_resources
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import OriginalLines, no_original_lines
 from cuda_wheel.builder.sources.include_graph import read_at_most
+from cuda_wheel.builder.sources.job_searches import own_texts
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 from cuda_wheel.builder.toolchain.options import floating_point_options
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.jit.nvjitlink import link_code
+from cuda_wheel.runtime.linking.build_time import may_use_build_time
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["read_nvrtc_result", "with_headers", "with_ptx"]
+__all__ = ["read_nvrtc_result", "with_build_time", "with_headers", "with_ptx"]
 
 
 def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
@@ -31,6 +33,21 @@ def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
         return result
     headers = read_at_most(request["folder"], request["name"], request["text"], request["options"])
     return {**result, "headers": headers}
+
+
+def with_build_time(
+    job: Job, request: NvrtcRequest, result: NvrtcResult, ask: Callable[[NvrtcRequest], bool]
+) -> NvrtcResult:
+    """Return a result that says whether the source uses the time of the build.
+
+    `ask` calls `nvrtc.uses_build_time`, which is slow, so it is called only if the texts of the project allow it.
+    """
+    if result["error"]:
+        return result
+    texts = [text for _, text in own_texts(job, result["headers"] or ())]
+    settings = " ".join([*request["options"], *request["expressions"]])
+    is_possible = may_use_build_time([*texts, request["text"], settings.encode(errors="surrogateescape")])
+    return {**result, "uses_build_time": is_possible and ask(request)}
 
 
 def with_ptx(job: Job, result: NvrtcResult) -> NvrtcResult:
@@ -78,4 +95,5 @@ def read_nvrtc_result(
         names=dict(zip(expressions, result["symbols"], strict=True)),
         headers=None if result["headers"] is None else tuple(result["headers"]),
         log=str(read_job_log(job, log, original_lines)),
+        uses_build_time=result["uses_build_time"],
     )

@@ -49,6 +49,7 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
         log="\n".join(dict.fromkeys(filter(None, (unit.log for unit in units)))),
         absent=absent_headers(units),
         blanked=_unique(unit.blanked for unit in units),
+        uses_build_time=any(unit.uses_build_time for unit in units),
     )
 
 

@@ -60,7 +60,9 @@ def built_module(
     )
     text = manifest.to_json().encode()
     Manifest.from_json(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
-    return BuiltModule(manifest, text, bundled.fatbin, headers, absent_headers(results.values()))
+    merged = results.values()
+    uses_build_time = any(result.uses_build_time for result in merged)
+    return BuiltModule(manifest, text, bundled.fatbin, headers, absent_headers(merged), uses_build_time)
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:

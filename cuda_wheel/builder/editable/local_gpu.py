@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
-from cuda_wheel.builder.cache.job_files import search_candidates
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
-from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_headers
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe.module_manifest import built_module
@@ -18,9 +18,10 @@ from cuda_wheel.builder.hostcode.detection import has_kernel_launches, may_conta
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, ImageContent, Job
 from cuda_wheel.builder.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
-from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.toolchain.nvrtc import compile_text, uses_build_time
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
@@ -46,11 +47,23 @@ def compile_for_gpu(
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
             (built,) = execute(plan, workers, _PythonWarnings(), None, lambda module: module)
-    if built.headers is None:
-        return built, None
-    candidates = [path for job in jobs for path in search_candidates(built.headers, job)]
-    compilers = (*toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ()))
-    return built, [*built.headers, *candidates, *built.absent, *compilers]
+    return built, _deciding_paths(jobs, built, toolchain, nvvm)
+
+
+def _deciding_paths(
+    jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
+) -> list[str] | None:
+    """Return the absolute paths of the files that decide a module, which may not exist; None if they are unknown, or if
+    the time of the build decides it too."""
+    if built.headers is None or built.uses_build_time:
+        return None
+    paths = [*built.headers, *built.absent, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
+    for job in jobs:
+        searched = searched_paths(job, built.headers)
+        if searched is None:
+            return None
+        paths += searched
+    return paths
 
 
 def _compile_cubin(
@@ -65,6 +78,7 @@ def _compile_cubin(
     try:
         request = nvrtc_request(job)
         answer = with_headers(request, worker.call(compile_text, request, timeout))
+        answer = with_build_time(job, request, answer, lambda asked: worker.call(uses_build_time, asked, timeout))
         if may_contain_host_code(job, answer):
             return None
         result = read_nvrtc_result(job, answer)

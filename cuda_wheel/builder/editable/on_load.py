@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cuda_wheel import __version__
 from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
 from cuda_wheel.builder.cache.file_hashes import unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_on_load"]
 
-FORMAT = "4"
+FORMAT = "5"
 """Part of every key: entries of another layout have other keys."""
 
 States = dict[str, str | None]
@@ -50,7 +51,7 @@ def compile_on_load(
     root, config, module = found
     cache, environment = Cache(), toolchain_environment()
     results: DependencyCache[States] = DependencyCache(cache, dict)
-    request = Cache.key(FORMAT, str(root), repr((config, module)), environment)
+    request = Cache.key(FORMAT, __version__, str(root), repr((config, module)), environment)
     recorded = next(results.recorded(request, lambda states: _states(states, root)), None)
     # Ask for the GPU only if the result may be cached: otherwise the driver starts while the compiler does.
     if recorded is not None and recorded.files == recorded.state:

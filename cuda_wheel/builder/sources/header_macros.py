@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from cuda_wheel.builder.sources.includes import HEADER_NAME, Definition, header_name
+from cuda_wheel.builder.sources.includes import HEADER_NAME, TEST, Definition, IncludeScan, header_name, until_closing
 
-__all__ = ["named_headers"]
+__all__ = ["Definitions", "definitions_in", "named_headers", "tested_headers"]
 
 Definitions = Mapping[str, Iterable[Definition]]
 
@@ -25,6 +25,20 @@ _MAX_WORK = 500_000
 
 _MAX_SPELLING = 4096
 """Maximum number of characters of a spelling; the expansion of a longer one is unknown."""
+
+
+def definitions_in(scans: Iterable[IncludeScan], options: Iterable[str]) -> dict[str, set[Definition]]:
+    """Return the macros that texts and options define, by name. An option is "NAME", "NAME=BODY" or "NAME(X)=BODY"."""
+    definitions: dict[str, set[Definition]] = {}
+    for option in options:
+        head, equals, body = option.partition("=")
+        name, parenthesis, parameters = head.partition("(")
+        listed = tuple(map(str.strip, parameters.rstrip(") ").split(","))) if parenthesis else None
+        definitions.setdefault(name.strip(), set()).add(Definition(listed, body if equals else "1"))
+    for scan in scans:
+        for name, definition in scan.definitions:
+            definitions.setdefault(name, set()).add(definition)
+    return definitions
 
 
 def named_headers(spelling: str, definitions: Definitions) -> set[tuple[str, bool]] | None:
@@ -41,6 +55,23 @@ def named_headers(spelling: str, definitions: Definitions) -> set[tuple[str, boo
         elif re.split(r"\W", text, maxsplit=1)[0] not in definitions:
             return None
     return names or None
+
+
+def tested_headers(condition: str, definitions: Definitions) -> set[tuple[str, bool]] | None:
+    """Return the headers that a condition may test for, as `named_headers` does; None if they are unknown."""
+    names = set()
+    try:
+        texts = _Expansion(definitions).expand(condition) if len(condition) <= _MAX_SPELLING else None
+    except (LookupError, RecursionError):
+        texts = None
+    for text in texts or ():
+        for test in TEST.finditer(text):
+            operand = until_closing(text, test.end()).strip()
+            if name := HEADER_NAME.fullmatch(operand):
+                names.add((header_name(name) or "", name[1] is not None))
+            elif re.split(r"\W", operand, maxsplit=1)[0] not in definitions:
+                return None
+    return None if texts is None else names
 
 
 class _Expansion:

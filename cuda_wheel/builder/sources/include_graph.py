@@ -13,14 +13,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from cuda_wheel.builder.sources.header_macros import named_headers
-from cuda_wheel.builder.sources.includes import Definition, Include, IncludeScan, scan_includes
+from cuda_wheel.builder.sources.header_macros import definitions_in, named_headers
+from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes
 
 __all__ = [
     "IncludedFile",
     "Reach",
     "header_bytes",
     "is_toolkit_header",
+    "macro_options",
+    "opaque_options",
+    "option_folders",
+    "pre_includes",
     "reachable",
     "read_at_most",
     "search_folders",
@@ -105,9 +109,7 @@ class _HeaderSearch:
         self._root = root
         self._text = text
         self._folders = search_folders(str(root), source, folders)
-        self._definitions: dict[str, set[Definition]] = {}
-        for name, _, body in (define.partition("=") for define in defines):
-            self._definitions.setdefault(name, set()).add(Definition(None, body))
+        self._definitions = definitions_in((), defines)
         self._macro_includes: dict[tuple[IncludedFile, Include], None] = {}
         self._paths: dict[tuple[str, str], list[str]] = {}
 
@@ -177,7 +179,41 @@ _FOLDER_OPTION = re.compile(r"(?:--include-path|-I)=?(.*)")
 
 _MACRO_OPTION = re.compile(r"(?:--define-macro|-D)=?(.*)")
 
+_PRE_INCLUDE_OPTION = re.compile(r"(?:--pre-include|-include)=?(.*)")
+
 _FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!-path)")
+
+_OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)(?:=(.*))?", re.IGNORECASE)
+"""Options that read precompiled headers, or pass options to a compiler inside NVRTC, which may be any."""
+
+_HARMLESS_VALUE = re.compile(r"--?(?:diag_\w+|display_error_number|no_warnings)(?:=.*)?")
+"""Options of NVRTC's front end that affect its messages only."""
+
+
+def option_folders(options: Sequence[str]) -> list[str]:
+    """Return the include folders in the compiler's options, in their order: absolute, or relative to the project."""
+    return _option_values(_FOLDER_OPTION, options)
+
+
+def macro_options(options: Sequence[str]) -> list[str]:
+    """Return the macros in the compiler's options: "NAME=VALUE"."""
+    return _option_values(_MACRO_OPTION, options)
+
+
+def pre_includes(options: Sequence[str]) -> list[str]:
+    """Return the names of the headers that the compiler's options include before a source."""
+    return _option_values(_PRE_INCLUDE_OPTION, options)
+
+
+def opaque_options(options: Sequence[str]) -> list[str]:
+    """Return those of the compiler's options that may read files that nobody lists."""
+    values = zip(options, [*options[1:], ""], strict=False)
+    matches = ((option, _OPAQUE_OPTION.fullmatch(option), following) for option, following in values)
+    return [
+        option
+        for option, match, following in matches
+        if match and not _HARMLESS_VALUE.fullmatch(following if match[1] is None else match[1])
+    ]
 
 
 def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) -> list[str] | None:
@@ -187,8 +223,8 @@ def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) ->
     """
     if any(map(_FILE_OPTION.match, options)):
         return None
-    folders = _option_values(_FOLDER_OPTION, options)
-    reach = reachable(Path(root), source, folders, text, _option_values(_MACRO_OPTION, options))
+    folders = option_folders(options)
+    reach = reachable(Path(root), source, folders, text, macro_options(options))
     paths = [header.path for header in reach.headers]
     known = tuple(f"{folder}{os.sep}" for folder in (root, *search_folders(root, source, folders)))
     # A header elsewhere may be for other compilers only; if it is not, NVRTC fails.

@@ -11,7 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["HEADER_NAME", "Definition", "Include", "IncludeScan", "header_name", "includes", "scan_includes"]
+__all__ = [
+    "HEADER_NAME",
+    "TEST",
+    "Definition",
+    "Include",
+    "IncludeScan",
+    "header_name",
+    "includes",
+    "scan_includes",
+    "until_closing",
+]
 
 
 class Include(NamedTuple):
@@ -43,6 +53,8 @@ class IncludeScan(NamedTuple):
 
     includes: tuple[Include, ...]
     definitions: tuple[tuple[str, Definition], ...]
+    conditions: tuple[str, ...] = ()
+    """What follows each `#if` and `#elif`: a macro in it may test for a header."""
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
@@ -66,7 +78,9 @@ _DIRECTIVE = re.compile(
 
 HEADER_NAME = re.compile(r'"([^"]*)"|<([^>]*)>')
 
-_TESTED = re.compile(r'"([^"]+)"|<([\w./+-]+)>|__has_include(?:_next)?[ \t]*\([ \t]*(\w+(?:\([^)]*\)?)?)')
+_LITERAL = re.compile(r'"([^"]+)"|<([\w./+-]+)>')
+
+TEST = re.compile(r"__has_include(?:_next)?[ \t]*\(")
 
 _DEFINITION = re.compile(r"(\w+)(?:\(([^)]*)\))?\s*(.*?)\s*", re.DOTALL)
 
@@ -86,22 +100,25 @@ def scan_includes(text: bytes) -> IncludeScan:
     depth = -1 if _is_include_guard(directives[:2]) else 0
     found: list[Include] = []
     definitions: list[tuple[str, Definition]] = []
+    conditions: list[str] = []
     line, counted = 1, 0
     for directive in directives:
         line, counted = line + plain.count(b"\n", counted, directive.start(1)), directive.start(1)
         word, rest = directive[1], os.fsdecode(directive[2])
         depth += _DEPTHS.get(word, 0)
-        parameters: tuple[str, ...] = ()
+        parameters: Sequence[str] = ()
         if word == b"define":
             if definition := _DEFINITION.fullmatch(rest):
                 name, macro = _definition(definition)
                 definitions.append((name, macro))
-                parameters = macro.parameters or ()
+                parameters = [{"...": "__VA_ARGS__"}.get(each, each) for each in macro.parameters or ()]
         elif word.startswith(b"include"):
             found.append(_include(rest, line, depth > 0))
         if word in (b"if", b"elif") or b"has_include" in directive[2]:
             found += _tests(rest, line, parameters)
-    return IncludeScan(tuple(found), tuple(definitions))
+        if word in (b"if", b"elif"):
+            conditions.append(rest)
+    return IncludeScan(tuple(found), tuple(definitions), tuple(conditions))
 
 
 def _definition(match: re.Match[str]) -> tuple[str, Definition]:
@@ -119,9 +136,32 @@ def _include(rest: str, line: int, conditional: bool) -> Include:
 
 def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
     """Yield the headers that a directive tests for; those that its macro's parameters name are tested elsewhere."""
-    for match in _TESTED.finditer(rest):
-        if match[3] not in parameters:
-            yield Include(header_name(match), match[1] is not None, line, True, match[3] or "", True)
+    for match in _LITERAL.finditer(rest):
+        yield Include(header_name(match), match[1] is not None, line, True, "", True)
+    test = TEST.search(rest)
+    while test:
+        operand = until_closing(rest, test.end())
+        yield from _test(operand.strip(), line, parameters)
+        test = TEST.search(rest, test.end() + len(operand))
+
+
+def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
+    """Yield the header that `__has_include` tests for, unless the operand is a literal or depends on a parameter."""
+    if literal := HEADER_NAME.fullmatch(operand):
+        if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
+            yield Include(header_name(literal), literal[1] is not None, line, True, "", True)
+    elif not any(word in parameters for word in re.findall(r"\w+", operand)):
+        yield Include(None, False, line, True, operand, True)
+
+
+def until_closing(text: str, start: int) -> str:
+    """Return a text from `start` to the parenthesis that closes the one before it."""
+    depth = 1
+    for at in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[start:at]
+    return text[start:]
 
 
 def header_name(match: re.Match[str]) -> str | None:

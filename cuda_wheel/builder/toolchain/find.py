@@ -13,6 +13,7 @@ from typing import Any
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain import nvrtc, nvvm
+from cuda_wheel.builder.toolchain.builds import library_build
 from cuda_wheel.builder.toolchain.headers import choose_headers, header_parts
 from cuda_wheel.builder.toolchain.packages import cuda_folders
 from cuda_wheel.builder.toolchain.places import way_to
@@ -99,8 +100,9 @@ def find_toolchain(_: None = None) -> Toolchain:
     headers = choose_headers(library, release, INSTALL_HINT)
     supported = tuple(nvrtc.supported(library))
     exact = _exact_nvrtc_release(library, supported[-1]) or dotted(release)
+    builds = tuple(map(library_build, libraries))
     include_dirs = tuple(dict.fromkeys(each.folder for each in headers))
-    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, include_dirs, libraries, headers)
+    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, include_dirs, libraries, headers, builds)
 
 
 def _not_installed(reason: str) -> ToolchainError:
@@ -168,7 +170,8 @@ def find_nvvm(toolchain: Toolchain) -> Nvvm:
             "not work together: they need the same major version, and nvJitLink must not be older than libNVVM. "
             f"{hint}"
         )
-    return Nvvm(library, libdevice, release, nvvm.ir_version(library))
+    build = f"{library_build(library)} {library_build(libdevice)}"
+    return Nvvm(library, libdevice, release, nvvm.ir_version(library), build)
 
 
 def libdevice_beside(library: str) -> str | None:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
         """The result of a compilation. `error` is the name of nvrtcCompileProgram's error; empty on success.
 
         `headers` are the absolute paths of all files that NVRTC read besides the source; None where it cannot list
-        them. `symbols` are the lowered names of the expressions, in their order.
+        them. `symbols` are the lowered names of the expressions, in their order. `uses_build_time` says whether the
+        source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; `compile_text` leaves it False.
         """
 
         error: str
@@ -43,9 +44,19 @@ if TYPE_CHECKING:
         cubin: bytes
         ltoir: bytes
         symbols: list[str]
+        uses_build_time: bool
 
 
-__all__ = ["INVALID_OPTION", "compile_text", "load", "scratch_file", "set_precompiled_heap", "supported", "version"]
+__all__ = [
+    "INVALID_OPTION",
+    "compile_text",
+    "load",
+    "scratch_file",
+    "set_precompiled_heap",
+    "supported",
+    "uses_build_time",
+    "version",
+]
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
 """An undocumented option of NVRTC's front end. It prints the tree of included files to standard error."""
@@ -118,6 +129,7 @@ def compile_text(request: NvrtcRequest) -> NvrtcResult:
             "cubin": b"",
             "ltoir": b"",
             "symbols": [],
+            "uses_build_time": False,
         }
         if not error:
             result["ptx"] = _output(library, program, "PTX")
@@ -170,6 +182,32 @@ def _lists_headers(library: str) -> bool:
         return bool(_compile(loaded, program, [f"--include-path={folder}"])[1])
     finally:
         loaded.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def uses_build_time(request: NvrtcRequest) -> bool:
+    """Return whether a source that compiles uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; True if NVRTC cannot tell.
+
+    NVRTC's front end lists the names that it resolves, also those that macros paste together. That is much slower than
+    an ordinary compilation, so only sources that may use these macros are worth this call.
+    """
+    import re  # both only for such a source: start-up time
+    import tempfile
+
+    os.chdir(request["folder"])
+    library = _library(request["library"])
+    program = _program(library, request)
+    try:
+        for expression in request["expressions"]:
+            _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
+        with tempfile.TemporaryDirectory(prefix="cuda-wheel-") as folder:
+            path = os.path.join(folder, "names")
+            listing = ["--fdevice-syntax-only", "-Xcudafe", f"--xref={path}"]
+            if _compile_program(library, program, [*request["options"], *listing]) or not os.path.isfile(path):
+                return True
+            with open(path, "rb") as names:
+                return re.search(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t", names.read()) is not None
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
 def scratch_file() -> int:

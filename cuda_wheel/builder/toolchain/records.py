@@ -54,6 +54,8 @@ class Toolchain:
     """Absolute paths of NVRTC, nvJitLink and nvFatbin."""
     headers: tuple[Headers, ...] = ()
     """The groups of headers in `include_dirs`, with their releases."""
+    builds: tuple[str, ...] = ()
+    """What identifies each of these libraries exactly: two patches of one MAJOR.MINOR compile differently."""
 
     @property
     def name(self) -> str:
@@ -70,6 +72,8 @@ class Nvvm(NamedTuple):
     """The exact release: "12.9.86"."""
     ir: Version
     """The newest version of NVVM IR that it reads."""
+    build: str = ""
+    """What identifies the library and libdevice exactly."""
 
 
 class ToolchainPart(NamedTuple):

@@ -7,8 +7,11 @@ __all__ = ["may_use_build_time"]
 
 _MACROS = (b"__DATE__", b"__TIME__", b"__TIMESTAMP__")
 
-_SPLICE = re.compile(rb"(?:\\|\?\?/)\r?\n")
-"""Joins two lines. The second form is a trigraph, which NVRTC knows up to C++14."""
+_SPLICE = re.compile(rb"\\\r?\n")
+"""Joins two lines."""
+
+_TRIGRAPH_SPLICE = re.compile(rb"\?\?/\r?\n")
+"""Joins two lines up to C++14, and not later."""
 
 _PIECE = re.compile(rb"(?<!\w)[ADEIMPST_]{1,13}(?!\w)")
 """An identifier that may be one of the macros, or a part of one: it has no other characters than these."""
@@ -28,6 +31,8 @@ def may_use_build_time(texts: Iterable[bytes]) -> bool:
     for text in texts:
         joined = _SPLICE.sub(b"", text)
         pieces.update(_PIECE.findall(joined))
+        if b"??/" in joined:
+            pieces.update(_PIECE.findall(_TRIGRAPH_SPLICE.sub(b"", joined)))
         if _PREFIXING_MACRO.search(joined):
             pieces |= {b"_", b"__"}
     return any(_can_be_joined(macro, pieces) for macro in _MACROS)

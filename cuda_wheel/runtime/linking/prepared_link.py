@@ -32,10 +32,10 @@ __all__ = ["Linked", "PreparedLink"]
 FORMAT = "2"
 """Part of every cache key: a change of the layout of entries changes it."""
 
-_READS_FILES = re.compile(rb"include|\bimport\b|embed")
-"""What a text contains that may read files, after its lines are joined."""
+_READS_FILES = re.compile(rb"include|\bimport\b|embed|\?\?/")
+"""What a text contains that may read files, after its lines are joined; or a trigraph that may join further ones."""
 
-_SPLICE = re.compile(rb"(?:\\|\?\?/)\r?\n")
+_SPLICE = re.compile(rb"\\\r?\n")
 
 
 class Linked(NamedTuple):

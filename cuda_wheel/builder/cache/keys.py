@@ -1,0 +1,65 @@
+"""Compute the keys of the compile cache: for each kind of result one function, with all that decides the result.
+
+The files that a job reads are not here: `dependencies` adds their content. What identifies a compiler is its exact
+build, since two patches of one release compile differently.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import fields, replace
+from hashlib import sha256
+
+from cuda_wheel import __version__
+from cuda_wheel.builder.jobs import Job, LinkJob
+from cuda_wheel.builder.plan import ModulePlan, Plan
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.runtime.user_cache.cache import Cache
+
+__all__ = ["job_key", "link_key", "module_key"]
+
+FORMAT = "jobs 7"
+"""Part of every key: entries of another layout have other keys."""
+
+_LOCATIONS = ("library", "libdevice", "root")
+"""The fields of a job that say where something is. The locations do not affect the result."""
+
+
+def job_key(job: Job, toolchain: Toolchain) -> str:
+    """Return the key of a job, without the files that it reads.
+
+    nvJitLink takes part in every job: it proves that a lower PTX version gives the same code. The toolchain's folders
+    take no part, only the order of the project's: what is read from them is among the files.
+    """
+    parts = {item.name: repr(getattr(job, item.name)) for item in fields(job) if item.name not in _LOCATIONS}
+    parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
+    return _key("job", toolchain, *(f"{name}={parts[name]}" for name in sorted(parts)))
+
+
+def link_key(job: LinkJob, toolchain: Toolchain) -> str:
+    """Return the key of a link. It reads nothing but its inputs."""
+    inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]
+    return _key("link", toolchain, repr(replace(job, inputs=(), include_dirs=())), json.dumps(inputs))
+
+
+def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> str:
+    """Return the key of a built module, without the files that its jobs read. `key_of` returns the key of a job."""
+    # The jobs of one source differ in these fields only, and the sources' texts are in `module.module`.
+    alike = {job: replace(job, arch="", cubin=False, ptx=False, form="whole", text=b"") for job in module.jobs}
+    number = {job: index for index, job in enumerate(dict.fromkeys(alike.values()))}
+    jobs = [(number[alike[job]], job.arch, job.cubin, job.ptx, job.form) for job in module.jobs]
+    links = [(str(link.target), link.lto, link.options, len(link.inputs)) for link in module.links]
+    return _key(
+        "module",
+        plan.toolchain,
+        repr((plan.compression(module), plan.ptx_version)),
+        repr((module.module, module.targets, module.options, jobs, links, len(module.relocatable))),
+        *map(key_of, number),
+    )
+
+
+def _key(kind: str, toolchain: Toolchain, *parts: str) -> str:
+    compilers = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin, toolchain.builds)
+    return Cache.key(FORMAT, kind, __version__, repr(compilers), *parts)
