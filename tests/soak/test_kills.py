@@ -65,7 +65,9 @@ def test_a_killed_build_does_not_affect_later_builds(projects: ProjectPair, coun
                 assert content in (before.get(name), expected[name]), name
         assert projects.build(command, output) == expected
     cache = Cache(projects.environ["CUDA_WHEEL_CACHE_DIR"])
-    for _, _, path in cache.entries():
+    entries = cache.entries()
+    assert entries
+    for _, _, path in entries:
         assert cache.get("".join(Path(path).parts[-2:])) is not None
     count("builds after kills", builds)
     for description, number in killed.items():
