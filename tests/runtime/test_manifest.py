@@ -394,7 +394,7 @@ externs = st.builds(External, texts, symbols, texts)
 
 @st.composite
 def stored_images(draw: st.DrawFn) -> tuple[Image, ...]:
-    images, end, is_packed = [], 0, draw(st.booleans())
+    images, end = [], 0
     for target in draw(st.lists(targets, max_size=4, unique=True)):
         kind = "cubin" if target.real else draw(st.sampled_from(["ptx", "ltoir"]))
         offset, size = end + draw(st.integers(0, 9)), draw(st.integers(1, 99))
@@ -402,9 +402,8 @@ def stored_images(draw: st.DrawFn) -> tuple[Image, ...]:
         version, compiled = (draw(versions), draw(versions)) if kind == "ptx" else (None, None)
         resources = draw(st.dictionaries(texts, st.dictionaries(texts, sizes, max_size=2), max_size=2))
         source = draw(texts if kind == "ltoir" else st.none() | texts)
-        place = None if is_packed else offset
         driver = draw(versions)
-        images.append(Image(kind, target, version, compiled, driver, place, size, draw(hashes), resources, source))
+        images.append(Image(kind, target, version, compiled, driver, offset, size, draw(hashes), resources, source))
     return tuple(images)
 
 
