@@ -797,7 +797,9 @@ void host(float* x) { k<<<1, 1>>>(x); }
 """
     settings = {"relocatable": True, "link": "lto"} if form == "relocatable" else {"link": form}
     built = build(
-        table(sources=["demo/k.cu", "demo/part.cu"], **settings), files={"demo/k.cu": main, "demo/part.cu": helper}
+        table(sources=["demo/k.cu", "demo/part.cu"], **settings),
+        files={"demo/k.cu": main, "demo/part.cu": helper},
+        architectures="80",  # PTX too
     )
     assert built.status == 0, built.output
     manifest = built.modules["demo.m"]
