@@ -74,6 +74,20 @@ def test_a_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
     assert Manifest.from_json(text, "x").to_json() == text
 
 
+def test_equal_manifests_give_equal_text() -> None:
+    other = MANIFEST._replace(
+        toolchain=dict(reversed(MANIFEST.toolchain.items())),
+        images=tuple(image._replace(resources=dict(reversed(image.resources.items()))) for image in MANIFEST.images),
+    )
+    assert list(other.toolchain) != list(MANIFEST.toolchain)
+    assert other == MANIFEST
+    assert other.to_json() == MANIFEST.to_json()
+
+
+def test_names_are_stored_as_they_are_read() -> None:
+    assert '"größe<float>"' in MANIFEST._replace(name="größe<float>").to_json()
+
+
 def test_the_relocatable_images_are_those_of_a_source() -> None:
     loadable = MANIFEST.images[0]
     assert RELOCATABLE._replace(images=(loadable, *RELOCATABLE.images)).relocatable == RELOCATABLE.images
@@ -359,6 +373,13 @@ def test_the_error_says_what_appears_twice(path: list[Any], reason: str) -> None
     with pytest.raises(ImageError) as caught:
         Manifest.from_json(changed(*path, to=[*items, items[0]]), "k")
     assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
+
+
+def test_what_appears_once_is_not_named() -> None:
+    first, second = MANIFEST.images
+    text = MANIFEST._replace(images=(first, second, second)).to_json()
+    with pytest.raises(ImageError, match=r"the image \('ptx', .*\) appears twice$"):
+        Manifest.from_json(text, "k")
 
 
 def test_lto_ir_belongs_to_a_source() -> None:
