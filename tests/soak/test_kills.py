@@ -17,13 +17,14 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.user_cache.cache import Cache
-from tests.soak import SOAK, amount
+from tests.soak import SLOW, SOAK, amount
 from tests.soak.builds import BUILDS, ProjectPair, content_of
 from tests.support.processes import run
 from tests.support.projects import LISTS
 
 pytestmark = [
     pytest.mark.one_toolchain,
+    pytest.mark.timeout(SLOW),
     pytest.mark.skipif(sys.platform != "linux", reason="the test reads /proc to find processes that are left"),
 ]
 
