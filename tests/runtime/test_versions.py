@@ -24,6 +24,6 @@ def test_major_and_minor_are_read_and_the_rest_is_ignored(major: int, minor: int
     ["", ".", "12", "12.", ".2", "12.x", "v12.2", "-1.2", "12.-2", " 12.2", "100000.0", "12.100000", "１２.2", "12.²"],
 )
 def test_what_is_no_version_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="does not have the form MAJOR.MINOR") as caught:
+    with pytest.raises(ValueError, match="does not have the form") as caught:
         parse_version(text, "the driver's version")
     assert str(caught.value) == f"the driver's version {text!r} does not have the form MAJOR.MINOR"
