@@ -1,5 +1,5 @@
-"""Define the sessions `demo` (the main use of this project), `tests`, `pythons`, `lowest`, `soak`, `lint`, `gpu` and
-`bench`. Each session installs its own requirements."""
+"""Define the sessions `demo` (the main use of this project), `tests`, `pythons`, `lowest`, `soak`, `mutants`, `lint`,
+`gpu` and `bench`. Each session installs its own requirements."""
 
 from __future__ import annotations
 
@@ -111,6 +111,18 @@ def soak(session: nox.Session, toolchain: str) -> None:
     no_limits = ["--timeout=0", "-o", "faulthandler_timeout=0"]
     session.run("pytest", "-rA", *no_limits, "tests/soak", *session.posargs, env={"CUDA_WHEEL_SOAK": "1"})
     session.run("python", "tests/soak/fuzz.py", success_codes=[0, 2])  # 2: atheris has no wheel for this Python
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Change code that keeps promises in thousands of small ways, and measure how many changes its tests notice.
+
+    Arguments are rooms of tests/mutants/rooms.py, such as `nox -s mutants -- rules manifest`; by default all, in hours.
+    """
+    install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}", "mutants")
+    output = Path(session.create_tmp()).resolve()
+    environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
+    session.run("python", "-m", "tests.mutants.session", "--output", str(output), *session.posargs, env=environ)
 
 
 def tools(session: nox.Session) -> Path:

@@ -85,7 +85,9 @@ def test_the_runtime_imports_the_standard_library_and_cuda_bindings_only() -> No
 
 
 def test_the_runtime_imports_itself_by_relative_names_for_it_is_copied() -> None:
-    for path in RUNTIME.rglob("*.py"):
+    paths = list(RUNTIME.rglob("*.py"))
+    assert paths
+    for path in paths:
         depth = len(path.relative_to(RUNTIME).parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):

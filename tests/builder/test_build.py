@@ -14,7 +14,7 @@ import pytest
 from cuda_wheel.builder.errors import CompileError, ToolchainError
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.runtime.manifest import Manifest, dotted
+from cuda_wheel.runtime.manifest import Image, Manifest, dotted
 from tests.support.nvidia_tools import listed_cubins
 from tests.support.processes import run
 from tests.support.projects import GOOD, KERNEL, LINKED, copy_fixture
@@ -23,10 +23,19 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def modules(folder: Path) -> list[tuple[Manifest, bytes]]:
-    return [
-        (Manifest.from_json(path.read_bytes(), str(path)), path.with_suffix("").read_bytes())
-        for path in sorted(folder.rglob("*.fatbin.json"))
+    """Return the manifest and the fatbin of each module in a folder, which has at least one."""
+    paths = sorted(folder.rglob("*.fatbin.json"))
+    assert paths
+    return [(Manifest.from_json(path.read_bytes(), str(path)), path.with_suffix("").read_bytes()) for path in paths]
+
+
+def images(manifest: Manifest, fatbin: bytes, kind: str) -> list[tuple[Image, bytes]]:
+    """Return the images of a kind, of which there is at least one, with their bytes."""
+    found = [
+        (image, fatbin[image.offset : image.offset + image.size]) for image in manifest.images if image.kind == kind
     ]
+    assert found
+    return found
 
 
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
@@ -98,7 +107,9 @@ def test_no_path_of_this_machine_is_in_an_image_or_manifest(
     project = copy_fixture(fixture, tmp_path / "a folder with a name", extra)
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
     assert result.returncode == 0, result.stdout
-    for path in (tmp_path / "out").rglob("*.*"):
+    files = list((tmp_path / "out").rglob("*.*"))
+    assert {path.suffix for path in files} >= {".fatbin", ".json"}
+    for path in files:
         content = path.read_bytes()
         for forbidden in (str(tmp_path), "a folder with a name", "site-packages", str(Path.home())):
             assert forbidden.encode() not in content, (path, forbidden)
@@ -107,9 +118,8 @@ def test_no_path_of_this_machine_is_in_an_image_or_manifest(
 def test_line_information_names_the_sources_within_the_project(unpacked) -> None:
     ((manifest, fatbin),) = modules(unpacked("stencil"))
     assert b'"src/stencil_demo/kernels/stencil.cu"' in fatbin  # in the PTX
-    for image in manifest.images:
-        if image.kind == "cubin":
-            assert b"stencil.cu\0" in fatbin[image.offset : image.offset + image.size]
+    for _, content in images(manifest, fatbin, "cubin"):
+        assert b"stencil.cu\0" in content
 
 
 def test_line_information_does_not_depend_on_when_a_file_was_changed(
@@ -291,10 +301,11 @@ def test_code_that_depends_on_its_target_is_compiled_for_each(
     project = make_project('[tool.cuda-wheel]\narchitectures = ["80", "90"]', **{"demo/k.cu": source})
     cuda_wheel("build", project, "-o", tmp_path / "out")
     ((manifest, fatbin),) = modules(tmp_path / "out")
-    for image in manifest.images:
-        if image.kind == "ptx":
-            content = fatbin[image.offset : image.offset + image.size]
-            assert str(image.target.major * 1000 + 1).encode() in content
+    for image, content in images(manifest, fatbin, "ptx"):
+        assert str(image.target.major * 1000 + 1).encode() in content
+    # The number is a literal in the machine code: an immediate operand of 32 bits.
+    for image, content in images(manifest, fatbin, "cubin"):
+        assert (image.target.major * 1000 + 1).to_bytes(4, "little") in content
 
 
 def test_a_warning_is_shown_once_and_does_not_fail_the_build(make_project, cuda_wheel: Command, tmp_path: Path) -> None:

@@ -84,7 +84,9 @@ def test_a_build_runs_only_its_own_code_and_opens_no_network_connection(trapped:
     lines = set(log.read_text().splitlines())
     assert "worker" in lines and lines <= {"worker", "a search for the toolchain"}, lines
     assert not list((tmp_path / "ran").iterdir())
-    for path in (tmp_path / "out").rglob("*.*"):
+    files = list((tmp_path / "out").rglob("*.*"))
+    assert {path.suffix for path in files} >= {".fatbin", ".json"}
+    for path in files:
         assert str(tmp_path).encode() not in path.read_bytes()
 
 

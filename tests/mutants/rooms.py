@@ -26,6 +26,8 @@ ROOMS = {
         (
             "tests/runtime/test_manifest.py",
             "tests/runtime/test_rules.py",
+            "tests/runtime/test_versions.py",
+            "tests/runtime/test_digest.py",
             "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
         ),
     ),

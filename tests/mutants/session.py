@@ -38,8 +38,8 @@ timeout_multiplier = 10.0
 timeout_constant = 3.0
 """
 
-KILLED = ("killed", "timeout", "segfault", "suspicious")
-"""What mutmut calls mutants that made pytest fail, hang, crash, or end with an unusual status."""
+KILLED = ("killed", "timeout", "segfault", "suspicious", "check was interrupted by user")
+"""What mutmut calls mutants that made pytest fail, hang, crash, end with an unusual status, or fail to import a test."""
 
 
 def prepare(folder: Path, room: Room) -> None:

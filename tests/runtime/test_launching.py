@@ -133,7 +133,9 @@ def test_a_parameter_of_known_size_rejects_other_values(size: int, value: Any, m
 
 
 def test_a_float_is_rejected_where_ptx_says_integer(driver: Driver) -> None:
-    with pytest.raises(ArgumentError):
+    with pytest.raises(
+        ArgumentError, match=r"^k, argument 1 \(\.u64\): takes an array on the GPU, an address or None, not float$"
+    ):
         takes("", "u64", 8).launch(1, 1, 1.5)
 
 

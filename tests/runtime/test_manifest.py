@@ -76,6 +76,20 @@ def test_a_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
     assert Manifest.from_json(text, "x").to_json() == text
 
 
+def test_equal_manifests_give_equal_text() -> None:
+    other = MANIFEST._replace(
+        toolchain=dict(reversed(MANIFEST.toolchain.items())),
+        images=tuple(image._replace(resources=dict(reversed(image.resources.items()))) for image in MANIFEST.images),
+    )
+    assert list(other.toolchain) != list(MANIFEST.toolchain)
+    assert other == MANIFEST
+    assert other.to_json() == MANIFEST.to_json()
+
+
+def test_names_are_stored_as_they_are_read() -> None:
+    assert '"größe<float>"' in MANIFEST._replace(name="größe<float>").to_json()
+
+
 def test_the_relocatable_images_are_those_of_a_source() -> None:
     loadable = MANIFEST.images[0]
     assert RELOCATABLE._replace(images=(loadable, *RELOCATABLE.images)).relocatable == RELOCATABLE.images
@@ -381,6 +395,13 @@ def test_the_error_says_what_appears_twice(path: list[Any], reason: str) -> None
     assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
 
 
+def test_what_appears_once_is_not_named() -> None:
+    first, second = MANIFEST.images
+    text = MANIFEST._replace(images=(first, second, second)).to_json()
+    with pytest.raises(ImageError, match=r"the image \('ptx', .*\) appears twice$"):
+        Manifest.from_json(text, "k")
+
+
 def test_lto_ir_belongs_to_a_source() -> None:
     (*_, ltoir) = RELOCATABLE.images
     text = RELOCATABLE._replace(images=(ltoir._replace(source=None),)).to_json()
@@ -414,7 +435,7 @@ externs = st.builds(External, texts, symbols, texts)
 
 @st.composite
 def stored_images(draw: st.DrawFn) -> tuple[Image, ...]:
-    images, end, is_packed = [], 0, draw(st.booleans())
+    images, end = [], 0
     for target in draw(st.lists(targets, max_size=4, unique=True)):
         kind = "cubin" if target.real else draw(st.sampled_from(["ptx", "ltoir"]))
         offset, size = end + draw(st.integers(0, 9)), draw(st.integers(1, 99))
@@ -422,9 +443,8 @@ def stored_images(draw: st.DrawFn) -> tuple[Image, ...]:
         version, compiled = (draw(versions), draw(versions)) if kind == "ptx" else (None, None)
         resources = draw(st.dictionaries(texts, st.dictionaries(texts, sizes, max_size=2), max_size=2))
         source = draw(texts if kind == "ltoir" else st.none() | texts)
-        place = None if is_packed else offset
         driver = draw(versions)
-        images.append(Image(kind, target, version, compiled, driver, place, size, draw(hashes), resources, source))
+        images.append(Image(kind, target, version, compiled, driver, offset, size, draw(hashes), resources, source))
     return tuple(images)
 
 

@@ -25,8 +25,10 @@ from cuda_wheel.builder.timing import PRECOMPILING, Timed
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.workers.executor import Call, Executor
 from cuda_wheel.builder.workers.pool import Workers
-from tests.soak import SOAK, amount
+from tests.soak import SLOW, SOAK, amount
 from tests.support.processes import run
+
+pytestmark = pytest.mark.timeout(SLOW)
 
 RELEASES = ["13.1.115", "13.2.86", "13.3.33", "13.4.92"]
 """Releases of NVRTC in which one module's options may affect a later compilation in the same process."""

@@ -21,8 +21,10 @@ from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import WorkerDiedError, WorkerTimeoutError
-from tests.soak import SOAK, amount
+from tests.soak import SLOW, SOAK, amount
 from tests.support.linker_inputs import archive, fatbin, object_file, relocatable, with_device_code
+
+pytestmark = pytest.mark.timeout(SLOW)
 
 LIMITS = {"timeout": 20 if SOAK else 60, "memory": 2 << 30}
 """For one job. Only the full run has jobs that hang, because each takes the whole time limit."""

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.runtime.user_cache.cache import Cache
-from tests.soak import SOAK, amount
+from tests.soak import SLOW, SOAK, amount
 from tests.soak.builds import ProjectPair, content_of
 
-pytestmark = pytest.mark.one_toolchain
+pytestmark = [pytest.mark.one_toolchain, pytest.mark.timeout(SLOW)]
 
 ROUNDS = ["edited and pruned", "cold", "unchanged", "edited", "unchanged and pruned"]
 

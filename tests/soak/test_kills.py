@@ -17,13 +17,14 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.user_cache.cache import Cache
-from tests.soak import SOAK, amount
+from tests.soak import SLOW, SOAK, amount
 from tests.soak.builds import BUILDS, ProjectPair, content_of
 from tests.support.processes import run
 from tests.support.projects import LISTS
 
 pytestmark = [
     pytest.mark.one_toolchain,
+    pytest.mark.timeout(SLOW),
     pytest.mark.skipif(sys.platform != "linux", reason="the test reads /proc to find processes that are left"),
 ]
 
@@ -65,7 +66,9 @@ def test_a_killed_build_does_not_affect_later_builds(projects: ProjectPair, coun
                 assert content in (before.get(name), expected[name]), name
         assert projects.build(command, output) == expected
     cache = Cache(projects.environ["CUDA_WHEEL_CACHE_DIR"])
-    for _, _, path in cache.entries():
+    entries = cache.entries()
+    assert entries
+    for _, _, path in entries:
         assert cache.get("".join(Path(path).parts[-2:])) is not None
     count("builds after kills", builds)
     for description, number in killed.items():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.cache import known_toolchain
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.user_cache.cache import Cache
@@ -88,3 +91,46 @@ def test_a_library_outside_of_packages_is_identified_by_its_time(site: Path, cac
     assert recall_toolchain(cache, environment) == found
     system.touch()
     assert recall_toolchain(cache, environment) is None
+
+
+def test_packages_without_a_compiler_are_no_part_of_the_environment(site: Path) -> None:
+    packages(site)
+    environment = toolchain_environment()
+    (site / "numpy-2.4.0.dist-info").mkdir()
+    (site / "numpy").mkdir()
+    assert toolchain_environment() == environment
+
+
+@pytest.mark.parametrize("name", ["CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX", "LD_LIBRARY_PATH"])
+def test_each_variable_that_names_a_place_is_part_of_the_environment(
+    name: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages(site)
+    monkeypatch.delenv(name, raising=False)
+    environment = toolchain_environment()
+    monkeypatch.setenv(name, "/opt/cuda")
+    assert toolchain_environment() != environment
+
+
+def test_an_entry_of_another_layout_or_record_is_not_read(
+    site: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = packages(site)
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, found)
+    with monkeypatch.context() as patch:
+        patch.setattr(known_toolchain, "FORMAT", "another")
+        assert recall_toolchain(cache, environment) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(known_toolchain, "fields", lambda record: fields(record)[1:])
+        assert recall_toolchain(cache, environment) is None
+    assert recall_toolchain(cache, environment) == found
+
+
+def test_a_library_in_a_package_is_not_identified_by_its_time(site: Path, cache: Cache) -> None:
+    """An isolated build installs it anew each time."""
+    found = packages(site)
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, found)
+    os.utime(found.libraries[0], ns=(1, 1))
+    assert recall_toolchain(cache, environment) == found

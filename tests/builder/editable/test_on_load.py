@@ -245,8 +245,10 @@ def test_a_source_outside_the_project_is_an_error(project: Path, tmp_path: Path)
 
 
 def test_a_missing_include_folder_is_an_error(project: Path) -> None:
-    (project / "pyproject.toml").write_text(HATCHLING.replace("PACKAGE", "demo") + TABLE.replace("include", "nowhere"))
-    with pytest.raises(ConfigError):
+    (project / "pyproject.toml").write_text(
+        HATCHLING.replace("PACKAGE", "demo") + TABLE.replace('"include"', '"nowhere"')
+    )
+    with pytest.raises(ConfigError, match="nowhere"):
         compiled(project)
 
 

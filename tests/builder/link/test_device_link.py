@@ -234,7 +234,7 @@ def test_an_input_for_an_earlier_architecture_links_for_later_ones(
         architectures=architectures,
     )
     assert built.status == 0, built.output
-    assert all(TABLE in content for (_, kind, _), content in built.images().items() if kind == "cubin")
+    assert all(TABLE in content for content in cubins((built.modules["demo.m"], built.fatbins["demo.m"])).values())
 
 
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"])
@@ -408,7 +408,9 @@ def linked(fixture_wheel) -> dict[str, tuple[Manifest, bytes]]:
 
 def cubins(module: tuple[Manifest, bytes]) -> dict[str, bytes]:
     manifest, fatbin = module
-    return {str(image.target): cut(image, fatbin) for image in manifest.images if image.kind == "cubin"}
+    found = {str(image.target): cut(image, fatbin) for image in manifest.images if image.kind == "cubin"}
+    assert found
+    return found
 
 
 def test_linked_sources_use_the_same_resources_as_one_source(linked) -> None:
@@ -432,6 +434,7 @@ def test_lto_inlines_calls_across_sources(linked, nvdisasm, tmp_path: Path) -> N
             path.write_bytes(cubin)
             code = re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d+\s+)?([A-Z][\w.]+)", nvdisasm(path), re.MULTILINE)
             instructions.setdefault(target, {})[name] = code
+    assert instructions
     for target, code in instructions.items():
         calls = {name: sum(each.startswith(("CALL", "JCAL")) for each in code[name]) for name in WAYS}
         assert calls["optimised"] == calls["whole"], target
@@ -466,6 +469,8 @@ def test_linked_ptx_assembles_with_older_assemblers(
     )
     assert built.status == 0, built.output
     texts = {target: content for (_, kind, target), content in built.images().items() if kind == "ptx"}
+    linked_ptx = {target: content for (_, kind, target), content in built.images("demo.p").items() if kind == "ptx"}
+    assert linked_ptx.keys() == texts.keys() == {"compute_80", "compute_90"}
     for (_, kind, target), content in built.images("demo.p").items():
         assert kind == "cubin" or content == texts[target]  # PTX is always linked from LTO-IR
     for target, content in texts.items():
@@ -751,8 +756,7 @@ def test_templates_are_instantiated_in_the_source_that_defines_them(link: str, b
     assert built.status == 0, built.output
     manifest = built.modules["demo.m"]
     assert {kernel.name for kernel in manifest.kernels} == {*names, "plain"}
-    for image in manifest.images:
-        assert image.resources["_Z5plainPf"]["max_threads"] == 128
+    assert [image.resources["_Z5plainPf"]["max_threads"] for image in manifest.images] == [128, 128]
     wrong = build(table(sources=["demo/a.cu", "demo/b.cu"], link=link, instantiate=["in_c<int>"]), files=files)
     assert wrong.status == 1
     assert "in_c<int> (instantiate) is not a kernel of this file" in wrong.output
@@ -793,13 +797,16 @@ void host(float* x) { k<<<1, 1>>>(x); }
 """
     settings = {"relocatable": True, "link": "lto"} if form == "relocatable" else {"link": form}
     built = build(
-        table(sources=["demo/k.cu", "demo/part.cu"], **settings), files={"demo/k.cu": main, "demo/part.cu": helper}
+        table(sources=["demo/k.cu", "demo/part.cu"], **settings),
+        files={"demo/k.cu": main, "demo/part.cu": helper},
+        architectures="80",  # PTX too
     )
     assert built.status == 0, built.output
     manifest = built.modules["demo.m"]
     assert [kernel.name for kernel in manifest.kernels] == ["k", "own"]
     assert any(text.startswith("demo/part.cu:8: function main") for text in manifest.host_code)
     assert any(text.startswith("demo/k.cu:6: function host") for text in manifest.host_code)
+    assert "ptx" in {kind for _, kind, _ in built.images()}
     for (source, kind, _), content in built.images().items():
         if kind == "ptx":
             visible = re.findall(rb"\.visible \.func [^_]*(_Z\w+)", content.replace(b"func_retval", b""))
@@ -955,6 +962,7 @@ def test_settings_of_one_source_work_for_several(build: Build) -> None:
     assert {(each.name, each.space, each.size) for each in manifest.globals} == {
         ("counter", "global", 4), ("table", "constant", 8),
     }  # fmt: skip
+    assert manifest.images
     for image in manifest.images:
         bounds = image.resources["_Z1kPf"]
         assert (bounds["max_threads"], bounds["min_blocks"]) == (96, 2)
