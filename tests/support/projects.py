@@ -29,6 +29,10 @@ LINKED = ["linked", "plugin", "nvvm_ir"]
 """Fixtures that are linked, at build time or when they are loaded, or that are not CUDA C++."""
 
 
+FLOATING = "floating_point"
+"""The fixture with one source in every way, with several floating-point options."""
+
+
 BACKENDS = {
     "hatchling": "hatchling.build",
     "setuptools": "setuptools.build_meta",
