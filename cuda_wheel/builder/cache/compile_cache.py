@@ -26,7 +26,7 @@ from cuda_wheel.runtime.user_cache.cache import Cache, cache_limit
 
 __all__ = ["CompileCache"]
 
-FORMAT = "jobs 6"
+FORMAT = "jobs 7"
 """Part of every key: entries of another layout have other keys."""
 
 Places = Sequence[Place]
