@@ -1,5 +1,5 @@
-"""Define the sessions `demo` (the main use of this project), `tests`, `pythons`, `lowest`, `soak`, `mutants`, `lint`,
-`gpu` and `bench`. Each session installs its own requirements."""
+"""Define the sessions `demo` (the main use of this project), `tests`, `pythons`, `lowest`, `soak`, `mutants`, `ptx`,
+`lint`, `gpu` and `bench`. Each session installs its own requirements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARALLEL = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist=loadfile"]
 """pytest's options for parallel runs: one more process than processors, because tests wait for what they start;
 all tests of a file in one process, because they share what they build."""
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
-PTXAS = ["12.0", "12.2", "12.4", "12.8"]
+PTXAS = ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"]
 
 
 def own_wheel(session: nox.Session) -> Path:
@@ -129,7 +129,7 @@ def tools(session: nox.Session) -> Path:
     """Download NVIDIA's cuobjdump, nvdisasm and the ptxas of older releases, and return their folder."""
     folder = Path(session.virtualenv.location).parent / "tools"
     requirements = {"cuobjdump": "nvidia-cuda-cuobjdump", "nvdisasm": "nvidia-cuda-nvdisasm"} | {
-        f"ptxas-{release}": f"nvidia-cuda-nvcc-cu12=={release}.*" for release in PTXAS
+        f"ptxas-{release}": f"nvidia-cuda-nvcc{'-cu12' * release.startswith('12.')}=={release}.*" for release in PTXAS
     }
     for name, requirement in requirements.items():
         if not (folder / name).is_dir():
@@ -138,6 +138,27 @@ def tools(session: nox.Session) -> Path:
             session.run("python", "-m", "pip", "install", "-q", "--no-deps", "--target", str(scratch), requirement)
             scratch.rename(folder / name)
     return folder.resolve()
+
+
+@nox.session
+def ptx(session: nox.Session) -> None:
+    """Check the table of PTX ISA versions with the ptxas of every CUDA release; see docs/ptx.md. Takes about an hour."""
+    folder = Path(session.create_tmp()).resolve()
+    for toolchain in TOOLCHAINS:
+        python = folder / toolchain
+        session.run("python", "-m", "venv", "--clear", str(python))
+        group = nox.project.dependency_groups(PYPROJECT, f"test-{toolchain}")
+        session.run(
+            str(python / "bin" / "python"), "-m", "pip", "install", "-q", f".[{toolchain}]", *group, external=True
+        )
+        corpus = ["scripts/ptx_corpus.py", str(folder / "texts" / toolchain)]
+        session.run(str(python / "bin" / "python"), *corpus, external=True)
+    session.install("-e", ".")
+    assemblers = folder / "assemblers"
+    assemblers.mkdir(exist_ok=True)
+    session.run(
+        "python", "scripts/ptx_requirements.py", str(assemblers), "--texts", str(folder / "texts"), *session.posargs
+    )
 
 
 @nox.session

@@ -47,7 +47,7 @@ def unproven_alternatives(accepted: Iterable[str]) -> Iterator[str]:
     for line in ptx_forms.FORMS.splitlines():
         if not line or line.startswith("#"):
             continue
-        version, opcodes, *slots = line.split()
+        _, opcodes, *slots = line.split()
         names = [[name for name, _ in slot_alternatives(slot)] for slot in slots]
         groups = ["(" + "|".join(map(re.escape, each)) + ")" for each in names]
         pattern = "".join(group + "?" * slot.startswith("[") for group, slot in zip(groups, slots, strict=True))
@@ -167,7 +167,7 @@ def _memory(instruction: str, modifiers: list[str], register: str) -> list[str]:
         if opcode in ("ld", "ldu"):
             found += [f"{value}, [{address}]{hint}" for address in ("d0", "K", "V")]
         elif "async" in modifiers:
-            found += [f"[r0], {value}, [r1]", f"[d0], {value}, [d1]", f"[d0], {value}"]
+            found += [f"[d0], {value}"] if "release" in modifiers else [f"[r0], {value}, [r1]", f"[d0], {value}, [d1]"]
         elif "bulk" in modifiers:
             found += ["[d0], d1, 0", "[r0], d1, 0"]
         elif opcode in ("st", "red"):
@@ -184,7 +184,12 @@ def _copy(instruction: str, modifiers: list[str], register: str) -> list[str]:
     many = ", h" if "multicast::cluster" in modifiers else ""
     if "tensor" not in modifiers:
         mask = ", h" if "cp_mask" in modifiers else ""
-        ends = [f"[r0], [d0], r1, [r2]{many}{hint}", f"[r0], [r1], r2, [r3]", f"[d0], [r0], r1{hint}{mask}", f"[d0], r1{hint}"]
+        ends = [
+            f"[r0], [d0], r1, [r2]{many}{hint}",
+            "[r0], [r1], r2, [r3]",
+            f"[d0], [r0], r1{hint}{mask}",
+            f"[d0], r1{hint}",
+        ]
         return ["", "0", *ends]
     found = []
     dim = int(next(each for each in modifiers if re.fullmatch(r"\dd", each))[0])
@@ -199,7 +204,17 @@ def _barrier(instruction: str, modifiers: list[str], register: str) -> list[str]
     return [
         text.replace("@", address)
         for address in ("r0", "d0")
-        for text in ("[@], r1", "[@]", "d, [@]", "_, [@]", "d, [@], r1", "_, [@], r1", "p, [@], d0", "p, [@], r1", "r, d")
+        for text in (
+            "[@], r1",
+            "[@]",
+            "d, [@]",
+            "_, [@]",
+            "d, [@], r1",
+            "_, [@], r1",
+            "p, [@], d0",
+            "p, [@], r1",
+            "r, d",
+        )
     ]
 
 
@@ -212,15 +227,24 @@ def _matrix(instruction: str, modifiers: list[str], register: str) -> list[str]:
     behind += ", r, {h, h}, r, {h, h}" * ("block_scale" in modifiers)
     shapes = [[_vector(value, n) for n in each] for each in itertools.product(counts, counts, counts)]
     if "wmma" in instruction:
-        shapes += [[_vector("r", n), _vector("r", a), _vector("r", a), _vector("r", c)] for n in (4, 8) for c in (4, 8) for a in (8,)]
+        shapes += [
+            [_vector("r", n), _vector("r", a), _vector("r", a), _vector("r", c)]
+            for n in (4, 8)
+            for c in (4, 8)
+            for a in (8,)
+        ]
     texts = [f"{d}, {a}, {b}, {d}{behind}" for d, a, b in (each for each in shapes if len(each) == 3)]
     texts += [f"{d}, {a}, {b}, {c}" for d, a, b, c in (each for each in shapes if len(each) == 4)]
     mixed = [(d, c) for d in (2, 4, 8) for c in (2, 4, 8) if d != c]
-    return texts + [f"{_vector(value, d)}, {_vector(value, 2)}, {_vector(value, 2)}, {_vector(value, c)}" for d, c in mixed]
+    return texts + [
+        f"{_vector(value, d)}, {_vector(value, 2)}, {_vector(value, 2)}, {_vector(value, c)}" for d, c in mixed
+    ]
 
 
 def _matrix_copy(instruction: str, modifiers: list[str], register: str) -> list[str]:
-    return [text.replace("@", _vector("r", n)) for n in (1, 2, 4) for text in ("@, [r0]", "[r0], @", "@, [d0]", "[d0], @")]
+    return [
+        text.replace("@", _vector("r", n)) for n in (1, 2, 4) for text in ("@, [r0]", "[r0], @", "@, [d0]", "[d0], @")
+    ]
 
 
 def _warp_group(instruction: str, modifiers: list[str], register: str) -> list[str]:
@@ -238,7 +262,10 @@ def _warp_group(instruction: str, modifiers: list[str], register: str) -> list[s
 def _tensor_core(instruction: str, modifiers: list[str], register: str) -> list[str]:
     times = next((int(each[1:]) for each in modifiers if re.fullmatch(r"x\d+", each)), 1)
     vectors = [_vector("r", times * each) for each in (1, 2, 4)]
-    found = ["", "[r0], 32", "r0, 32", "[r0]", "[r0], h", "[d0]", "[d0], h", "[r0], d0", "[d0], 32"]
+    if "commit" in modifiers:
+        mask = ", h" if "multicast::cluster" in modifiers else ""
+        return [f"[r0]{mask}", f"[d0]{mask}"]
+    found = ["", "[r0], 32", "r0, 32", "[r0]", "[r0], d0", "[d0], 32"]
     for vector in vectors:
         found += [f"{vector}, [r0]", f"{vector}, [r0], 1", f"[r0], {vector}", f"[r0], 1, {vector}"]
     sparse = "[r3], " if "sp" in modifiers else ""
@@ -274,7 +301,12 @@ def _surface(instruction: str, modifiers: list[str], register: str) -> list[str]
     for value in _vectors(modifiers, register):
         for n in (1, 2, 4):
             place = f"[d0, {_vector('r', n)}]"
-            found += [f"{value}, {place}", f"{place}, {value}", f"{_vector(value, 1)}, {place}", f"{place}, {_vector(value, 1)}"]
+            found += [
+                f"{value}, {place}",
+                f"{place}, {value}",
+                f"{_vector(value, 1)}, {place}",
+                f"{place}, {_vector(value, 1)}",
+            ]
     return found
 
 

@@ -22,14 +22,14 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from ptx_instructions import DECLARATIONS, operands, table_instructions, unproven_alternatives
 
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.lowering import FIRST_PTX_ISA
-from cuda_wheel.builder.images.ptx_requirements import OLDEST, instruction_version, requirement
+from cuda_wheel.builder.images.ptx_requirements import instruction_version, requirement
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version
@@ -127,6 +127,7 @@ def check_target(
     return early, set(texts), failures
 
 
+@cache
 def knows_target(assembler: Assembler, arch: str) -> bool:
     isa = newest_isa(assembler[0])
     return FIRST_PTX_ISA[arch] <= isa and "is not defined for option" not in _messages(assembler, "", arch, isa)[0]
@@ -138,7 +139,9 @@ def with_operands(assembler: Assembler, instructions: list[str], arch: str) -> d
     left = {each: operands(each) for each in instructions}
     found: dict[str, str] = {}
     for turn in range(max(map(len, left.values()))):
-        trial = {f"{each} {texts[turn]};": each for each, texts in left.items() if each not in found and turn < len(texts)}
+        trial = {
+            f"{each} {texts[turn]};": each for each, texts in left.items() if each not in found and turn < len(texts)
+        }
         if trial:
             found |= {trial[text]: text for text in accepts(assembler, list(trial), arch, version)}
     return found
@@ -192,22 +195,27 @@ def _messages(assembler: Assembler, statements: str, arch: str, version: Version
 
 def check_texts(assemblers: list[Assembler], folder: Path) -> list[str]:
     """Lower PTX files by the table alone, and return where an assembler that reads the version refuses the result."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(partial(_check_text, assemblers), sorted(folder.rglob("*.ptx")))
+        return [failure for each in results for failure in each]
+
+
+def _check_text(assemblers: list[Assembler], path: Path) -> list[str]:
+    arch, text = path.suffixes[-2][1:], ptx_text.normalise(path.read_text())
+    needed = requirement(text, arch)
+    version = ptx.version(text) if needed.unknown else max(needed.version, FIRST_PTX_ISA[arch])
     failures = []
-    for path in sorted(folder.rglob("*.ptx")):
-        arch, text = path.suffixes[-2][1:], ptx_text.normalise(path.read_text())
-        needed = requirement(text, arch)
-        version = ptx.version(text) if needed.unknown else max(needed.version, FIRST_PTX_ISA[arch], OLDEST)
-        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-            file.write(ptx_text.set_version(text, version))
-            file.flush()
-            for assembler in assemblers:
-                if newest_isa(assembler[0]) < version or not knows_target(assembler, arch):
-                    continue
-                options = ["-c"] if ".extern" in text else []
-                command = [str(assembler[1]), f"-arch=sm_{arch}", "-O0", *options, file.name, "-o", os.devnull]
-                result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                if result.returncode:
-                    failures.append(f"{dotted(assembler[0])} refuses {path} as {dotted(version)}: {result.stdout[:300]}")
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+        file.write(ptx_text.set_version(text, version))
+        file.flush()
+        for assembler in assemblers:
+            if newest_isa(assembler[0]) < version or not knows_target(assembler, arch):
+                continue
+            options = ["-c"] if ".extern" in text else []
+            command = [str(assembler[1]), f"-arch=sm_{arch}", "-O0", *options, file.name, "-o", os.devnull]
+            result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if result.returncode:
+                failures.append(f"{dotted(assembler[0])} refuses {path} as {dotted(version)}: {result.stdout[:300]}")
     return failures
 
 

@@ -54,7 +54,7 @@ def ptxas() -> Callable[..., str]:
     """Return a function that assembles a PTX file with the ptxas of a CUDA release and returns its errors, or ""."""
 
     def assemble(release: str, path: Path, arch: str, *options: str) -> str:
-        tool = nvidia_tool(f"ptxas-{release}/nvidia/cuda_nvcc/bin/ptxas")
+        tool = nvidia_tool(f"ptxas-{release}/nvidia/*/bin/ptxas")
         result = run(tool, f"-arch=sm_{arch}", *options, path, "-o", os.devnull)
         return result.stdout if result.returncode else ""
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.images.ptx_requirements import OLDEST, Requirement, requirement
+from cuda_wheel.builder.images.ptx_requirements import OLDEST, PtxNeeds, requirement
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version, parse_version
@@ -84,7 +84,7 @@ def _with_version(text: str, version: Version, reference: bytes, arch: str, sour
     return rewritten
 
 
-def _too_low(version: Version, arch: str, needed: Requirement) -> str:
+def _too_low(version: Version, arch: str, needed: PtxNeeds) -> str:
     """Return why a version that is lower than the compiler's is not taken, or ""."""
     first = FIRST_PTX_ISA.get(arch)
     if first is None:

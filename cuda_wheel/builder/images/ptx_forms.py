@@ -471,7 +471,8 @@ FORMS = """
 6.3 wmma .mma .sync .aligned .row .col .m8n8k32 .s32 .s4 .s4 .s32 [.satfinite]
 6.3 wmma .mma .sync .aligned .row .col .m8n8k32 .s32 .u4 .u4 .s32 [.satfinite]
 6.3 wmma .mma .xor|.and@7.1 .popc .sync .aligned .row .col .m8n8k128 .s32 .b1 .b1 .s32
-6.4 mma .sync .aligned .m8n8k4 layout layout fp16 .f16 .f16 fp16
+6.4 mma .sync .aligned .m8n8k4 layout layout .f16 .f16 .f16 .f16
+6.4 mma .sync .aligned .m8n8k4 layout layout .f32 .f16 .f16 fp16
 6.5 mma .sync .aligned .m16n8k8 .row .col .f16 .f16 .f16 .f16
 6.5 mma .sync .aligned .m16n8k8 .row .col .f32 .f16 .f16 .f32
 7.0 mma .sync .aligned .m16n8k16 .row .col .f16 .f16 .f16 .f16
@@ -545,8 +546,10 @@ FORMS = """
 8.6 tcgen05 .cp group .32x128b .warpx4 .b8x16 .b6x16_p32|.b4x16_p64
 8.6 tcgen05 .shift group .down
 8.6 tcgen05 .mma [.sp] group .kind::f16|.kind::tf32|.kind::f8f6f4|.kind::i8 [.ashift] [buffer]
-8.6 tcgen05 .mma [.sp] group .kind::mxf8f6f4 .block_scale [.scale_vec::1X] [buffer]
-8.6 tcgen05 .mma [.sp] group .kind::mxf4 .block_scale [.scale_vec::2X] [buffer]
+8.6 tcgen05 .mma [.sp] group .kind::mxf8f6f4 .block_scale .scale_vec::1X [buffer]
+8.6 tcgen05 .mma [.sp] group .kind::mxf4 .block_scale .scale_vec::2X [buffer]
+# the document says 8.6 of the next; the assemblers of 12.9 and 13.0 alone refuse it before 8.8
+8.8 tcgen05 .mma [.sp] group .kind::mxf8f6f4|.kind::mxf4 .block_scale [buffer]
 8.7 tcgen05 .mma [.sp] group .kind::mxf4nvf4 .block_scale .scale_vec::2X|.scale_vec::4X [buffer]
 8.8 tcgen05 .mma [.sp] group .kind::mxf8f6f4|.kind::mxf4|.kind::mxf4nvf4 .block_scale .block16|.block32 [buffer]
 8.6 tcgen05 .mma .ws [.sp] .cta_group::1 .kind::f16|.kind::tf32|.kind::f8f6f4|.kind::i8 [buffers]

@@ -15,13 +15,13 @@ from cuda_wheel.builder.images import ptx_forms
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version, parse_version
 
-__all__ = ["OLDEST", "Requirement", "instruction_version", "requirement"]
+__all__ = ["OLDEST", "PtxNeeds", "instruction_version", "requirement"]
 
 OLDEST: Version = (6, 3)
 """PTX of CUDA 10.0, the oldest release whose driver is worth reaching."""
 
 
-class Requirement(NamedTuple):
+class PtxNeeds(NamedTuple):
     """What a PTX text needs."""
 
     version: Version
@@ -96,6 +96,7 @@ _OPERAND_RULES: dict[str, tuple[_OperandRule, ...]] = {
             (r".*\.elemtype", r"[^,]*,\s*(?:1[3-5]|0[xX])", (8, 7), "with the element type 13, 14 or 15"),
             (r".*\.swizzle_mode", r"[^,]*,\s*(?:4|0)", (8, 8), "with the swizzle mode 4"),
         ],
+        "tcgen05": [(r"tcgen05\.commit", r"[^,]*,\s*\d", (9, 4), "with a number as the mask")],
         "st": [(r"st\.bulk", r"[^,]*,(?!\s*(?:%rd\d|\d))", (9, 0), "with a size of 32 bits")],
     }.items()
     for opcode in opcodes.split()
@@ -106,7 +107,7 @@ _TARGET_RULES = ((re.compile(r"cvt\..*\.e[45]m[23]x2\b"), frozenset({"89"}), (8,
 """Instructions that a target got later than others. Source: PTX ISA, "cvt"."""
 
 
-def requirement(text: str, arch: str) -> Requirement:
+def requirement(text: str, arch: str) -> PtxNeeds:
     """Return what a PTX text for `arch` ("90a") needs; comments and strings do not matter."""
     version, word, unknown = OLDEST, "", ""
     for candidate, needed in _words(text, arch):
@@ -114,7 +115,7 @@ def requirement(text: str, arch: str) -> Requirement:
             unknown = unknown or candidate
         elif needed > version:
             version, word = needed, candidate
-    return Requirement(version, word, unknown)
+    return PtxNeeds(version, word, unknown)
 
 
 def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:

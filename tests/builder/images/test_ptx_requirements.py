@@ -22,7 +22,9 @@ FENCE = "fence.acquire.sync_restrict::shared::cluster.cluster;"
 
 
 def text(body: str, head: str = HEAD) -> str:
-    return f"{head}.visible .entry k(.param .u64 k_param_0)\n{{\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n{body}\nret;\n}}\n"
+    return (
+        f"{head}.visible .entry k(.param .u64 k_param_0)\n{{\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n{body}\nret;\n}}\n"
+    )
 
 
 def needs(body: str, arch: str = "90") -> Version | None:
@@ -275,7 +277,9 @@ def test_a_target_that_is_not_known_keeps_its_version() -> None:
     ],
 )
 def test_an_explicit_version_that_is_too_low_is_refused_in_words(body: str, version: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=rf"ptx-version {re.escape(version)} does not suit k\.cu for compute_90: .*{message}"):
+    with pytest.raises(
+        ConfigError, match=rf"ptx-version {re.escape(version)} does not suit k\.cu for compute_90: .*{message}"
+    ):
         lower(text(body), version, "90", "k.cu", lambda text, arch: b"an assembler that accepts everything")
 
 

@@ -16,7 +16,7 @@ from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.lowering import lower
 from cuda_wheel.builder.jobs import Bundle, Compiled, Job
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Parameter, dotted
@@ -152,6 +152,18 @@ NEEDS = {
         '__global__ void k(float* x) { __shared__ alignas(16) float s[64]; __shared__ unsigned long long b; asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" :: "r"((unsigned)__cvta_generic_to_shared(s)), "l"(x), "r"((unsigned)__cvta_generic_to_shared(&b))); }',
         (8, 6),
     ),
+    # The assemblers of CUDA 12.7 to 13.0 accept it under each lower version, all others refuse it.
+    "fence.acquire": (
+        "90",
+        '__global__ void k() { asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory"); }',
+        (8, 6),
+    ),
+    "fence.release": ("90", '__global__ void k() { asm volatile("fence.release.gpu;" ::: "memory"); }', (8, 6)),
+    "cuda::ptx::fence": (
+        "90",
+        "#include <cuda/ptx>\n__global__ void k() { cuda::ptx::fence(cuda::ptx::sem_acquire, cuda::ptx::scope_gpu); }",
+        (8, 6),
+    ),
     "mbarrier.try_wait": (
         "90",
         '__global__ void k() { __shared__ unsigned long long b; asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;}" :: "r"((unsigned)__cvta_generic_to_shared(&b))); }',
@@ -160,7 +172,9 @@ NEEDS = {
 }
 
 
-def compiled(workers: Workers, toolchain: Toolchain, text: str, arch: str, ptx_version: str = "auto") -> Compiled:
+def compiled(
+    workers: Workers, toolchain: Toolchain, text: str, arch: str, ptx_version: str = "auto", lineinfo: bool = False
+) -> Compiled:
     job = Job(
         toolchain.libraries[0],
         ".",
@@ -170,9 +184,9 @@ def compiled(workers: Workers, toolchain: Toolchain, text: str, arch: str, ptx_v
         False,
         True,
         ("--std=c++17",),
+        (str(INCLUDE), *toolchain.include_dirs),
         (),
-        (),
-        False,
+        lineinfo,
         ptx_version,
     )
     return workers.submit(compile_job, job).result()
@@ -233,17 +247,47 @@ def test_an_explicit_version_is_taken_where_it_is_proven(workers: Workers, toolc
     assert ptx.version(compiled(workers, toolchain, PLAIN, "80", "8.0").ptx.decode()) == (8, 0)
 
 
-def test_an_unprovable_explicit_version_is_reported_with_the_assemblers_log(
+def test_an_explicit_version_that_is_too_low_is_refused_and_the_instruction_named(
     workers: Workers, toolchain: Toolchain
 ) -> None:
     arch, text, _ = NEEDS["elect"]
     with pytest.raises(
-        ConfigError, match=r"ptx-version 7\.8 does not suit k\.cu for compute_90.*requires PTX ISA \.version 8\.0"
+        ConfigError,
+        match=r"ptx-version 7\.8 does not suit k\.cu for compute_90: `elect\.sync` needs 8\.0; \"auto\" finds",
     ):
         compiled(workers, toolchain, text, arch, "7.8")
 
 
-@pytest.mark.parametrize("release", ["12.0", "12.2", "12.4", "12.8"])
+def test_an_explicit_version_that_the_assembler_refuses_is_reported_with_its_log() -> None:
+    def assemble(text: str, _: str) -> bytes:
+        if ptx.version(text) < (7, 5):
+            raise CompileError("Feature 'x' requires PTX ISA .version 7.5 or later")
+        return b"machine code"
+
+    text = ".version 9.5\n.target sm_80\n"
+    with pytest.raises(ConfigError, match=r"ptx-version 7\.4 does not suit .*The assembler says: Feature 'x' requires"):
+        lower(text, "7.4", "80", "k.cu", assemble)
+    with pytest.raises(ConfigError, match=r"ptx-version 7\.5 does not suit .*it changes the machine code"):
+        lower(text, "7.5", "80", "k.cu", lambda text, _: str(ptx.version(text)).encode())
+
+
+def test_line_information_does_not_keep_ptx_from_being_lowered(workers: Workers, toolchain: Toolchain) -> None:
+    # The assembler copies the text, with its version, into the debug information of what has any.
+    result = compiled(workers, toolchain, PLAIN, "80", lineinfo=True)
+    assert b".loc" in result.ptx
+    assert ptx.version(result.ptx.decode()) == (7, 0)
+
+
+def test_an_instruction_that_the_table_lacks_keeps_the_compilers_version(
+    workers: Workers, toolchain: Toolchain
+) -> None:
+    # Every assembler accepts this order of the modifiers under every version, but the table does not list it.
+    text = '__global__ void k(int* x) { asm volatile("{.reg .b32 r; atom.global.sys.acquire.add.u32 r, [%0], 1;}" :: "l"(x)); }'
+    result = compiled(workers, toolchain, text, "80")
+    assert ptx.version(result.ptx.decode()) == result.ptx_version_compiled
+
+
+@pytest.mark.parametrize("release", ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"])
 def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
     workers: Workers, ptxas: Callable[[str, Path, str], str], tmp_path: Path, release: str, toolchain: Toolchain
 ) -> None:
