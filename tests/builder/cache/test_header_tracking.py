@@ -245,3 +245,21 @@ def test_a_result_is_not_cached_if_nobody_knows_where_the_compiler_looked(
     assert not CompileCache(cache, toolchain).store_job(job, result)
     harmless = replace(job, text=KERNEL.encode(), options=("-Xcudafe", "--diag_suppress=177"))
     assert CompileCache(cache, toolchain).store_job(harmless, result)
+
+
+@pytest.mark.parametrize("test", ['__has_include("there.h")', "__has_include(THERE)", "HAS(THERE)"])
+def test_a_file_that_is_only_tested_for_compiles_again_once_it_is_removed(
+    test: str, job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    text = f'#define THERE "there.h"\n#define HAS(x) __has_include(x)\n#if {test}\n{TESTED}{KERNEL}'
+    there = Path(job.root, "src/there.h")
+    there.write_text("")
+    job = replace(job, text=text.encode())
+    cache = Cache(str(tmp_path / "cache"))
+    before = workers.submit(compile_job, job).result()
+    assert before.headers == ()
+    assert CompileCache(cache, toolchain).store_job(job, before)
+    assert CompileCache(cache, toolchain).load_job(job) == before
+    there.unlink()
+    assert workers.submit(compile_job, job).result().cubin != before.cubin
+    assert CompileCache(cache, toolchain).load_job(job) is None

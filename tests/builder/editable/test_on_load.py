@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -209,6 +211,17 @@ def test_a_new_header_that_options_or_macros_lead_to_compiles_again(
     (project / new).parent.mkdir(exist_ok=True)
     (project / new).write_text("#define ANSWER 43\n" if "answer" in new else "__device__ int more = 1;\n")
     assert compiled(project)[1] != before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell when an inode was changed")
+def test_a_patched_file_of_the_toolchain_with_its_old_time_is_another_one(tmp_path: Path) -> None:
+    header = tmp_path / "a.h"
+    header.write_text("#define A 1\n")
+    before, status = on_load._states([str(header)], tmp_path / "project"), header.stat()
+    time.sleep(0.02)
+    header.write_text("#define A 2\n")
+    os.utime(header, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert on_load._states([str(header)], tmp_path / "project") != before
 
 
 def test_another_version_of_cuda_wheel_compiles_again(project: Path, no_compiler, monkeypatch) -> None:
