@@ -13,6 +13,7 @@ import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions
 from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import loading
+from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.jit import compiling, nvjitlink
 from cuda_wheel.runtime.manifest import parse_version
 from cuda_wheel.runtime.user_cache import cache
@@ -223,6 +224,35 @@ def test_ptx_that_the_driver_cannot_read_is_compiled_once(built, use: Use, old: 
     use((8, 6), version=old + 10)  # another driver
     with pytest.raises(AssertionError, match="compiled again"):
         loading.load("demo.fill")
+
+
+def test_the_exact_build_of_nvjitlink_is_in_the_cache_key(built, use: Use, old: int, monkeypatch) -> None:
+    """Two patches of one CUDA release compile differently. Of an unknown one nothing is kept."""
+    built(NEWEST)
+    links: list[str] = []
+    link = compiling.link_code
+    monkeypatch.setattr(compiling, "link_code", lambda *arguments: links.append("") or link(*arguments))
+
+    def compilations() -> int:
+        links.clear()
+        for _ in range(2):
+            use((8, 6), version=old)  # as in another process
+            loading.load("demo.fill")
+        return len(links)
+
+    assert compilations() == 1
+    monkeypatch.setattr(compiling, "nvjitlink_build", lambda: "another patch")
+    assert compilations() == 1
+    monkeypatch.setattr(compiling, "nvjitlink_build", lambda: None)
+    assert compilations() == 2
+
+
+def test_each_gpu_gets_what_nvjitlink_compiled_for_it(built, use: Use, old: int) -> None:
+    built(NEWEST)
+    driver = use((8, 6), (8, 9), version=old)
+    modules = [loading.load("demo.fill", device=device) for device in (0, 1, 0)]
+    assert modules[0] is modules[2] is not modules[1]
+    assert [read_cubin(code).arch for code in driver.loaded] == [86, 89]
 
 
 def test_a_tampered_entry_is_never_loaded(built, use: Use, old: int) -> None:

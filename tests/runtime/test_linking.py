@@ -409,6 +409,42 @@ def test_everything_that_decides_the_result_is_in_the_cache_key(change: dict[str
     assert not package.link(**same | change).cached
 
 
+@pytest.mark.parametrize(("name", "user"), [("nvjitlink_build", "ltoir"), ("nvrtc_build", "cuda")])
+def test_the_exact_build_of_the_compiler_is_in_the_cache_key(
+    name: str, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two patches of one CUDA release compile differently. Of an unknown one nothing is kept."""
+    pieces = [APPLY, USER if user == "cuda" else piece(USER, user, "user")]
+    compiled_pieces: list[str] = []
+    compile_now = prepared_link.compile_cuda
+
+    def counted(text: bytes, *rest: Any) -> Any:
+        compiled_pieces.append("")
+        return compile_now(text, *rest)
+
+    def is_reused() -> bool:
+        compiled_pieces.clear()
+        linked = package.link(pieces, arch="90")
+        return not compiled_pieces if name == "nvrtc_build" else linked.cached
+
+    monkeypatch.setattr(prepared_link, "compile_cuda", counted)
+    assert [is_reused(), is_reused()] == [False, True]
+    monkeypatch.setattr(prepared_link, name, lambda: "another patch")
+    assert [is_reused(), is_reused()] == [False, True]
+    monkeypatch.setattr(prepared_link, name, lambda: None)
+    assert [is_reused(), is_reused()] == [False, False]
+
+
+@pytest.mark.parametrize("clock", ["__TIME__", "__DATE__", "__TI\\\nME__", "CAT(__TI, ME__)", "CAT(__, CAT(TIME, __))"])
+def test_a_piece_that_uses_the_clock_is_compiled_each_time(clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    paste = "#define CAT2(a, b) a##b\n#define CAT(a, b) CAT2(a, b)\n"
+    user = paste + USER.replace("2 * x", f"{clock}[1] * x")
+    package.link([APPLY, user], arch="90")
+    monkeypatch.setattr(prepared_link, "compile_cuda", lambda *_: pytest.fail("compiled again"))
+    with pytest.raises(pytest.fail.Exception, match="compiled again"):
+        package.link([APPLY, user], arch="90")
+
+
 def test_a_changed_header_is_compiled_again(tmp_path: Path) -> None:
     (tmp_path / "user.cu").write_text('#include "factor.h"\n' + USER.replace("2 *", "FACTOR *"))
     (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
@@ -739,6 +775,22 @@ def test_a_module_is_linked_with_what_its_user_brings(wheel, use: Use) -> None:
     assert package.load(NAME, link=[USER], jit=JitOptions(lto=False)).link.mode == "ptx"
 
 
+def test_a_link_after_an_edit_has_the_types_of_the_edit(wheel, use: Use, tmp_path: Path) -> None:
+    """The code of both is equal."""
+    wheel()
+    use((9, 0))
+    before = package.load(NAME, link=[USER])
+    (path,) = tmp_path.rglob("apply.fatbin.json")
+    manifest = Manifest.from_json(path.read_bytes(), "x")
+    (kernel,) = manifest.kernels
+    first, *others = kernel.parameters
+    edited = kernel._replace(parameters=(first._replace(cpp="unsigned int*"), *others))
+    path.write_text(manifest._replace(kernels=(edited,)).to_json())
+    after = package.load(NAME, link=[USER])
+    assert after.link.cubin == before.link.cubin
+    assert after["apply"].info.parameters[0].cpp == "unsigned int*" != before["apply"].info.parameters[0].cpp
+
+
 def test_a_second_process_only_loads_the_cached_result(wheel, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel()
     use((9, 0))
@@ -872,9 +924,16 @@ def test_without_nvjitlink_the_driver_links(wheel, use: Use, no_nvjitlink: None)
     assert driver.loaded == [linker.result]
 
 
-def test_the_drivers_result_is_cached_for_that_driver_version(wheel, use: Use, no_nvjitlink: None) -> None:
+def test_the_drivers_result_is_cached_for_that_release_of_the_driver(
+    wheel, use: Use, no_nvjitlink: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two releases of the driver for one CUDA version compile differently. Of an unknown one nothing is kept."""
     wheel()
-    for version, cached in ((13000, False), (13000, True), (12090, False)):
+    for version, build, cached in (
+        (13000, "580.65.06", False), (13000, "580.65.06", True), (13000, "580.95.05", False),
+        (12090, "580.95.05", False), (13000, None, False), (13000, None, False),
+    ):  # fmt: skip
+        monkeypatch.setattr(prepared_link, "driver_build", lambda build=build: build)
         driver = use((9, 0), version=version)
         driver.linker.result = compiled(APPLY, "cubin", "90")
         assert package.load(NAME, link=[piece(USER, "ptx", "user")]).link.cached is cached

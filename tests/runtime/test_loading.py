@@ -432,6 +432,21 @@ def test_a_damaged_image_never_reaches_the_driver(site: Path, use: Callable[...,
     assert driver.loaded == []
 
 
+def test_a_load_after_an_edit_has_the_types_of_the_edit(site: Path, use: Callable[..., Driver]) -> None:
+    """`const float*` edited to `const int*` may give the same machine code, and other parameters."""
+    driver = use((9, 0))
+    before = loading.load(SAXPY)
+    path = next(site.rglob("saxpy.fatbin.json"))
+    manifest = Manifest.from_json(path.read_bytes(), "x")
+    (kernel,) = manifest.kernels
+    parameters = tuple(each._replace(cpp=each.cpp.replace("float*", "int*")) for each in kernel.parameters)
+    path.write_text(manifest._replace(kernels=(kernel._replace(parameters=parameters),)).to_json())
+    after = loading.load(SAXPY)
+    assert after["saxpy"].info.parameters == parameters != before["saxpy"].info.parameters
+    assert driver.loaded[0] == driver.loaded[1]
+    assert loading.load(SAXPY) is after
+
+
 def test_unloading_a_module_invalidates_it_for_everyone(site: Path, use: Callable[..., Driver]) -> None:
     driver = use((8, 0))
     module = cuda_wheel.load(SAXPY)

@@ -107,10 +107,10 @@ def _parse(entry: bytes) -> tuple[bytes, bytes]:
 
 
 def _states(paths: Iterable[str], root: Path) -> States:
-    """Return the state of each file: the hash for a file in the project, which people edit; size and time of change for
-    other files."""
+    """Return the state of each file: the hash for a file in the project, which people edit; size and times of change
+    for other files."""
     inside = f"{root}{os.sep}"
-    return {path: _hash(path) if path.startswith(inside) else _size_and_time(path) for path in sorted(set(paths))}
+    return {path: _hash(path) if path.startswith(inside) else _size_and_times(path) for path in sorted(set(paths))}
 
 
 def _hash(path: str) -> str | None:
@@ -120,9 +120,11 @@ def _hash(path: str) -> str | None:
         return None
 
 
-def _size_and_time(path: str) -> str | None:
+def _size_and_times(path: str) -> str | None:
     try:
         status = os.stat(path)
     except OSError:
         return None
-    return f"{status.st_size} {status.st_mtime_ns}"
+    # A new hard link to the file, as uv makes for each environment, changes the inode's time too.
+    inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else ""
+    return f"{status.st_size} {status.st_mtime_ns}{inode}"

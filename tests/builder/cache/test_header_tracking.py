@@ -11,7 +11,7 @@ import pytest
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.compile.job import compile_job
-from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import Step
@@ -158,3 +158,108 @@ def test_a_result_is_not_cached_if_a_header_changes_during_compilation(
     change(Path(job.root, "include/two.h"))
     assert not cache.store_job(job, result)
     assert cache.load_job(job) is None
+
+
+KERNEL = "__global__ void k(int* x) { *x = N; }\n"
+TESTED = "#define N 1\n#else\n#define N 0\n#endif\n"
+APPEARS = {
+    "a test for a macro": (f'#define NAME "new.h"\n#if __has_include(NAME)\n{TESTED}', (), {}, "src/new.h"),
+    "a test for an option": (f"#if __has_include(NAME)\n{TESTED}", ("-DNAME=<new.h>",), {}, "include/new.h"),
+    "a macro that tests": (
+        f"#define HAS(x) __has_include(x)\n#define NAME <new.h>\n#if HAS(NAME)\n{TESTED}", (), {}, "include/new.h"
+    ),
+    "a macro that builds a name": (
+        f"#define HAS(x) __has_include(<x.h>)\n#if HAS(new)\n{TESTED}", (), {}, "include/new.h"
+    ),
+    "a macro for a test": (
+        f'#define HAS(x) __has_include(x)\n#define HAVE HAS("new.h")\n#if HAVE\n{TESTED}', (), {}, "src/new.h"
+    ),
+    "beside a header that includes by a macro": (
+        '#include "far/a.h"\n', (),
+        {"include/far/a.h": '#define NAME "b.h"\n#include NAME\n', "include/b.h": "#define N 0\n"}, "include/far/b.h",
+    ),
+    "in a folder of an option": (
+        "#include <b.h>\n", ("-Ifirst", "--include-path", "second"), {"second/b.h": "#define N 0\n"}, "first/b.h"
+    ),
+    "in a folder of an option, before an include folder": (
+        "#include <b.h>\n", ("--include-path=first",), {"include/b.h": "#define N 0\n"}, "first/b.h"
+    ),
+    "in a folder of an option, outside the project": (
+        "#include <b.h>\n", ("-I../outside",), {"include/b.h": "#define N 0\n"}, "../outside/b.h"
+    ),
+    "before a header that an option includes": (
+        "", ("--pre-include=b.h", "-Ifirst"), {"include/b.h": "#define N 0\n"}, "first/b.h"
+    ),
+    "above the including folder": (
+        '#include "../b.h"\n', (), {"include/b.h": "#define N 0\n", "include/x/a": ""}, "b.h"
+    ),
+    "a library tests for it": ("#include <library.h>\n", (), {}, "include/optional.h"),
+    "before a library's header": ("#include <library.h>\n#undef N\n#define N M\n", (), {}, "include/deep/m.h"),
+}  # fmt: skip
+"""The beginning of a source, the options, further files, and the file that appears and defines N or M as 7."""
+LIBRARY = {
+    "library.h": f"#include <deep/m.h>\n#if __has_include(<optional.h>)\n{TESTED}",
+    "deep/m.h": "#define M 0\n",
+}
+
+
+@pytest.mark.parametrize("name", APPEARS)
+def test_a_file_that_appears_where_the_compiler_looked_compiles_again(
+    name: str, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    first, options, files, new = APPEARS[name]
+    text = first + KERNEL
+    root = write_files(tmp_path / "project", **files, **{"src/k.cu": text})
+    library = write_files(tmp_path / "library/include", **LIBRARY)
+    (root / "include").mkdir(exist_ok=True)
+    job = Job(
+        toolchain.libraries[0], str(root), "src/k.cu", text.encode(), "80", True, False, ("--std=c++17", *options),
+        ("src", "include", "include/x", str(library)), (), False, "auto",
+    )  # fmt: skip
+    cache = Cache(str(tmp_path / "cache"))
+    before = workers.submit(compile_job, job).result()
+    assert CompileCache(cache, toolchain).store_job(job, before)
+    assert CompileCache(cache, toolchain).load_job(job) == before
+    (root / new).parent.mkdir(parents=True, exist_ok=True)
+    (root / new).write_text("#define M 7\n" if new.endswith("m.h") else "#define N 7\n")
+    assert workers.submit(compile_job, job).result().cubin != before.cubin  # so the file does decide the result
+    assert CompileCache(cache, toolchain).load_job(job) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "options"),
+    [
+        ("#define N 1\n", ("-Xcudafe", "--preinclude=src/a.h")),
+        ("#define N 1\n", ("-Xcudafe=-Iinclude",)),
+        ("#define HAS(x, y) __has_include(x y)\n#if HAS(<a.h>, 1, 2)\n#endif\n#define N 1\n", ()),
+        ("// what??/\n#define N 1\n#define N 1\n", ()),
+    ],
+)
+def test_a_result_is_not_cached_if_nobody_knows_where_the_compiler_looked(
+    first: str, options: tuple[str, ...], job: Job, tmp_path: Path, toolchain: Toolchain
+) -> None:
+    write_files(Path(job.root), **{"src/a.h": ""})
+    job = replace(job, text=(first + KERNEL).encode(), options=options)
+    result = replace(EMPTY, cubin=b"code", headers=())
+    cache = Cache(str(tmp_path / "cache"))
+    assert not CompileCache(cache, toolchain).store_job(job, result)
+    harmless = replace(job, text=KERNEL.encode(), options=("-Xcudafe", "--diag_suppress=177"))
+    assert CompileCache(cache, toolchain).store_job(harmless, result)
+
+
+@pytest.mark.parametrize("test", ['__has_include("there.h")', "__has_include(THERE)", "HAS(THERE)"])
+def test_a_file_that_is_only_tested_for_compiles_again_once_it_is_removed(
+    test: str, job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    text = f'#define THERE "there.h"\n#define HAS(x) __has_include(x)\n#if {test}\n{TESTED}{KERNEL}'
+    there = Path(job.root, "src/there.h")
+    there.write_text("")
+    job = replace(job, text=text.encode())
+    cache = Cache(str(tmp_path / "cache"))
+    before = workers.submit(compile_job, job).result()
+    assert before.headers == ()
+    assert CompileCache(cache, toolchain).store_job(job, before)
+    assert CompileCache(cache, toolchain).load_job(job) == before
+    there.unlink()
+    assert workers.submit(compile_job, job).result().cubin != before.cubin
+    assert CompileCache(cache, toolchain).load_job(job) is None

@@ -13,6 +13,7 @@ import pytest
 from cuda_wheel.builder.cache import known_toolchain
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.runtime.jit.library_builds import build_id
 from cuda_wheel.runtime.user_cache.cache import Cache
 
 
@@ -23,7 +24,7 @@ def packages(root: Path, release: str = "12.9.86") -> Toolchain:
     for folder in (library.parent, headers, root / f"nvidia_cuda_nvrtc_cu12-{release}.dist-info", root / "cuda"):
         folder.mkdir(parents=True)
     library.write_text(release)
-    return Toolchain(release, "12.9", "12.9", (75, 80), (str(headers),), (str(library),) * 3)
+    return Toolchain(release, "12.9", "12.9", (75, 80), (str(headers),), (str(library),) * 3, (release,) * 3)
 
 
 @pytest.fixture
@@ -51,6 +52,7 @@ def test_a_toolchain_is_recalled_in_another_folder(site: Path, cache: Cache, mon
     assert toolchain_environment() == environment
     recalled = recall_toolchain(cache, environment)
     assert recalled is not None and recalled.libraries[0].startswith(str(elsewhere))
+    assert recalled.builds == ("12.9.86",) * 3
     assert Path(recalled.include_dirs[0]).is_dir() and recalled.supported == (75, 80)
 
 
@@ -77,6 +79,22 @@ def test_a_changed_or_removed_toolchain_is_not_recalled(change: str, site: Path,
         library.write_text("a longer text")
     else:
         Path(found.include_dirs[0]).rmdir()
+    assert recall_toolchain(cache, environment) is None
+
+
+def test_another_build_of_a_packaged_library_is_another_toolchain(
+    site: Path, cache: Cache, toolchain: Toolchain
+) -> None:
+    """Both have one size, and the package's version does not tell them apart."""
+    found = packages(site)
+    library = Path(found.libraries[0])
+    library.write_bytes(Path(toolchain.libraries[2]).read_bytes())
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, found)
+    assert recall_toolchain(cache, environment) == found
+    with library.open("rb") as file:
+        mark = bytes.fromhex(build_id(file) or "")
+    library.write_bytes(library.read_bytes().replace(mark, bytes(reversed(mark))))
     assert recall_toolchain(cache, environment) is None
 
 

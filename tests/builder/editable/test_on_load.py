@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,6 +190,46 @@ def test_a_new_header_that_is_found_first_compiles_again(project: Path) -> None:
     _, before = compiled(project)
     (project / "demo/kernels/answer.h").write_text("#define ANSWER 43\n")
     assert compiled(project)[1] != before
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "new"),
+    [
+        ('options = ["-Ifirst"]\n', "", "first/answer.h"),
+        ("", "#define NAME <new.h>\n#if __has_include(NAME)\n#include NAME\n#endif\n", "include/new.h"),
+        ("", "#define NAME <new.h>\n#define HAS(x) __has_include(x)\n#if HAS(NAME)\n#include NAME\n#endif\n",
+         "include/new.h"),
+    ],
+)  # fmt: skip
+def test_a_new_header_that_options_or_macros_lead_to_compiles_again(
+    table: str, text: str, new: str, project: Path
+) -> None:
+    with (project / "pyproject.toml").open("a") as stream:
+        stream.write(table)
+    (project / "demo/kernels/k.cu").write_text(text + SOURCE)
+    _, before = compiled(project)
+    (project / new).parent.mkdir(exist_ok=True)
+    (project / new).write_text("#define ANSWER 43\n" if "answer" in new else "__device__ int more = 1;\n")
+    assert compiled(project)[1] != before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell when an inode was changed")
+def test_a_patched_file_of_the_toolchain_with_its_old_time_is_another_one(tmp_path: Path) -> None:
+    header = tmp_path / "a.h"
+    header.write_text("#define A 1\n")
+    before, status = on_load._states([str(header)], tmp_path / "project"), header.stat()
+    time.sleep(0.02)
+    header.write_text("#define A 2\n")
+    os.utime(header, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert on_load._states([str(header)], tmp_path / "project") != before
+
+
+def test_another_version_of_cuda_wheel_compiles_again(project: Path, no_compiler, monkeypatch) -> None:
+    compiled(project)
+    monkeypatch.setattr(on_load, "__version__", "0.0.0")
+    no_compiler()
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled(project)
 
 
 def test_an_undone_edit_finds_the_earlier_result(project: Path, no_compiler) -> None:
