@@ -31,11 +31,20 @@ MANIFEST = Manifest(
         ),
     ),
     globals=(GlobalInfo("ns::weights", "_ZN2ns7weightsE", "constant", 64),),
+    long_size=4,
 )
 
 
 def test_a_manifest_reads_back_as_it_was_written() -> None:
     assert Manifest.from_json(MANIFEST.to_json(), "x") == MANIFEST
+
+
+def test_a_manifest_may_not_say_the_size_of_a_long() -> None:
+    text = MANIFEST.to_json()
+    without = text.replace(' "long_size": 4,\n', "")
+    assert without != text
+    assert Manifest.from_json(without, "x", check=False) == MANIFEST._replace(long_size=None)
+    assert Manifest.from_json(MANIFEST._replace(long_size=None).to_json(), "x").long_size is None
 
 
 def test_a_compressed_image_has_no_place_of_its_own() -> None:

@@ -26,7 +26,7 @@ from cuda_wheel.runtime.user_cache.cache import Cache, cache_limit
 
 __all__ = ["CompileCache"]
 
-FORMAT = "jobs 6"
+FORMAT = "jobs 7"
 """Part of every key: entries of another layout have other keys."""
 
 Places = Sequence[Place]
@@ -136,7 +136,7 @@ class CompileCache:
         self._cache.put(self._link_key(job), pack(compiled, None))
 
     def _link_key(self, job: LinkJob) -> str:
-        inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]
+        inputs = [(each.source, each.kind, sha256(each.content).hexdigest(), each.declared) for each in job.inputs]
         rest = repr(replace(job, inputs=(), include_dirs=()))
         return Cache.key(FORMAT, "link", __version__, repr(self._toolchain), rest, json.dumps(inputs))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_on_load"]
 
-FORMAT = "4"
+FORMAT = "5"
 """Part of every key: entries of another layout have other keys."""
 
 States = dict[str, str | None]
