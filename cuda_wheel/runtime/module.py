@@ -103,8 +103,8 @@ class Kernel(Generic[Unpack[Arguments]]):
         current, as with the CUDA runtime.
 
         Raises ArgumentError before the launch if the number, kind, range, element type or device of the arguments is
-        wrong; `check=False` omits the checks that are not needed to write the arguments. Raises DriverError if the
-        driver refuses the launch.
+        wrong, or if a number fits only one sign where the parameter's is unknown; `check=False` omits the checks that
+        are not needed to write the arguments. Raises DriverError if the driver refuses the launch.
         """
         from .launching.launcher import Launcher  # ctypes and struct: only for programs that launch
 

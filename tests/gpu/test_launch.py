@@ -114,8 +114,11 @@ def test_floats_are_rounded_to_the_declared_width(module: Module) -> None:
 )
 def test_arguments_without_known_types_have_the_declared_width(module: Module, a: int, b: int, c: int, e: int) -> None:
     out = Memory(np.zeros(5))
-    module["bare"].launch(1, 1, out, a, b, c, 2.5, e)
-    assert out.numpy().tolist() == [a, b % (1 << 32), c, 2.5, e]
+    b %= 1 << 32
+    module["bare"].launch(1, 1, out, np.int32(a), np.uint32(b), np.int64(c), 2.5, np.int16(e))
+    assert out.numpy().tolist() == [a, b, c, 2.5, e]
+    module["bare"].launch(1, 1, out, a, b, c, 2.5, e, check=False)
+    assert out.numpy().tolist() == [a, b, c, 2.5, e]
 
 
 def test_structs_by_value(module: Module) -> None:

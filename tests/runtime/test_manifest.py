@@ -45,6 +45,7 @@ MANIFEST = Manifest(
         ),
     ),
     globals=(GlobalInfo("ns::weights", "_ZN2ns7weightsE", "constant", 64),),
+    long_size=4,
 )
 
 PACKED = MANIFEST._replace(images=tuple(image._replace(offset=None) for image in MANIFEST.images), compression="zstd")
@@ -118,6 +119,14 @@ def test_parameters_are_listed_by_the_best_known_type() -> None:
 
 def test_the_compilers_release_is_that_of_nvrtc() -> None:
     assert MANIFEST._replace(toolchain={"nvrtc": "13.0.88", "nvjitlink": "13.1"}).cuda == (13, 0)
+
+
+def test_a_manifest_may_not_say_the_size_of_a_long() -> None:
+    text = MANIFEST.to_json()
+    without = text.replace(' "long_size": 4,\n', "")
+    assert without != text
+    assert Manifest.from_json(without, "x", check=False) == MANIFEST._replace(long_size=None)
+    assert Manifest.from_json(MANIFEST._replace(long_size=None).to_json(), "x").long_size is None
 
 
 def test_a_compressed_image_has_no_place_of_its_own() -> None:

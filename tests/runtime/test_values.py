@@ -179,6 +179,18 @@ def test_a_number_is_passed_exactly_or_refused(
 
 
 @pytest.mark.parametrize(
+    ("cpp", "type_", "size"), [("int", "u32", 4), ("double", "f64", 8), ("bool", "u8", 1), ("", "u64", 8)]
+)
+def test_a_masked_number_is_refused(driver: Driver, cpp: str, type_: str, size: int) -> None:
+    kernel = takes(cpp, type_, size)
+    number = True if cpp == "bool" else 1
+    assert sent(driver, kernel, np.ma.array(number)) == sent(driver, kernel, number)
+    for masked in (np.ma.masked, np.ma.array(number, mask=True)):
+        with pytest.raises(ArgumentError, match=r"^k, argument 1 "):
+            kernel.launch(1, 1, masked)
+
+
+@pytest.mark.parametrize(
     ("cpp", "size", "value", "expected"),
     [
         ("int", 4, 5, struct.pack("<i", 5)),

@@ -40,7 +40,7 @@ def job_key(job: Job, toolchain: Toolchain) -> str:
 
 def link_key(job: LinkJob, toolchain: Toolchain) -> str:
     """Return the key of a link. It reads nothing but its inputs."""
-    inputs = [(each.source, each.kind, sha256(each.content).hexdigest()) for each in job.inputs]
+    inputs = [(each.source, each.kind, sha256(each.content).hexdigest(), each.declared) for each in job.inputs]
     return _key("link", toolchain, repr(replace(job, inputs=(), include_dirs=())), json.dumps(inputs))
 
 

@@ -32,13 +32,14 @@ _DECLARATION = re.compile(rb"^[^\t]*\t([^\t\n]+)\t[Dd]\t([^\t\n]+)\t", re.MULTIL
 
 _FOREIGN = re.compile(
     # A namespace of a library, or one whose name is reserved for the implementation.
-    rb"\bnamespace\s[\w:\s]{0,200}?(?<!\w)(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|__\w+)\b"
-    rb"[\w:\s]{0,200}\{"
+    rb"\bnamespace\s[\w:\s]{0,99}?(?<!\w)(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|__\w+)\b"
+    rb"[\w:\s]{0,99}\{"
     # A macro that may open one.
-    rb"|\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|NAMESPACE"
+    rb"|^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|NAMESPACE"
     # A variable whose name looks like the compiler's, as written or pasted together.
     rb"|__(?:device|constant|managed)__[^;(){}]{0,300}?(?<!\w)(?:__|_Z)\w*\s*[\[=;,{]"
-    rb"|(?<!\w)(?:__|_Z)\w*\s*\#\#"
+    rb"|(?<!\w)(?:__|_Z)\w*\s*\#\#",
+    re.MULTILINE,
 )
 """Matches what a declaration of a name that `looks_foreign` needs. The repeats are bounded: texts may be megabytes."""
 

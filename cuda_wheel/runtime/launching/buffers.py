@@ -103,11 +103,14 @@ def is_of(kind: type, library: str, name: str) -> bool:
 
 
 def plain_number(value: Any) -> Any:
-    """Return the number in a NumPy array of no dimensions, and NumPy's bool as Python's; other values unchanged."""
+    """Return the number in a NumPy array of no dimensions, and NumPy's bool as Python's; other values unchanged.
+
+    A masked number stays the array that it is.
+    """
     kind = type(value)
     if kind.__module__ == "builtins":
         return value
-    if is_of(kind, "numpy", "ndarray") and value.shape == () and not is_of(kind, "numpy", "MaskedArray"):
+    if is_of(kind, "numpy", "ndarray") and value.shape == ():
         value = value[()]
         kind = type(value)
     return bool(value) if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") else value

@@ -77,7 +77,7 @@ def _dtypes(element: str, long_size: int | None) -> set[str] | None:
     if vector:
         element = LONG_TYPE_NAMES.get(vector[1], vector[1])
     if element in ("long", "unsigned long"):
-        return set() if long_size is None else _LONG_DTYPES.get((element, long_size))
+        return _LONG_DTYPES.get((element, long_size or 0), set())
     if scalar := re.search(r"\bcomplex<(float|double)>$", element):
         return {"complex64" if scalar[1] == "float" else "complex128"}
     return _DTYPES.get(element)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.jobs import EMPTY, Job
+from cuda_wheel.builder.jobs import EMPTY, Job, LinkInput, LinkJob
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.processes import pip_wheel
@@ -173,6 +173,17 @@ def test_a_failed_build_reports_its_jobs(make_project, cuda_wheel: Run, tmp_path
         result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_JOBS="1")
         assert result.returncode == 1
         assert re.search(rf"^cuda-wheel: 2 jobs in \d+\.\d s: 1 {how}, 1 failed(;.*)?$", result.stdout, re.MULTILINE)
+
+
+def test_a_link_depends_on_what_its_sources_declare(tmp_path: Path) -> None:
+    """The same LTO-IR may come from a source that declares a variable, and from one whose library does."""
+    toolchain = Toolchain("12.9.86", "12.9", "12.9", (80,), (), ())
+    cache = CompileCache(Cache(tmp_path), toolchain)
+    plain = LinkJob("demo.m", "80", True, True, (LinkInput("k.cu", "ltoir", b"x"),), (), False, "auto", ())
+    other = replace(plain, inputs=(replace(plain.inputs[0], declared=("nv::mine",)),))
+    cache.store_link(plain, EMPTY)
+    assert cache.load_link(plain) == EMPTY
+    assert cache.load_link(other) is None
 
 
 def test_links_are_counted(make_project, cuda_wheel: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,15 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.compile.cuda_source import ltoir_job
+from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
 from cuda_wheel.builder.compile.library_variables import includes_large_library
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
+from cuda_wheel.builder.link.device_link import link_job
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats.cubin import read_cubin
@@ -158,6 +162,101 @@ def test_the_tables_of_a_library_are_left_out_of_image_and_manifest_unless_they_
     asked = compiled(text + "\n// The host sets lib_table.", include_dirs=folders)
     assert "lib_table" in {variable.name for variable in asked.variables}
     assert asked.cubin is not None and len(asked.cubin) > 1 << 16
+
+
+FOREIGN = """
+#define PLACE(name) __device__ int name##_place
+#define OPEN(name) namespace name {
+PLACE(in);
+PLACE(my);
+namespace nv { __device__ int mine; }
+namespace cuda { __device__ int mine; namespace std { __constant__ float coefficients[4]; } }
+namespace cub::mine { static __device__ int hidden; template <class T> __device__ T of_type = 3; }
+OPEN(thrust) __managed__ int opened; }
+namespace __detail { __device__ int reserved; }
+namespace { __device__ int __anonymous; }
+static __device__ int _ZTable;
+__device__ int __nv_mine[3];
+struct A { virtual __device__ int f() { return 1; } };
+__global__ void k(int* x) {
+    A* a = new A;
+    *x = cuda::std::pair<int, int>(*x, a->f()).second + cub::mine::of_type<int>;
+    if (*x == 7) *(A**)x = a;
+}
+"""
+"""Variables that look like those of a library or of the compiler, all of them but one unused."""
+NAMES = {
+    "in_place", "my_place", "nv::mine", "cuda::mine", "cuda::std::coefficients", "cub::mine::hidden",
+    "cub::mine::of_type<int>", "thrust::opened", "__detail::reserved", "__anonymous", "_ZTable", "__nv_mine",
+}  # fmt: skip
+
+
+def test_the_file_that_declares_a_variable_decides_whose_it_is(compiled) -> None:
+    result = compiled(LARGE + FOREIGN)
+    assert {variable.name for variable in result.variables} == NAMES
+    found = read_cubin(result.cubin)
+    for variable in result.variables:
+        assert variable.symbol in found.variables.keys() | found.private, variable.name
+        assert variable.symbol in (result.ptx or b"").decode(), variable.name
+    assert b"_ZN4cuda3std3__4" not in (result.ptx or b"")
+
+
+def test_the_projects_headers_declare_variables_too(compiled, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/foreign.h").write_text(LARGE + FOREIGN)
+    result = compiled('#include "own/foreign.h"\n', root=tmp_path)
+    assert {variable.name for variable in result.variables} == NAMES
+
+
+@pytest.mark.parametrize("form", ["lto", "ptx"])
+def test_a_linked_module_lists_the_variables_that_its_sources_declare(compiled, workers: Workers, form: str) -> None:
+    part = compiled(LARGE + FOREIGN, form=form, options=("--std=c++17", "-rdc=true"))
+    content = part.ltoir if form == "lto" else part.ptx
+    kind = "ltoir" if form == "lto" else "ptx"
+    inputs = (LinkInput("k.cu", kind, content or b"", part.declared),)
+    linked = workers.submit(
+        link_job, LinkJob("demo.m", "80", True, form == "lto", inputs, (), False, "auto", ())
+    ).result()
+    assert {variable.name for variable in linked.variables} == NAMES
+    found = read_cubin(linked.cubin)
+    assert found.variables.keys() | found.private >= {variable.symbol for variable in linked.variables}
+
+
+def test_mixed_sources_declare_variables_too(compiled) -> None:
+    host = "#include <vector>\nint main() { std::vector<int> v; k<<<1, 1>>>(v.data()); }\n"
+    text = LARGE + FOREIGN.replace("OPEN(thrust)", "namespace thrust {")  # the scanner expands no macros
+    assert {variable.name for variable in compiled(text + host).variables} == NAMES
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("namespace nv { }", True),
+        ("namespace mine::cub { }", True),
+        ("inline namespace\n cuda\n{", True),
+        ("namespace __detail {", True),
+        ("#define OPEN(x) \\\n namespace x {", True),
+        ("CUB_NAMESPACE_BEGIN", True),
+        ("__device__ const unsigned int a, __b;", True),
+        ("__constant__ float _ZTable[3] = {", True),
+        ("#define M(x) __nv_##x", True),
+        ("using namespace cuda; namespace cg = cooperative_groups;", False),
+        ("namespace mine { __device__ __half x; }", False),
+        ("namespace cudamine { namespace standard { } }", False),
+        ("__device__ __forceinline__ int f(__nv_bfloat16 x) { }", False),
+        ("#define M(x) x##_y", False),
+        ("__global__ void __launch_bounds__(64) k() { __shared__ int s; __syncthreads(); }", False),
+    ],
+)
+def test_the_front_end_is_asked_only_about_texts_that_may_declare_such_names(text: str, answer: bool) -> None:
+    assert may_declare_foreign_names(text.encode()) is answer
+
+
+def test_long_texts_are_searched_in_linear_time() -> None:
+    started = time.perf_counter()
+    for text in ("namespace a " * 100_000, "__device__ int a, " * 100_000, "#define x " * 100_000, "__a " * 300_000):
+        assert not may_declare_foreign_names(text.encode())
+    assert time.perf_counter() - started < 20
 
 
 def test_code_that_lto_would_leave_undefined_compiles_as_without_lto(compiled) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.describe import module_manifest
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule
@@ -164,6 +167,26 @@ def test_an_optional_kernel_lists_the_images_that_lack_it(build: Build, pattern:
     }
     assert "later<float>(float*): not in sm_80, compute_80" in symbol_lines(manifest)
     assert warnings == []
+
+
+def test_the_manifest_says_the_size_of_a_long_where_nvrtc_compiled_everything(build: Build) -> None:
+    manifest, _ = build("__global__ void k(long* x, long n) { *x = n; }")
+    assert manifest.long_size == manifest.kernels[0].parameters[1].size == ctypes.sizeof(ctypes.c_long)
+    for kinds, expected in ((["cuda", "cuda"], ctypes.sizeof(ctypes.c_long)), (["cuda", "ptx"], None)):
+        module = SimpleNamespace(module=SimpleNamespace(sources=[SimpleNamespace(kind=kind) for kind in kinds]))
+        assert module_manifest._long_size(module) == expected  # type: ignore[arg-type]
+
+
+def test_a_grid_constant_number_has_its_type_also_without_mangling(build: Build) -> None:
+    text = """
+    extern "C" __global__ void k(const __grid_constant__ int n, const __grid_constant__ float x, float* const __grid_constant__ y)
+    { *y = n + x; }"""
+    manifest, _ = build(text)
+    assert [(each.cpp, each.type, each.size) for each in manifest.kernels[0].parameters] == [
+        ("int", "b8", 4),
+        ("float", "b8", 4),
+        ("float*", "b8", 8),
+    ]
 
 
 def test_a_kernel_whose_parameters_differ_is_an_error(build: Build) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cuda_wheel.builder.images.variables import source_variables
+from cuda_wheel.builder.images.variables import identity, source_variables
 from cuda_wheel.runtime.manifest import GlobalInfo
 
 PTX = """\
@@ -48,6 +48,20 @@ def test_variables_are_read_with_their_sizes() -> None:
         GlobalInfo("counted", "counted", "global", 3),
         GlobalInfo("last", "last", "global", 1),
     )
+
+
+def test_a_declared_variable_is_listed_whatever_it_looks_like() -> None:
+    declared = {"cuda::memory_order_seq_cst", "__cccl_requires"}
+    listed = {each.symbol for each in source_variables(PTX, declared)} - {each.symbol for each in source_variables(PTX)}
+    assert listed == {"_ZN4cuda3__420memory_order_seq_cstE", "_Z15__cccl_requiresILb1ELi0EE"}
+
+
+def test_the_identity_of_a_name() -> None:
+    names = {
+        "v": "v", "cub::v<int>": "cub::v", "cub::CUB_200802_SM_800::detail::v<a::b<3>>": "cub::v", "<unnamed>::v": "v",
+        "(anonymous namespace)::v": "v", "cub::f<int>(int)::x": "cub::f", "_ZTable": "_ZTable",
+    }  # fmt: skip
+    assert {name: identity(name) for name in names} == names
 
 
 def test_long_initialisers_cost_little() -> None:
