@@ -101,6 +101,46 @@ def test_explain_uses_nvjitlink_if_it_is_given(fixture_wheel, cuda_wheel: Comman
     assert "jit" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("device", "driver", "status", "text"),
+    [
+        ("8.7", "13.0", 1, "cubin sm_80, native, not known to run: it is machine code for 8.0, the GPU is 8.7"),
+        ("8.9", "13.0", 0, "cubin sm_80, native\n"),
+        ("12.0", "12.6", 1, "the driver does not support this GPU: drivers for CUDA 12.8 and later do\n"),
+        ("7.0", "13.1", 1, "the driver does not support this GPU: drivers for CUDA 9.0 to 13.0 do\n"),
+        ("8.8", "13.0", 0, "cubin sm_80, native\n"),  # a GPU that is not in the table
+    ],
+)
+def test_explain_never_promises_what_is_not_known(
+    device: str, driver: str, status: int, text: str, make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["75-real", "80-real", "120"]')
+    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+    arguments = ("explain", tmp_path / "out", "--device", device, "--driver", driver)
+    result, in_json = cuda_wheel(*arguments), cuda_wheel(*arguments, "--json")
+    assert (result.returncode, in_json.returncode) == (status, status)
+    assert text in result.stdout
+    document = json.loads(in_json.stdout)
+    (module,) = document["modules"]
+    assert (document["unsupported"] is not None) == ("does not support" in text)
+    assert (module["doubt"] is not None) == ("not known" in text)
+
+
+def test_explain_knows_the_compression(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    for compress, status in (("size", 1), ("speed", 0)):
+        project = make_project(f'[tool.cuda-wheel]\ncompress = "{compress}"\narchitectures = ["80-real", "75-virtual"]')
+        assert cuda_wheel("build", project, "-o", tmp_path / compress).returncode == 0
+        result = cuda_wheel("explain", tmp_path / compress, "--device", "8.6", "--driver", "12.2")
+        assert result.returncode == (status or "not known" in result.stdout)
+        assert (
+            "the fatbin is compressed with zstd; drivers before CUDA 12.4 do not read it" in result.stdout
+        ) == status
+        assert (
+            "no image fits"
+            not in cuda_wheel("explain", tmp_path / compress, "--device", "8.6", "--driver", "12.4").stdout
+        )
+
+
 def test_explain_without_a_gpu_says_so(fixture_wheel, cuda_wheel: Command) -> None:
     result = cuda_wheel("explain", fixture_wheel("saxpy"), CUDA_VISIBLE_DEVICES="")
     assert result.returncode == 1

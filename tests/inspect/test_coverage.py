@@ -392,7 +392,7 @@ def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
 def test_the_gate_closes_for_drivers_before_the_table_and_for_compression(
     make_project, cuda_wheel, tmp_path: Path
 ) -> None:
-    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = ["80-real", "75-virtual"]')
+    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = ["90-real", "75-virtual"]')
     assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
     for requirement, message in {
         "sm_80,driver>=11.8": "(8.0) with drivers for CUDA 11.8 to 12.3",

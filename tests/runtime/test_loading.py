@@ -309,6 +309,13 @@ def test_other_errors_of_what_was_not_known_to_run_stay_what_they_are(built, use
         loading.load("demo.packed")
 
 
+def test_without_a_context_the_driver_need_not_say_whether_it_runs_code(built, use: Callable[..., Driver]) -> None:
+    built('architectures = ["80-real"]')
+    driver = use((8, 7), cuKernelGetAttribute=Result.CUDA_ERROR_INVALID_CONTEXT)
+    assert loading.load("demo.packed").how == "native"
+    assert driver.unloaded == []
+
+
 def test_what_one_gpu_refuses_another_may_load(built, use: Callable[..., Driver]) -> None:
     built('architectures = ["80-real"]')
     driver = use((8, 7), (8, 6), cuKernelGetAttribute=Result.CUDA_ERROR_NO_BINARY_FOR_GPU)

@@ -63,4 +63,6 @@ def _use_code(module: Module, device: int | None) -> None:
         which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION
         handle = check_result(driver.cuDeviceGet(device or current_device() or 0), "getting the GPU")
         result = driver.cuKernelGetAttribute(which, module[info.symbol].handle, handle)
+        if int(result[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
+            return  # without a context the driver may not say; a launch will
         check_result(result, f"loading {module.name}, {module.image}")
