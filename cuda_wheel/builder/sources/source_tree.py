@@ -19,6 +19,9 @@ __all__ = ["find_source", "kernels_beside", "module_that_may_make"]
 _RECORD = ".cuda-wheel.json"
 """Suffix of the file in which the CMake function records a module."""
 
+_NO_VARIABLES: dict[str, str] = {}
+"""CUDAARCHS is for builds. On load, the GPU decides; CUDAARCHS could only hide the project's "a" and "f" targets."""
+
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
     """Return the project of a module, its settings and the module; None if there is no source.
@@ -31,7 +34,7 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
 
 def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
     """Yield the result of `find_source` for each module; the settings of a project are read once."""
-    project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, os.environ))
+    project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, _NO_VARIABLES))
     for name in names:
         yield _source(name, folders, project_of, config_of)
 
@@ -52,7 +55,7 @@ def _source(
         if recorded is not None:
             request = json.loads(recorded.read_text(encoding="utf-8", errors="surrogateescape"))
             place = Path(request["root"])
-            return place, *one_module(place, request["module"], os.environ)
+            return place, *one_module(place, request["module"], _NO_VARIABLES)
         if root is None:
             continue
         config = config_of(root)
@@ -95,7 +98,7 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str,
         root = _project_of(folder)
         if root is None:
             continue
-        tables = [module.name.rpartition(".") for module in read_config(root, os.environ).module]
+        tables = [module.name.rpartition(".") for module in read_config(root, _NO_VARIABLES).module]
         stems |= {stem for owner, _, stem in tables if owner == package}
         stems |= {path.stem for path in folder.glob("*.cu")}
         stems |= {path.name.removesuffix(_RECORD) for path in folder.glob(f"*{_RECORD}")}

@@ -117,6 +117,15 @@ def test_an_edit_elsewhere_compiles_nothing(file: str, project: Path, no_compile
     compiled(project)
 
 
+def test_cudaarchs_hides_no_target_of_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """conda-forge's compiler packages set it in every shell; it may name targets that this compiler lacks."""
+    pyproject = project / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text().replace('"all-major"', '"90a-real"'))
+    monkeypatch.setenv("CUDAARCHS", "30-real;75;80")
+    assert [str(image.target) for image in compiled(project, (9, 0))[0].images] == ["sm_90a"]
+    assert [str(image.target) for image in compiled(project, (8, 0))[0].images] == ["sm_80"]
+
+
 def test_each_gpu_gets_its_own_image(project: Path) -> None:
     assert [str(compiled(project, cc)[0].images[0].target) for cc in ((8, 0), (9, 0))] == ["sm_80", "sm_90"]
 
