@@ -122,6 +122,8 @@ def _build(
     with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
+        for line in config.ignored_options():
+            reporter.warning(line)
         outside_header = _outside_header_finder(root, (str(INCLUDE), *plan.toolchain.include_dirs))
         by_name = {module.name: module for module in modules}
         materials = Materials(root, config, plan.toolchain, plan.nvvm)
