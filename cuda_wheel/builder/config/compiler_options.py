@@ -63,12 +63,8 @@ _PARALLEL = (
     "only makes compiling faster, and some compilers then generate other machine code each time; cuda-wheel runs "
     "compile jobs in parallel"
 )
-_RELAXED = "functions without a mark are compiled for the device anyway if kernels need them"
 
 _IGNORED = {
-    "expt-relaxed-constexpr": _RELAXED,
-    "extended-lambda": "NVRTC compiles lambdas with __device__ without it",
-    "expt-extended-lambda": "NVRTC compiles lambdas with __device__ without it",
     "O": "for host code; device code is optimised by default (less: --ptxas-options=-O0)",
     "optimize": "for host code; device code is optimised by default (less: --ptxas-options=-O0)",
     **dict.fromkeys(("Xcompiler", "compiler-options", "ccbin", "compiler-bindir", "default-stream"), _HOST),
@@ -166,6 +162,16 @@ _PTXAS_REFUSED = {
     "fmad": "is lost where code is linked; write --fmad in its place.",
 }
 
+_TRANSLATED = {
+    **dict.fromkeys(("isystem", "system-include"), "--include-path={}"),
+    "expt-relaxed-constexpr": "--device-as-default-execution-space",  # also for constexpr functions without a mark
+    # NVRTC's front end knows it, though NVRTC's own messages name nvcc's option.
+    **dict.fromkeys(("extended-lambda", "expt-extended-lambda"), "-Xcudafe=--extended-lambda"),
+    **dict.fromkeys(("nohdmoveforward", "no-host-device-move-forward"), "--builtin-move-forward=false"),
+    **dict.fromkeys(("nohdinitlist", "no-host-device-initializer-list"), "--builtin-initializer-list=false"),
+}
+"""nvcc's options that NVRTC has under another name; "{}" is the value."""
+
 # --- reading a list -----------------------------------------------------------------------------------
 
 
@@ -206,8 +212,8 @@ def read_options(options: Sequence[str], where: str) -> CompilerOptions:
             arguments += _ptxas(value or "", f"{where}: {shown!r}", ignore)
         elif name in ("Xcudafe", "cudafe-options"):
             arguments += _front_end(value or "", f"{where}: {shown!r}")
-        elif name in ("isystem", "system-include"):
-            arguments.append(f"--include-path={value}")
+        elif name in _TRANSLATED:
+            arguments.append(_TRANSLATED[name].format(value))
         elif name in ("Xcompiler", "compiler-options") and re.search(r"(^|[\s,\"'])-[DUI]", value or ""):
             raise ConfigError(
                 f"{where}: {shown!r} reaches device code with nvcc; use the keys defines and include-dirs."
