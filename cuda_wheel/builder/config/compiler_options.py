@@ -285,12 +285,12 @@ def _ptxas(value: str, shown: str, ignore: Callable[[Iterable[str], str], None])
 
 
 def _front_end(value: str, shown: str) -> Iterator[str]:
-    """Yield NVRTC's options for those of the compiler's front end, of which those for messages are known."""
+    """Yield NVRTC's options for those of the compiler's front end, of which few are known."""
     for each in value.replace('"', " ").split():
         match = re.fullmatch(r"--diag[_-](suppress|error|warning|warn)=([\w,]+)", each)
         if match is not None and re.fullmatch(r"[\d,]+", match[2]):
             yield f"--diag-{match[1].removesuffix('ing')}={match[2]}"
-        elif match is not None or each in ("--display_error_number", "--no_warnings"):
+        elif match is not None or each in ("--display_error_number", "--no_warnings", "--extended-lambda"):
             yield f"-Xcudafe={each}"
         else:
             raise ConfigError(f"{shown}: {each} is an internal option of the compiler's front end; leave it out.")

@@ -149,6 +149,7 @@ def test_options_that_are_refused(options: list[str], message: str) -> None:
 def test_every_option_of_a_pasted_list_is_passed_on_a_key_or_told(options: list[str]) -> None:
     config = Config.from_table({"options": options})
     read = read_options(config.options, "options")
+    assert read_options(read.arguments, "options") == (read.arguments, {}, {})
     told = " ".join(text for texts in read.ignored.values() for text in texts)
     keys = r"-std|-lineinfo|-gencode|arch="
     for option in options:
