@@ -84,6 +84,7 @@ _IGNORED = {
 """Options without an effect on the images, by name, and why."""
 
 _IGNORED_WITH_VALUE = (
+    "O",
     "optimize",
     "Xcompiler",
     "compiler-options",
@@ -235,7 +236,7 @@ def _set(keys: dict[str, object], key: str, value: str, where: str) -> None:
 def _split(options: Sequence[str]) -> Iterator[_Option]:
     """Yield the options with their values, which follow "=" or a space, or are the next entry."""
     entries = iter(options)
-    for entry in entries:
+    while (entry := next(entries, None)) is not None:
         first, space, rest = entry.partition(" ")
         if space and _takes_value(first):
             yield _Option(_bare(first), rest.strip(), (first, rest.strip()))
@@ -245,6 +246,10 @@ def _split(options: Sequence[str]) -> Iterator[_Option]:
             yield _Option(_bare(name), value if equals else None, (entry,))
             continue
         following = next(entries, None)
+        if _bare(name) == "Werror" and (following or "-").startswith("-"):  # as for other compilers, without a list
+            yield _Option("Werror", None, (entry,))
+            entries = iter([*filter(None, [following]), *entries])
+            continue
         yield _Option(_bare(name), following, (entry,) if following is None else (entry, following))
 
 
@@ -255,9 +260,7 @@ def _bare(name: str) -> str:
 def _takes_value(entry: str) -> bool:
     name = _bare(entry)
     special = ("std", "Xptxas", "ptxas-options", "Xcudafe", "cudafe-options", "isystem", "system-include", "Werror")
-    return entry.startswith("-") and (
-        name in _VALUE or name in _IGNORED_WITH_VALUE or name in _TARGETS or (name in special and entry != "-Werror")
-    )
+    return entry.startswith("-") and name in (*_VALUE, *_IGNORED_WITH_VALUE, *_TARGETS, *special)
 
 
 def _reason_to_ignore(option: _Option) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from cuda_wheel.builder.config.parsers import (
 )
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["TABLE", "Config", "ModuleConfig", "Settings"]
+__all__ = ["TABLE", "Config", "ModuleConfig", "Settings", "ignored_options"]
 
 TABLE = "tool.cuda-wheel"
 
@@ -164,14 +164,6 @@ class Config(Settings):
         shared = {item.name: getattr(self, item.name) for item in fields(Settings)}
         return ModuleConfig(**shared, name=name)
 
-    def ignored_options(self) -> list[str]:
-        """Return a line for each reason why compiler options of this table have no effect."""
-        ignored: dict[str, dict[str, None]] = {}
-        for options in (self.options, *(module.options for module in self.module)):
-            for reason, texts in read_options(options, TABLE).ignored.items():
-                ignored[reason] = ignored.get(reason, {}) | dict.fromkeys(texts)
-        return [f"{TABLE}.options: ignored {', '.join(texts)}: {reason}" for reason, texts in ignored.items()]
-
     @classmethod
     def from_table(cls, table: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
         """Return the settings of a `[tool.cuda-wheel]` table; raises ConfigError that names the invalid key.
@@ -231,6 +223,15 @@ def _keys_in_options(parsed: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise ConfigError(f"{where_options} and {where}.{key} contradict each other: leave one of them out.")
         found[name] = value
     return found
+
+
+def ignored_options(tables: Iterable[Settings]) -> list[str]:
+    """Return a line for each reason why compiler options in some of the tables have no effect."""
+    ignored: dict[str, dict[str, None]] = {}
+    for table in tables:
+        for reason, texts in read_options(table.options, TABLE).ignored.items():
+            ignored[reason] = ignored.get(reason, {}) | dict.fromkeys(texts)
+    return [f"{TABLE}.options: ignored {', '.join(texts)}: {reason}" for reason, texts in ignored.items()]
 
 
 def _suggestion(key: str, known: Mapping[str, Any]) -> str:
