@@ -22,8 +22,10 @@ from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.preamble import find_header_groups, may_precompile
 from cuda_wheel.builder.compile.precompiled import HeaderGroup
+from cuda_wheel.builder.describe.kernel_table import LackingKernelsError, kernel_table, lacking_kernels_help
 from cuda_wheel.builder.describe.merge import image_contents, merge_results
 from cuda_wheel.builder.describe.module_manifest import built_module
+from cuda_wheel.builder.describe.name_globs import Names
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import BuiltModule, Bundle, Compiled, ImageContent, Job, LinkJob
@@ -52,25 +54,28 @@ def execute(
     that cannot be built.
     """
     reporter.build_started(plan)
-    consumed = _reuse_modules(plan, reporter, cache, consume) if cache else {}
+    kernels: set[Names] = set()
+    consumed = _reuse_modules(plan, reporter, cache, consume, kernels) if cache else {}
     rest = replace(plan, modules=tuple(module for module in plan.modules if module.module.name not in consumed))
     with JobResults() as results:
-        runner = _PlanRunner(rest, workers, reporter, cache, results, consume)
+        runner = _PlanRunner(rest, workers, reporter, cache, results, consume, kernels)
         try:
             runner.run()
         finally:
             if cache:
                 cache.save()
     if runner.failures:
-        raise CompileError("\n\n".join(runner.failures[name] for name in sorted(runner.failures)))
+        texts = [runner.failures[name] for name in sorted(runner.failures)]
+        texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
+        raise CompileError("\n\n".join(texts))
     consumed |= runner.consumed
     return tuple(consumed[module.module.name] for module in plan.modules)
 
 
 def _reuse_modules(
-    plan: Plan, reporter: Reporter, cache: CompileCache, consume: Callable[[BuiltModule], T]
+    plan: Plan, reporter: Reporter, cache: CompileCache, consume: Callable[[BuiltModule], T], kernels: set[Names]
 ) -> dict[str, T]:
-    """Return what `consume` returns for the modules that the cache has, by name."""
+    """Return what `consume` returns for the modules that the cache has, by name; add their kernels to `kernels`."""
     consumed: dict[str, T] = {}
     steps: dict[Job, Step] = {}
     for module in plan.modules:
@@ -84,6 +89,7 @@ def _reuse_modules(
             reporter.step_finished(cached_step(link_subject(module, link), began))
         for text in warnings:
             reporter.warning(text)
+        kernels |= {(kernel.name, kernel.symbol) for kernel in built.manifest.kernels}
         consumed[name] = consume(built)
         reporter.module_built(built)
     still_needed = {job for module in plan.modules if module.module.name not in consumed for job in module.jobs}
@@ -134,11 +140,16 @@ class _PlanRunner(Generic[T]):
         cache: CompileCache | None,
         results: JobResults,
         consume: Callable[[BuiltModule], T],
+        kernels: set[Names],
     ) -> None:
         self.consumed: dict[str, T] = {}
         """What `consume` returned for each module, by name."""
         self.failures: dict[str, str] = {}
         """The error of each module that cannot be built, by name."""
+        self.lacking: list[LackingKernelsError] = []
+        """Of the modules whose images do not all have the same kernels."""
+        self._kernels = kernels
+        """The names of the kernels of all other modules so far."""
         self.durations = cache.durations if cache else Durations(None)
         self._plan = plan
         self._tasks = TaskQueue(workers)
@@ -306,6 +317,16 @@ class _PlanRunner(Generic[T]):
             return
         for text in warnings:
             self._reporter.warning(text)
+        # Before bundling, which ends at the first failure: all modules that lack kernels are told of together.
+        try:
+            self._kernels |= {(kernel.name, kernel.symbol) for kernel in kernel_table(module, results)}
+        except LackingKernelsError as lacking:
+            self.lacking.append(lacking)
+            self._fail(module, str(lacking))
+            return
+        except CompileError as failed:
+            self._fail(module, str(failed))
+            return
         contents = [] if self.failures else image_contents(module, results, self._results)
         self._release_results(module)
         if not self.failures:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cuda_wheel.builder.config.architectures import settle
+from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
@@ -196,7 +197,7 @@ class _ModulePlanner:
         """Return the compiler's options, without include folders and target."""
         settings = self.module.settings
         defines = (f"--define-macro={name}={value}" for name, value in settings.defines)
-        return (f"--std={settings.std}", *defines, *settings.options)
+        return (f"--std={settings.std}", *defines, *read_options(settings.options, "options").arguments)
 
     def _manifest_options(self) -> tuple[str, ...]:
         settings = self.module.settings

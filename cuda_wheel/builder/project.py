@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cluster.executor_choice import choose_executor
-from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.coverage import deciding
 from cuda_wheel.builder.errors import ConfigError
@@ -123,6 +123,8 @@ def _build(
     with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
+        for line in ignored_options(module.settings for module in modules):
+            reporter.warning(line)
         outside_header = _outside_header_finder(root, (str(INCLUDE), *plan.toolchain.include_dirs))
         by_name = {module.name: module for module in modules}
         materials = Materials(root, config, plan.toolchain, plan.nvvm)

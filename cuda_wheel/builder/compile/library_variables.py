@@ -33,7 +33,7 @@ headers, which are in no folder, define few; names that begin with "../" are the
 _COMPATIBLE_OPTION = re.compile(
     r"--?(?:std|define-macro|undefine-macro|include-path|pre-include|diag-\w+|disable-warnings|Werror|fmad|ftz|prec-div"
     r"|prec-sqrt|use_fast_math|maxrregcount|ptxas-options|Xptxas|device-as-default-execution-space|default-device|w"
-    r"|builtin-\w+(?:-\w+)*|no-source-include|display-error-number|brief-diagnostics|minimal|device-int128)(?:=|$)"
+    r"|builtin-\w+(?:-\w+)*|no-source-include|display-error-number|brief-diagnostics|minimal|device-int128|Xcudafe)(?:=|$)"
     r"|-[DUI]"
 )
 """Matches NVRTC's options that do not affect the optimiser, or that nvJitLink has too."""

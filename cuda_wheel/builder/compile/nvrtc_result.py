@@ -14,7 +14,7 @@ from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import OriginalLines, no_original_lines
 from cuda_wheel.builder.sources.include_graph import read_at_most
 from cuda_wheel.builder.sources.job_searches import own_texts
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, standards
 from cuda_wheel.builder.toolchain.options import floating_point_options
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.formats.cubin import read_cubin
@@ -82,6 +82,9 @@ def read_nvrtc_result(
     log = result["log"]
     if result["error"] == INVALID_OPTION:
         reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
+        if "--std" in reason:
+            valid = ", ".join(f'"{each}"' for each in standards(job.library))
+            raise ConfigError(f"{job.source}: this NVRTC does not know the C++ standard of std; it knows {valid}.")
         raise ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
     if result["error"]:
         raise CompileError(error_text(job, log, original_lines, missing_headers) or result["error"])

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from cuda_wheel.builder.config.architectures import HELP, split
+from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
 
 __all__ = [
     "ARCHITECTURES",
+    "COMPILER_OPTIONS",
     "FLAG",
     "MACROS",
-    "NVRTC_OPTIONS",
     "PTX_VERSION",
     "SECONDS",
     "SIZE",
@@ -156,40 +157,14 @@ MACROS = Kind(
     },
 )
 
-_FILE_WRITING_OPTIONS = (
-    "--pch",
-    "-pch",
-    "--create-pch",
-    "-create-pch",
-    "--time",
-    "-time",
-    "--fdevice-time-trace",
-    "-fdevice-time-trace",
-)
-"""Options with which the compiler writes files, which would be among the sources."""
 
-_OPTIONS_WITH_KEYS = {
-    "architectures": ("-arch", "--gpu-architecture"),
-    "std": ("-std", "--std"),
-    "lineinfo": ("-lineinfo", "--generate-line-info"),
-    "link": ("-rdc", "--relocatable-device-code", "-dc", "--device-c", "-dlto", "--dlink-time-opt"),
-}
-"""Options that keys of the table set."""
-
-
-def _nvrtc_options(value: Any, where: str) -> tuple[str, ...]:
+def _compiler_options(value: Any, where: str) -> tuple[str, ...]:
     options = _strings(value, where)
-    for option in options:
-        name = option.partition("=")[0]
-        if name in _FILE_WRITING_OPTIONS:
-            raise ConfigError(f"{where}: {option!r} makes the compiler write a file into the project; leave it out.")
-        for key, names in _OPTIONS_WITH_KEYS.items():
-            if name in names:
-                raise ConfigError(f"{where}: {option!r} is set by the key {key}; use that.")
+    read_options(options, where)
     return options
 
 
-NVRTC_OPTIONS = Kind(_nvrtc_options, STRINGS.schema)
+COMPILER_OPTIONS = Kind(_compiler_options, STRINGS.schema)
 
 
 @dataclass(frozen=True)

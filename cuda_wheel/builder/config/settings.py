@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cuda_wheel.builder.config.architectures import DEFAULT
+from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.override import VARIABLE, override_module, override_project
 from cuda_wheel.builder.config.parsers import (
     ARCHITECTURES,
+    COMPILER_OPTIONS,
     FLAG,
     MACROS,
-    NVRTC_OPTIONS,
     PTX_VERSION,
     SECONDS,
     SIZE,
@@ -29,7 +30,7 @@ from cuda_wheel.builder.config.parsers import (
 )
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["TABLE", "Config", "ModuleConfig", "Settings"]
+__all__ = ["TABLE", "Config", "ModuleConfig", "Settings", "ignored_options"]
 
 TABLE = "tool.cuda-wheel"
 
@@ -63,7 +64,9 @@ class Settings:
     include_dirs: tuple[str, ...] = _key(STRINGS, (), "Folders for `#include`, relative to the project.")
     std: str = _key(STANDARD, "c++17", "The C++ standard.")
     defines: tuple[tuple[str, str], ...] = _key(MACROS, (), "Macros, as a table of names and values.", "{}")
-    options: tuple[str, ...] = _key(NVRTC_OPTIONS, (), "Further options, passed to NVRTC as they are.")
+    options: tuple[str, ...] = _key(
+        COMPILER_OPTIONS, (), "Further options of NVRTC; those of nvcc are translated, or ignored and told."
+    )
     host_code: str = _key(
         one_of("auto", "keep", "reject"),
         "auto",
@@ -206,7 +209,36 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
             parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")
         except ValueError as error:  # an integer of more digits than Python converts to a string
             raise ConfigError(f"{where}.{key}: {error}.") from None
-    return parsed
+    return parsed | _keys_in_options(parsed, where)
+
+
+def _keys_in_options(parsed: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the values, by field, of the keys that a table's `options` set: "-std=c++20" is `std`.
+
+    Raises ConfigError if the table sets such a key to another value.
+    """
+    where_options, found = f"{where}.options", {}
+    for key, value in read_options(parsed.get("options", ()), where_options).keys.items():
+        name = key.replace("-", "_")
+        if key == "architectures":
+            value = Architectures(value, where_options)  # type: ignore[arg-type]
+            is_same = set(value.entries) == set(getattr(parsed.get(name), "entries", value.entries))
+        else:
+            value = STANDARD.parse(value, where_options) if key == "std" else value
+            is_same = parsed.get(name, value) == value
+        if not is_same:
+            raise ConfigError(f"{where_options} and {where}.{key} contradict each other: leave one of them out.")
+        found[name] = value
+    return found
+
+
+def ignored_options(tables: Iterable[Settings]) -> list[str]:
+    """Return a line for each reason why compiler options in some of the tables have no effect."""
+    ignored: dict[str, dict[str, None]] = {}
+    for table in tables:
+        for reason, texts in read_options(table.options, TABLE).ignored.items():
+            ignored[reason] = ignored.get(reason, {}) | dict.fromkeys(texts)
+    return [f"{TABLE}.options: ignored {', '.join(texts)}: {reason}" for reason, texts in ignored.items()]
 
 
 def _suggestion(key: str, known: Mapping[str, Any]) -> str:

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
+from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Parameter
 
-__all__ = ["kernel_table", "missing_kernel_warnings", "variable_table"]
+__all__ = [
+    "LackingKernelsError",
+    "kernel_table",
+    "lacking_kernels_help",
+    "missing_kernel_warnings",
+    "variable_table",
+]
+
+
+class LackingKernelsError(CompileError):
+    """Some images of a module lack kernels; `lacking` and `others` are the names and symbols of its kernels."""
+
+    def __init__(self, text: str, lacking: tuple[Names, ...], others: tuple[Names, ...]) -> None:
+        super().__init__(text)
+        self.lacking, self.others = lacking, others
 
 
 def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[KernelInfo, ...]:
     """Return the kernels of a module, sorted by symbol, from its merged results by architecture.
 
-    Raises CompileError if there is none, if a kernel's parameters differ between images, and if an image lacks a kernel
-    that `optional-kernels` does not name; ConfigError if a kernel has two names.
+    Raises CompileError if there is none, and if a kernel's parameters differ between images; LackingKernelsError if an
+    image lacks a kernel that `optional-kernels` does not name; ConfigError if a kernel has two names.
     """
     symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
     if not symbols and not module.relocatable:
@@ -33,17 +48,17 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
     patterns = module.module.settings.optional_kernels
     lacking = [kernel for kernel in kernels if kernel.absent and not _is_optional(kernel, patterns)]
     if lacking:
-        raise CompileError(_lacking(lacking, module))
+        others = [kernel for kernel in kernels if kernel not in lacking]
+        raise LackingKernelsError(_lacking(lacking, module), _names(lacking), _names(others))
     return tuple(kernels)
 
 
 def _is_optional(kernel: KernelInfo, patterns: Sequence[str]) -> bool:
-    return any(_matches(text, pattern) for pattern in patterns for text in (kernel.name, kernel.symbol))
+    return any(matches(text, pattern) for pattern in patterns for text in (kernel.name, kernel.symbol))
 
 
-def _matches(text: str, pattern: str) -> bool:
-    # Without spaces: "k<float,16>" and "k<float, 16>" are the same kernel.
-    return fnmatchcase("".join(text.split()), "".join(pattern.split()))
+def _names(kernels: Sequence[KernelInfo]) -> tuple[Names, ...]:
+    return tuple((kernel.name, kernel.symbol) for kernel in kernels)
 
 
 def variable_table(results: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
@@ -138,11 +153,17 @@ def _lacking(kernels: Sequence[KernelInfo], module: ModulePlan) -> str:
     for kernel in kernels:
         present = ", ".join(str(target) for target in module.all_targets if str(target) not in kernel.absent)
         lines.append(f"{kernel.name} is in the image of {present}, and not of {', '.join(kernel.absent)}")
-    names = ", ".join(f'"{kernel.name}"' for kernel in kernels)
+    return f"some images of {module.module.label} lack kernels that others have:\n  " + "\n  ".join(lines)
+
+
+def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[Names]) -> str:
+    """Return what to do about all modules that lack kernels in some images; `rest` are the kernels of other modules."""
+    lacking = {names for error in errors for names in error.lacking}
+    others = {*rest, *(names for error in errors for names in error.others)}
+    globs = ", ".join(json.dumps(glob, ensure_ascii=False) for glob in shortest_globs(lacking, others - lacking))
     return (
-        f"some images of {module.module.label} lack kernels that others have:\n  " + "\n  ".join(lines) + "\n"
         "An #if with __CUDA_ARCH__ around a kernel causes this. Define the kernel for every target, with an empty body "
-        f"where it cannot work; or choose other architectures; or allow it: optional-kernels = [{names}]."
+        f"where it cannot work; or choose other architectures; or allow it: optional-kernels = [{globs}]."
     )
 
 

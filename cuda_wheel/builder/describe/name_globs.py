@@ -129,7 +129,7 @@ def _fewest(covered: Mapping[_Glob, frozenset[str]], names: set[str]) -> tuple[l
         widest = sorted(widest, key=lambda glob: (len(covered[glob]), glob.rank), reverse=True)[:_EXACT_CANDIDATES]
         for count in range(1, _EXACT_GLOBS + 1):
             whole = [
-                each for each in combinations(widest, count) if len(set().union(*map(covered.get, each))) == len(names)
+                each for each in combinations(widest, count) if names <= set().union(*(covered[it] for it in each))
             ]
             if whole:
                 return [*max(whole, key=lambda globs: sorted(glob.rank for glob in globs))], set()

@@ -119,8 +119,8 @@ class ProgressReporter:
             output(text)
 
     def build_started(self, plan: Plan) -> None:
-        """Print the numbers of modules and jobs, notes about the architectures, and the toolchain's paths if they are in
-        several places."""
+        """Print the numbers of modules and jobs, notes about the architectures, and the toolchain's paths if they are
+        in several places."""
         jobs = len({job for module in plan.modules for job in module.jobs})
         links = sum(len(module.links) for module in plan.modules)
         if self._bar:

@@ -53,6 +53,7 @@ __all__ = [
     "load",
     "scratch_file",
     "set_precompiled_heap",
+    "standards",
     "supported",
     "uses_build_time",
     "version",
@@ -182,6 +183,19 @@ def _lists_headers(library: str) -> bool:
         return bool(_compile(loaded, program, [f"--include-path={folder}"])[1])
     finally:
         loaded.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def standards(path: str) -> list[str]:
+    """Return the C++ standards that the library compiles, found by trying: ["c++11", ...]."""
+    library, known = _library(path), []
+    for standard in ("c++03", "c++11", "c++14", "c++17", "c++20", "c++23", "c++26"):
+        program = ctypes.c_void_p()
+        _check(library, library.nvrtcCreateProgram(ctypes.byref(program), b"", None, 0, None, None))
+        try:
+            known += [standard] if not _compile_program(library, program, [f"--std={standard}"]) else []
+        finally:
+            library.nvrtcDestroyProgram(ctypes.byref(program))
+    return known
 
 
 def uses_build_time(request: NvrtcRequest) -> bool:

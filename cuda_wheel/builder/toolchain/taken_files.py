@@ -45,6 +45,9 @@ def taken_files(toolchain: Toolchain) -> dict[str, str]:
 def several_places(toolchain: Toolchain) -> bool:
     """Return whether a toolchain's files are not all in one folder of packages or in one toolkit."""
     paths = [*toolchain.libraries, *(each.folder for each in toolchain.headers)]
-    common = os.path.commonpath(paths)
+    try:
+        common = os.path.commonpath(paths)
+    except ValueError:  # several drives of Windows
+        return True
     toolkit = [common] if os.path.isdir(os.path.join(common, "include")) else []
     return not any(all(path.startswith(folder + os.sep) for path in paths) for folder in (*cuda_folders(), *toolkit))

@@ -81,9 +81,12 @@ WRONG = [
     ("defines = []", "tool.cuda-wheel.defines must be a table of macros"),
     ("defines = { BLOCK = [] }", "tool.cuda-wheel.defines.BLOCK must be a string, a number, true or false"),
     ('defines = { "A B" = 1 }', "tool.cuda-wheel.defines: 'A B' is not a macro name"),
-    ('options = ["-arch=sm_80"]', "tool.cuda-wheel.options: '-arch=sm_80' is set by the key architectures"),
-    ('options = ["--std=c++20"]', "is set by the key std; use that."),
-    ('options = ["-lineinfo"]', "is set by the key lineinfo; use that."),
+    ('options = ["-rdc=true"]', "tool.cuda-wheel.options: '-rdc=true' is set by the keys link and relocatable"),
+    (
+        'options = ["--std=c++20"]\nstd = "c++17"',
+        "tool.cuda-wheel.options and tool.cuda-wheel.std contradict each other",
+    ),
+    ('options = ["-lineinfo"]\nlineinfo = false', "options and tool.cuda-wheel.lineinfo contradict each other"),
     ('lineinfo = "yes"', "tool.cuda-wheel.lineinfo must be true or false, not 'yes'."),
     ('ptx-version = "9"', 'tool.cuda-wheel.ptx-version must be "auto", "as-compiled" or a PTX ISA version'),
     ("ptx-version = 8.0", "tool.cuda-wheel.ptx-version must be"),
@@ -141,7 +144,14 @@ def test_the_readme_describes_every_key_as_the_code_does(marker: str, table: str
 # --- the schema ------------------------------------------------------------------------------------
 
 # The validator refuses these for the content of strings, which the schema does not check.
-BEYOND_A_SCHEMA = ("is set by the key", "makes the compiler write", "must be at least", "99999999TiB", "u0000")
+BEYOND_A_SCHEMA = (
+    "is set by the key",
+    "contradict each other",
+    "makes the compiler write",
+    "must be at least",
+    "99999999TiB",
+    "u0000",
+)
 
 
 @pytest.fixture(scope="module")

@@ -153,6 +153,31 @@ def test_a_kernel_that_an_image_lacks_is_an_error(build: Build) -> None:
     assert "everywhere is" not in message
 
 
+def test_globs_for_optional_kernels_are_proposed_once_for_the_project(
+    make_project: Callable[..., Path], cuda_wheel, tmp_path: Path
+) -> None:
+    """Of two modules, each with kernels that an image lacks, and of a third without any."""
+    guarded = "#if __CUDA_ARCH__ >= 900\n{}\n#endif\n__global__ void {}(int* x) {{}}\n"
+    kernels = [f'extern "C" __global__ void copy_{number}_f8_e4m3(int* x) {{}}' for number in range(20)]
+    project = make_project(
+        '[tool.cuda-wheel]\narchitectures = ["80-real", "90-real"]',
+        **{
+            "demo/a.cu": guarded.format("\n".join(kernels[:10]), "copy_f8_e5m2"),
+            "demo/b.cu": guarded.format("\n".join(kernels[10:]), "copy_bf16"),
+            "demo/c.cu": "__global__ void scale_e4m3(int* x) {}",
+        },
+    )
+    for _ in range(2):  # the second time with a cache
+        output = cuda_wheel("build", project, "-o", tmp_path / "out").stdout
+        assert "some images of demo/a.cu lack kernels" in output and "some images of demo/b.cu lack kernels" in output
+        assert output.count("optional-kernels = [") == 1
+        assert 'optional-kernels = ["*_f8_e4m3"].' in output
+    with (project / "pyproject.toml").open("a") as file:
+        file.write('\noptional-kernels = ["*_f8_e4m3"]\n')
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+
+
 def test_an_error_names_kernels_inside_a_false_condition(build: Build) -> None:
     with pytest.raises(CompileError, match=r"It seems to define never \(line 2\): is that inside an #if"):
         build("#ifdef NEVER\n__global__ void never() {}\n#endif")

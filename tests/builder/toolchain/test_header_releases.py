@@ -1,0 +1,70 @@
+"""Which releases of headers fit a compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.toolchain.header_releases import Release, fits, release_of
+from cuda_wheel.builder.toolchain.places import Place
+
+pytestmark = pytest.mark.one_toolchain
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "nvrtc", "expected"),
+    [
+        ("cudart", (12, 9), (12, 9), True),
+        ("cudart", (12, 8), (12, 9), False),
+        ("cudart", (13, 0), (12, 9), False),
+        ("crt", (13, 5), (13, 5), True),
+        ("crt", (13, 4), (13, 5), False),
+        ("cccl", (2, 8, 2), (12, 9), True),
+        ("cccl", (2, 8, 0), (12, 9), True),
+        ("cccl", (2, 7, 0), (12, 9), False),
+        ("cccl", (3, 5, 0), (12, 9), True),  # a newer one for an older toolkit, of one major version more
+        ("cccl", (4, 0, 0), (12, 9), False),
+        ("cccl", (2, 7, 0), (12, 8), True),
+        ("cccl", (2, 6, 0), (12, 7), True),
+        ("cccl", (3, 5, 0), (13, 5), True),
+        ("cccl", (3, 5, 0), (13, 0), True),
+        ("cccl", (3, 4, 9), (13, 5), False),
+        ("cccl", (2, 8, 2), (13, 0), False),
+        ("cccl", (4, 0, 0), (13, 5), True),
+        ("curand", (12,), (12, 9), True),
+        ("curand", (12,), (13, 0), False),
+        ("curand", (12, 8), (12, 9), False),
+    ],
+)
+def test_what_fits(group: str, version: tuple[int, ...], nvrtc: tuple[int, int], expected: bool) -> None:
+    assert fits(group, Release(version, ""), nvrtc) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "group", "expected"),
+    [
+        ({"cuda.h": "#define CUDA_VERSION 12090\n"}, "cudart", "12.9"),
+        ({"cuda_runtime_api.h": "# define  CUDART_VERSION  13050\n"}, "cudart", "13.5"),
+        (
+            {"cuda.h": "#define CUDA_VERSION 12090\n", "cuda_runtime_api.h": "#define CUDART_VERSION 12080"},
+            "cudart",
+            None,
+        ),
+        ({"cuda.h": "// #define CUDA_VERSION 12090\n"}, "cudart", None),
+        ({"cuda/std/__cccl/version.h": "#define CCCL_VERSION 2008002\n"}, "cccl", "2.8.2"),
+        ({"cub/version.cuh": "#define CUB_VERSION 200301 // comment\n"}, "cccl", "2.3.1"),
+        ({}, "cccl", None),
+        ({"cuda.h": "#define CUDA_VERSION 12090\n"}, "crt", "12.9"),
+        ({}, "crt", None),
+    ],
+)
+def test_the_release_is_read_from_macros(
+    files: dict[str, str], group: str, expected: str | None, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    release = release_of(group, str(tmp_path), Place(str(tmp_path), False, "CUDA_HOME"))
+    assert (None if release is None else str(release)) == expected
+    assert release is None or Path(release.source).is_file()
