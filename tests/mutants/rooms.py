@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 
 ROOMS = {
-    "rules": Room(("runtime/rules.py",), ("tests/runtime/test_rules.py",)),
+    "rules": Room(("runtime/rules.py",), ("tests/runtime/test_rules.py", "tests/runtime/test_rule_reasons.py")),
     "manifest": Room(
         ("runtime/manifest.py", "runtime/manifest_text.py", "runtime/versions.py", "runtime/digest.py"),
         (
