@@ -20,10 +20,9 @@ def test_a_room_has_its_files_and_tests(name: str) -> None:
 
 
 @pytest.mark.parametrize("each", EQUIVALENT, ids=lambda each: f"{each.file}: {each.mutant}")
-def test_an_equivalent_mutant_is_of_a_line_that_exists(each: Equivalent) -> None:
-    lines = [line.strip() for line in (ROOT / "cuda_wheel" / each.file).read_text().splitlines()]
-    assert each.line in lines and each.line != each.mutant and each.reason
+def test_an_equivalent_mutant_is_of_a_room_and_has_a_reason(each: Equivalent) -> None:
     assert any(each.file in room.files for room in ROOMS.values())
+    assert each.line != each.mutant and each.reason
 
 
 def test_a_mutant_is_found_by_the_line_that_it_changes() -> None:
