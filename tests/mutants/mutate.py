@@ -6,15 +6,17 @@ Usage: python -m tests.mutants.mutate PROCESSES RESULTS [PATTERN ...]
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import libcst as cst
-from mutmut.__main__ import cli
+import mutmut.__main__
 from mutmut.mutation import mutators
 from mutmut.mutation.data import SourceFileMutationData
 from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.stats import status_by_exit_code
 from mutmut.utils.file_utils import walk_mutatable_files
 
@@ -38,13 +40,24 @@ def drop_element(node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> Iterator[cs
         yield node.with_changes(elements=rest)
 
 
+def in_this_process(name: str | None) -> None:
+    """Choose what mutated functions do: "stats" makes them tell mutmut which test calls them.
+
+    mutmut tells child processes too, where it cannot find its settings. The processes that test a mutant, and their
+    children, hear of it in another way.
+    """
+    set_mutant_under_test(name)
+    os.environ.pop("MUTANT_UNDER_TEST", None)
+
+
 def main() -> None:
     processes, results, *patterns = sys.argv[1:]
     operators = mutators.mutation_operators
     assert isinstance(operators, list)
     operators += [(kind, remember_target) for kind in (cst.For, cst.CompFor, cst.AssignTarget, cst.NamedExpr)]
     operators += [(kind, drop_element) for kind in (cst.Tuple, cst.List, cst.Set, cst.Dict)]
-    cli(["run", "--max-children", processes, *patterns], standalone_mode=False)
+    mutmut.__main__.set_mutant_under_test = in_this_process  # type: ignore[assignment]
+    mutmut.__main__.cli(["run", "--max-children", processes, *patterns], standalone_mode=False)
     found = []
     for path in walk_mutatable_files():
         data = SourceFileMutationData(path=path)

@@ -10,7 +10,7 @@ from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.explanations import no_image_message
 from cuda_wheel.runtime.jit.nvjitlink_rules import unlinkable
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
-from cuda_wheel.runtime.rules import Rejection, Resolution, resolve
+from cuda_wheel.runtime.rules import resolve
 from tests.support.manifests import image, images, manifest, one_image
 
 pytestmark = pytest.mark.one_toolchain
@@ -98,7 +98,6 @@ def test_the_driver_decides_between_machine_code_and_ptx(nvrtc, driver, nvjitlin
         ("8.2", "12.2", None, "compute_80 jit"),
         ("8.3", "12.2", None, "none"),
         ("8.3", "12.2", "12.9", "compute_80 link"),
-        ("8.3", "12.2", "12.3", "compute_80 link"),  # nvJitLink of the very release that introduced this PTX
         ("8.8", "12.2", "12.4", "none"),  # nvJitLink is too old as well
         ("9.0", "12.2", "13.0", "none"),  # what it makes is too new for the driver
     ],
@@ -107,78 +106,6 @@ def test_ptx_needs_a_driver_or_nvjitlink_that_reads_its_version(version, driver,
     assert chosen([image("compute_80", version)], "8.6", driver, nvjitlink=nvjitlink) == expected
 
 
-NEEDS_12_3 = "PTX 8.3 needs a driver for CUDA 12.3 or later"
-NEEDS_12_8 = "PTX 8.7 needs a driver for CUDA 12.8 or later"
-NEEDS_13_0 = "PTX 9.0 needs a driver for CUDA 13.0 or later"
-
-
-@pytest.mark.parametrize(
-    ("refused", "device", "driver", "nvjitlink", "reason"),
-    [
-        (image("sm_80"), "9.0", "12.9", None, "is machine code for 8.x, the GPU is 9.0"),
-        (image("sm_86"), "8.0", "12.9", None, "needs compute capability 8.6, the GPU is 8.0"),
-        (image("sm_90a"), "10.0", "12.9", None, "is for compute capability 9.0 only"),
-        (image("compute_90a"), "10.0", "12.9", None, "is for compute capability 9.0 only"),
-        (image("sm_100f"), "12.0", "12.9", None, "is for the family of 10.0, the GPU is 12.0"),
-        (image("compute_90"), "8.9", "12.9", None, "needs compute capability 9.0 or later"),
-        (
-            image("sm_80"),
-            "8.0",
-            "11.8",
-            None,
-            "needs a driver for CUDA 12.0 or later, the driver is for 11.8",
-        ),
-        (
-            image("sm_80", nvrtc="13.0.88"),
-            "8.0",
-            "12.9",
-            "13.0",  # nvJitLink compiles PTX, not machine code
-            "needs a driver for CUDA 13.0 or later, the driver is for 12.9",
-        ),
-        (image("compute_80", "8.3"), "8.0", "12.2", None, f"{NEEDS_12_3} (this one is for 12.2), or nvJitLink"),
-        (
-            image("compute_80", "8.3"),
-            "8.0",
-            "12.1",
-            "12.2",
-            f"{NEEDS_12_3} (this one is for 12.1), and nvJitLink 12.2 is too old too",
-        ),
-        (
-            image("compute_80", "8.7"),
-            "10.3",
-            "12.2",
-            "12.8",
-            f"{NEEDS_12_8}, and nvJitLink 12.8 does not know compute capability 10.3",
-        ),
-        (
-            image("compute_80", "9.0"),
-            "8.0",
-            "12.2",
-            "13.1",
-            f"{NEEDS_13_0}, and machine code from nvJitLink 13.1 needs a driver for CUDA 13.0",
-        ),
-        (
-            image("sm_80")._replace(source="part.cu"),
-            "8.0",
-            "12.9",
-            None,
-            "must be linked first: load(..., link=[...])",
-        ),
-    ],
-)
-def test_the_reason_against_an_image(
-    refused: Image, device: str, driver: str, nvjitlink: str | None, reason: str
-) -> None:
-    linker = parse_version(nvjitlink) if nvjitlink else None
-    found = resolve(manifest(refused), parse_version(device), parse_version(driver), linker)
-    assert found == Resolution(None, None, (Rejection(refused, reason),))
-
-
-def test_an_image_that_suits_less_names_the_chosen_one() -> None:
-    lower, exact, ptx = image("sm_80"), image("sm_86"), image("compute_80", "7.0")
-    found = resolve(manifest(lower, exact, ptx), (8, 6), (12, 9))
-    better = "cubin sm_86 suits better"
-    assert found == Resolution(exact, "native", (Rejection(lower, better), Rejection(ptx, better)))
 def compressed(*images: Image, compression: str = "zstd") -> Manifest:
     return manifest(*(each._replace(offset=None) for each in images))._replace(compression=compression)
 
