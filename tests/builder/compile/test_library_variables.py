@@ -17,10 +17,9 @@ from cuda_wheel.builder.compile.library_variables import includes_large_library
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
-from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats.cubin import read_cubin
