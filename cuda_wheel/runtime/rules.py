@@ -10,7 +10,7 @@ __all__ = ["OLDEST_DRIVER", "TEGRA", "ZSTD_DRIVER", "How", "Rejection", "Resolut
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 """Compute capabilities of integrated GPUs, Jetson's. Machine code for their minor versions and for those of other GPUs
 is not known to be compatible: the CUDA C++ Programming Guide ("Binary Compatibility") says no, a driver for CUDA 12.6
-and nvJitLink 12.9 refuse sm_80 for 8.7, but nvJitLink 13 takes it."""
+and nvJitLink up to 13.1 refuse sm_80 for 8.7, but nvJitLink from 13.2 on takes it."""
 
 OLDEST_DRIVER: Version = (12, 0)
 """The first CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""
