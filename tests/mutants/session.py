@@ -4,7 +4,8 @@ Usage: python -m tests.mutants.session [--processes N] [--output FOLDER] [ROOM .
 
 mutmut and not cosmic-ray: it drops arguments and values, which is how a key loses a fact, while cosmic-ray changes
 operators and numbers only; and it forks one process for each mutant from one that has imported the tests, so that
-thousands of mutants take minutes. It leaves tables outside functions, and properties, as they are.
+thousands of mutants take minutes. It leaves tables outside functions, and properties, as they are. The process that forks
+has run no test ("forkserver"): what a test left in a cache would hide the mutants of the code that filled it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ pytest_add_cli_args_test_selection = {tests}
 pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist"]
 also_copy = ["fixtures"]
 use_git_change_detection = false
+process_isolation = "forkserver"
 timeout_multiplier = 10.0
 timeout_constant = 3.0
 """
