@@ -142,7 +142,7 @@ def tools(session: nox.Session) -> Path:
 
 @nox.session
 def ptx(session: nox.Session) -> None:
-    """Check the table of PTX ISA versions with every released ptxas; see docs/ptx.md. Takes about an hour."""
+    """Check the table of PTX ISA versions with the ptxas of every CUDA release, in about an hour; see docs/ptx.md."""
     folder = Path(session.create_tmp()).resolve()
     for toolchain in TOOLCHAINS:
         python = folder / toolchain
