@@ -166,7 +166,9 @@ def test_a_path_of_this_machine_in_an_image_is_reported(make_project, cuda_wheel
 def test_a_source_that_contains_the_time_of_the_build_is_reported(
     make_project, cuda_wheel: Command, tmp_path: Path
 ) -> None:
-    project = make_project('[tool.cuda-wheel]\narchitectures = "80"', **{"demo/k.cu": KERNEL + "// __TIME__\n"})
+    project = make_project(
+        '[tool.cuda-wheel]\narchitectures = "80"', **{"demo/k.cu": KERNEL + "static_assert(sizeof(__TIME__) == 9);\n"}
+    )
     assert "demo/k.cu uses the time of the build" in cuda_wheel("build", project, "-o", tmp_path / "out").stdout
 
 

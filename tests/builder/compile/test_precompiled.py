@@ -374,6 +374,7 @@ class Compiler:
             "cubin": b"",
             "ltoir": b"",
             "symbols": [],
+            "uses_build_time": False,
         }
         option = request["options"][-1]
         if option.startswith("--create-pch="):

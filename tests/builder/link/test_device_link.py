@@ -935,7 +935,7 @@ def test_settings_of_one_source_work_for_several(build: Build) -> None:
         "__global__ void __launch_bounds__(96, 2) k(float* x) { int unused = 1; *x = part(*x) + table[1]; }\n"
         "#if __CUDA_ARCH__ >= 900\n__global__ void newer(float* x) { *x = part(*x); }\n#endif\n"
         "template <typename T> __global__ void forgotten(T* x) {}\n",
-        "demo/part.cu": '#include "part.h"\n__device__ int counter = 7;\n// __DATE__\n'
+        "demo/part.cu": '#include "part.h"\n__device__ int counter = 7;\nstatic_assert(sizeof(__DATE__) == 12);\n'
         "__device__ float part(float x) { int other = 2; return x + counter; }\n",
         "demo/part.h": "extern __device__ int counter;\n__device__ float part(float x);\n",
     }
