@@ -9,10 +9,10 @@ from typing import NamedTuple
 from cuda_wheel.builder.toolchain.places import Place
 from cuda_wheel.runtime.manifest import Version, dotted
 
-__all__ = ["Release", "fits", "needed", "release_of"]
+__all__ = ["HeaderRelease", "fits", "needed", "release_of"]
 
 
-class Release(NamedTuple):
+class HeaderRelease(NamedTuple):
     """A release, as a file names it."""
 
     version: tuple[int, ...]
@@ -28,7 +28,7 @@ CCCL_OF_CUDA_12 = {4: (2, 3), 5: (2, 4), 6: (2, 5), 8: (2, 7), 9: (2, 8)}
 """CCCL's version in each minor release of CUDA 12 since nvFatbin exists. CUDA 13.X has CCCL 3.X."""
 
 
-def fits(group: str, release: Release, nvrtc: Version) -> bool:
+def fits(group: str, release: HeaderRelease, nvrtc: Version) -> bool:
     """Return whether headers of a release work with an NVRTC.
 
     CUDA's own headers belong to one MAJOR.MINOR release of the compiler; CCCL's headers check that too. CCCL is
@@ -54,23 +54,23 @@ def _included_cccl(nvrtc: Version) -> Version:
     return CCCL_OF_CUDA_12[max(known)] if known else (major - 10, 0)
 
 
-def release_of(group: str, folder: str, place: Place) -> Release | None:
+def release_of(group: str, folder: str, place: Place) -> HeaderRelease | None:
     """Return the release of a group of headers in a folder of a place; None if no file names it."""
     readers = {"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand}
     return readers[group](folder, place)
 
 
-def _cudart(folder: str, place: Place) -> Release | None:
+def _cudart(folder: str, place: Place) -> HeaderRelease | None:
     """Return the release that both of CUDA's own version macros name; None if they differ."""
     found = [
-        Release((number // 1000, number % 1000 // 10), path)
+        HeaderRelease((number // 1000, number % 1000 // 10), path)
         for name, macro in (("cuda_runtime_api.h", "CUDART_VERSION"), ("cuda.h", "CUDA_VERSION"))
         if (number := _macro(path := os.path.join(folder, name), macro)) is not None
     ]
     return found[0] if len({each.version for each in found}) == 1 else None
 
 
-def _cccl(folder: str, place: Place) -> Release | None:
+def _cccl(folder: str, place: Place) -> HeaderRelease | None:
     for parts, macro, patches in (
         (("cuda", "std", "__cccl", "version.h"), "CCCL_VERSION", 1000),
         (("cub", "version.cuh"), "CUB_VERSION", 100),
@@ -79,11 +79,11 @@ def _cccl(folder: str, place: Place) -> Release | None:
         number = _macro(path, macro)
         if number is not None:
             rest, patch = divmod(number, patches)
-            return Release((*divmod(rest, 1000), patch), path)
+            return HeaderRelease((*divmod(rest, 1000), patch), path)
     return None
 
 
-def _crt(folder: str, place: Place) -> Release | None:
+def _crt(folder: str, place: Place) -> HeaderRelease | None:
     """Return the release of the compiler's own headers, which have no version macro: from the metadata of what
     installed them, or else that of CUDA's headers in the same folder."""
     found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, place=place)
@@ -93,13 +93,13 @@ def _crt(folder: str, place: Place) -> Release | None:
     return _installed(place) or _cudart(folder, place)
 
 
-def _curand(folder: str, place: Place) -> Release | None:
+def _curand(folder: str, place: Place) -> HeaderRelease | None:
     found = _package("nvidia_curand", file="curand_kernel.h", folder=folder, place=place)
     if found is None:
         return _cudart(folder, place)
     name, path = found
     major = re.search(r"_cu(\d+)-", name) or re.search(r"[/\\]cu(\d+)[/\\]include$", folder)
-    return None if major is None else Release((int(major[1]),), path)
+    return None if major is None else HeaderRelease((int(major[1]),), path)
 
 
 def _package(*names: str, file: str, folder: str, place: Place) -> tuple[str, str] | None:
@@ -115,7 +115,7 @@ def _package(*names: str, file: str, folder: str, place: Place) -> tuple[str, st
     return None
 
 
-def _installed(place: Place) -> Release | None:
+def _installed(place: Place) -> HeaderRelease | None:
     """Return the release of the compiler's headers that conda or NVIDIA's installer has recorded for a toolkit."""
     meta = os.path.join(place.folder, "conda-meta")
     for name in sorted(os.listdir(meta)) if os.path.isdir(meta) else ():
@@ -127,9 +127,9 @@ def _installed(place: Place) -> Release | None:
     return None if match is None else _numbers(match[1], path)
 
 
-def _numbers(version: str, path: str) -> Release | None:
+def _numbers(version: str, path: str) -> HeaderRelease | None:
     match = re.match(r"(\d+)\.(\d+)", version)
-    return None if match is None else Release((int(match[1]), int(match[2])), path)
+    return None if match is None else HeaderRelease((int(match[1]), int(match[2])), path)
 
 
 def _macro(path: str, name: str) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.toolchain.header_releases import Release, fits, needed, release_of
+from cuda_wheel.builder.toolchain.header_releases import HeaderRelease, fits, needed, release_of
 from cuda_wheel.builder.toolchain.places import Place, header_folders, places
 from cuda_wheel.builder.toolchain.records import FURTHER_HEADERS, HEADERS, Headers, ToolchainPart
 from cuda_wheel.runtime.manifest import Version, dotted
@@ -24,7 +24,7 @@ class _Folder(NamedTuple):
 
     path: str
     found_via: str
-    releases: Mapping[str, Release | None]
+    releases: Mapping[str, HeaderRelease | None]
     """Of every group that the folder has: the compiler finds them all."""
 
     def misfits(self, nvrtc: Version) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.toolchain.header_releases import Release, fits, release_of
+from cuda_wheel.builder.toolchain.header_releases import HeaderRelease, fits, release_of
 from cuda_wheel.builder.toolchain.places import Place
 
 pytestmark = pytest.mark.one_toolchain
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.one_toolchain
     ],
 )
 def test_what_fits(group: str, version: tuple[int, ...], nvrtc: tuple[int, int], expected: bool) -> None:
-    assert fits(group, Release(version, ""), nvrtc) == expected
+    assert fits(group, HeaderRelease(version, ""), nvrtc) == expected
 
 
 @pytest.mark.parametrize(
