@@ -176,7 +176,7 @@ _TRANSLATED = {
 # --- reading a list -----------------------------------------------------------------------------------
 
 
-class _Option(NamedTuple):
+class _ReadOption(NamedTuple):
     name: str
     """Without dashes."""
     value: str | None
@@ -233,24 +233,24 @@ def _set(keys: dict[str, object], key: str, value: str, where: str) -> None:
         raise ConfigError(f"{where} names {keys[key]} and {value}: keep one of them.")
 
 
-def _split(options: Sequence[str]) -> Iterator[_Option]:
+def _split(options: Sequence[str]) -> Iterator[_ReadOption]:
     """Yield the options with their values, which follow "=" or a space, or are the next entry."""
     entries = iter(options)
     while (entry := next(entries, None)) is not None:
         first, space, rest = entry.partition(" ")
         if space and _takes_value(first):
-            yield _Option(_bare(first), rest.strip(), (first, rest.strip()))
+            yield _ReadOption(_bare(first), rest.strip(), (first, rest.strip()))
             continue
         name, equals, value = entry.partition("=")
         if equals or not _takes_value(entry):
-            yield _Option(_bare(name), value if equals else None, (entry,))
+            yield _ReadOption(_bare(name), value if equals else None, (entry,))
             continue
         following = next(entries, None)
         if _bare(name) == "Werror" and (following or "-").startswith("-"):  # as for other compilers, without a list
-            yield _Option("Werror", None, (entry,))
+            yield _ReadOption("Werror", None, (entry,))
             entries = iter([*filter(None, [following]), *entries])
             continue
-        yield _Option(_bare(name), following, (entry,) if following is None else (entry, following))
+        yield _ReadOption(_bare(name), following, (entry,) if following is None else (entry, following))
 
 
 def _bare(name: str) -> str:
@@ -263,7 +263,7 @@ def _takes_value(entry: str) -> bool:
     return entry.startswith("-") and name in (*_VALUE, *_IGNORED_WITH_VALUE, *_TARGETS, *special)
 
 
-def _reason_to_ignore(option: _Option) -> str | None:
+def _reason_to_ignore(option: _ReadOption) -> str | None:
     """Return why an option has no effect; None if NVRTC gets it."""
     written = option.written[0]
     if not written.startswith("-"):
