@@ -85,7 +85,6 @@ EXTERN = "\0.version 8.0\n.target sm_80\n.extern .func f\n(\n);\n"
         ("log", "k.cu(", "9", "): error: x"),
         ("log", "k.cu", "./", "(1): error: x"),
         ("log", "k.ll (", "9", ", 1): parse x"),
-        ("record", "nvidia/c.h,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,", "9", "\n"),
     ],
 )  # fmt: skip
 def test_large_inputs_take_linear_time(target: str, before: str, unit: str, after: str) -> None:
