@@ -25,6 +25,8 @@ SAXPY_SIZE = 1024
 class Memory:
     """An array on the GPU that exposes its address by `__cuda_array_interface__`, without any array library."""
 
+    address = 0
+
     def __init__(self, content: Any, *, read_only: bool = False) -> None:
         from cuda.bindings import driver
 
@@ -50,7 +52,8 @@ class Memory:
         return content
 
     def __del__(self) -> None:
-        self._driver.cuMemFree(self.address)
+        if self.address:  # the constructor may have failed
+            self._driver.cuMemFree(self.address)
 
 
 def value(result: tuple[Any, ...]) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
+from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import Bundle
 from cuda_wheel.runtime.driver import device_and_driver, load_library
@@ -13,6 +14,8 @@ from cuda_wheel.runtime.launching.trial import try_to_load
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from cuda_wheel.runtime.module import Module
 from tests.gpu.support import Memory, value
+
+pytestmark = pytest.mark.usefixtures("context")
 
 SOURCE = 'extern "C" __global__ void fill(int* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 7; }'
 
@@ -26,7 +29,7 @@ def compiled(arch: str) -> bytes:
     kind = "CUBIN" if arch.startswith("sm") else "PTX"
     content = b" " * value(getattr(nvrtc, f"nvrtcGet{kind}Size")(program))
     value(getattr(nvrtc, f"nvrtcGet{kind}")(program, content))
-    return content.rstrip(b"\0") if kind == "PTX" else content
+    return ptx_text.normalise(content.decode()).encode() if kind == "PTX" else content
 
 
 def own_arch() -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
+from cuda_wheel.builder.compile.declarations import declared_names
+from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.config.parsers import Architectures
@@ -81,7 +84,11 @@ def _compile_cubin(
         answer = with_build_time(job, request, answer, lambda asked: worker.call(uses_build_time, asked, timeout))
         if may_contain_host_code(job, answer):
             return None
-        result = read_nvrtc_result(job, answer)
+        result = with_own_variables(
+            read_nvrtc_result(job, answer),
+            job,
+            lambda files: worker.call(partial(declared_names, request), files, timeout),
+        )
     except CompileError as error:
         raise CompileError(compile_failure(job, toolchain, error)) from None
     warnings = module_warnings(module, {job.arch: result})

@@ -52,6 +52,15 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr("cuda_wheel.builder.workers.worker.Worker", forbid)
 
 
+def test_variables_that_look_like_a_librarys_are_the_projects(project: Path) -> None:
+    """As in a build: the files that declare a variable decide, not its name."""
+    names = ("cuda::mine", "nv::mine")
+    text = "namespace nv { __device__ int mine; }\nnamespace cuda { __constant__ float mine; }\n" + SOURCE
+    (project / "demo/kernels/k.cu").write_text(text)
+    manifest, _ = compiled(project)
+    assert tuple(sorted(info.name for info in manifest.globals)) == names
+
+
 def test_a_module_compiles_for_the_gpu_in_use(project: Path) -> None:
     manifest, _ = compiled(project)
     assert manifest.name == "demo.kernels.k"
