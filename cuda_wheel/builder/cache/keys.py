@@ -45,7 +45,10 @@ def link_key(job: LinkJob, toolchain: Toolchain) -> str:
 
 
 def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> str:
-    """Return the key of a built module, without the files that its jobs read. `key_of` returns the key of a job."""
+    """Return the key of a built module, without the files that its jobs read. `key_of` returns the key of a job.
+
+    The manifest names the releases of headers, which a module need not read from a header.
+    """
     # The jobs of one source differ in these fields only, and the sources' texts are in `module.module`.
     alike = {job: replace(job, arch="", cubin=False, ptx=False, form="whole", text=b"") for job in module.jobs}
     number = {job: index for index, job in enumerate(dict.fromkeys(alike.values()))}
@@ -55,6 +58,7 @@ def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> 
         "module",
         plan.toolchain,
         repr((plan.compression(module), plan.ptx_version)),
+        repr([(each.name, each.release) for each in plan.toolchain.headers]),
         repr((module.module, module.targets, module.options, jobs, links, len(module.relocatable))),
         *map(key_of, number),
     )

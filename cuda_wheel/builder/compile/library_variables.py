@@ -21,6 +21,7 @@ from cuda_wheel.builder.images.variables import (
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.sources.include_graph import reachable
 from cuda_wheel.builder.sources.includes import includes
+from cuda_wheel.builder.sources.job_searches import own_texts
 from cuda_wheel.builder.toolchain.options import RELOCATABLE_MACRO
 from cuda_wheel.runtime.manifest import GlobalInfo
 
@@ -65,21 +66,18 @@ DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
 def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNames) -> Compiled:
     """Return a job's result with the variables that the project declares; the PTX of a complete image keeps of the
     others those that its code uses."""
-    libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
-    headers = compiled.headers or ()
-    of_libraries = [path for path in headers if path.startswith(libraries)]
-    own = [path for path in headers if not path.startswith(libraries)]
-    own_texts = [job.text, *map(_content, own)]
-    names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names([job.source, *own]))
+    own = dict(own_texts(job, compiled.headers or ()))
+    of_libraries = [path for path in compiled.headers or () if path not in own]
+    names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names(list(own)))
     foreign = compiled.declared
-    if not foreign and any(map(may_declare_foreign_names, own_texts)):
+    if not foreign and any(map(may_declare_foreign_names, own.values())):
         foreign = tuple(sorted(name for name in names() or () if _FOREIGN_NAME.match(name)))
     compiled = replace(compiled, declared=foreign)
     if compiled.ptx is None or job.form != "whole":
         return compiled
     text = ptx_text.normalise(compiled.ptx.decode())
     variables = source_variables(text, foreign)
-    symbols = _library_symbols(variables, own_texts, of_libraries, names)
+    symbols = _library_symbols(variables, own.values(), of_libraries, names)
     own_symbols = {variable.symbol for variable in variables} - symbols
     text = without_unused(
         text, lambda symbol: symbol in symbols or (is_library_variable(symbol) and symbol not in own_symbols)
@@ -94,17 +92,18 @@ _FOREIGN_NAME = re.compile(r"__|_Z|(?:cuda|cuda_wheel_detail|cub|thrust|cooperat
 
 def _library_symbols(
     variables: Sequence[GlobalInfo],
-    own_texts: Iterable[bytes],
+    texts: Iterable[bytes],
     of_libraries: Iterable[str],
     declared: Callable[[], frozenset[str] | None],
 ) -> frozenset[str]:
-    """Return the symbols of the variables that a library declares. `of_libraries` are the paths of its headers.
+    """Return the symbols of the variables that a library declares.
 
-    A variable that the project's texts name is the project's. The front end is asked about the others, if a library's
-    header contains the name: a macro may have pasted it together. Without an answer, they are kept.
+    `texts` are the project's, and `of_libraries` the paths of the libraries' headers. A variable that the project's
+    texts name is the project's. The front end is asked about the others, if a library's header contains the name: a
+    macro may have pasted it together. Without an answer, they are kept.
     """
     unknown = {variable.symbol: unqualified_name(variable.name).encode() for variable in variables}
-    own_words = _words(own_texts) if unknown else set()
+    own_words = _words(texts) if unknown else set()
     unknown = {symbol: word for symbol, word in unknown.items() if word not in own_words}
     library_words = _words(map(_content, of_libraries if unknown else ()))
     unknown = {symbol: word for symbol, word in unknown.items() if word in library_words}

@@ -22,8 +22,7 @@ from cuda_wheel.builder.toolchain.taken_files import several_places, taken_files
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.report.progress_bar import ProgressBar
-    from cuda_wheel.builder.toolchain.taken_files import several_places, taken_files
-from cuda_wheel.builder.timing import How, Step
+    from cuda_wheel.builder.timing import How, Step
 
 __all__ = ["ProgressReporter"]
 

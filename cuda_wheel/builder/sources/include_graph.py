@@ -186,8 +186,8 @@ _FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!
 _OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)(?:=(.*))?", re.IGNORECASE)
 """Options that read precompiled headers, or pass options to a compiler inside NVRTC, which may be any."""
 
-_HARMLESS_VALUE = re.compile(r"--?(?:diag_\w+|display_error_number|no_warnings)(?:=.*)?")
-"""Options of NVRTC's front end that affect its messages only."""
+_HARMLESS_VALUE = re.compile(r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda)(?:=.*)?")
+"""Options of NVRTC's front end that read no files: those that `config.compiler_options` lets through."""
 
 
 def option_folders(options: Sequence[str]) -> list[str]:

@@ -26,11 +26,11 @@ Name = tuple[str, bool]
 def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
     """Return the absolute path and the content of the project's files among those that a job read, its source first.
 
-    A toolchain may be installed inside the project's folder.
+    These are all files that are not in the toolchain's folders: the toolchain may be installed inside the project's
+    folder, and options may lead to headers outside of it.
     """
     libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
-    root = job.root + os.sep
-    own = [path for path in headers if path.startswith(root) and not path.startswith(libraries)]
+    own = [path for path in headers if not path.startswith(libraries)]
     return [(os.path.join(job.root, job.source), job.text), *((path, Path(path).read_bytes()) for path in own)]
 
 

@@ -5,7 +5,7 @@ import struct
 import sys
 from typing import BinaryIO
 
-__all__ = ["build_of", "driver_build", "loaded_build"]
+__all__ = ["build_id", "build_of", "driver_build", "loaded_build"]
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
 """Source: ELF, PT_NOTE and NT_GNU_BUILD_ID. The linker computes the build ID from the library's content."""
@@ -91,7 +91,7 @@ def driver_build() -> str | None:
 def _driver_libraries() -> list[str]:
     """Return the paths of the driver's libraries that are loaded. Their names contain the release, as in 580.65.06."""
     if sys.platform == "win32":
-        return [os.path.join(os.environ["SYSTEMROOT"], "System32", "nvcuda.dll")]
+        return [os.path.join(os.environ.get("SYSTEMROOT", "C:\\Windows"), "System32", "nvcuda.dll")]
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         paths = {line.split(maxsplit=5)[5].rstrip("\n") for line in maps if "/libcuda.so" in line}
     return sorted(path for path in paths if os.path.isfile(path))

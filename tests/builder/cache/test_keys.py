@@ -13,12 +13,15 @@ from cuda_wheel.builder.cache.keys import job_key, link_key, module_key
 from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.modules import one_module
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.records import Headers, Toolchain
 from tests.support.projects import write_files
 
 pytestmark = pytest.mark.one_toolchain
 
-TOOLCHAIN = Toolchain("12.9.86", "12.9", "12.9", (75, 80, 90), ("/cuda",), ("/n", "/j", "/f"), ("n1", "j1", "f1"))
+CCCL = Headers("cccl", "2.8.2", "/cuda", "site-packages", "/cuda/cuda/std/__cccl/version.h")
+TOOLCHAIN = Toolchain(
+    "12.9.86", "12.9", "12.9", (75, 80, 90), ("/cuda",), ("/n", "/j", "/f"), (CCCL,), ("n1", "j1", "f1")
+)  # fmt: skip
 JOB = Job(
     library="/n", root="/project", source="k.cu", text=b"", arch="80", cubin=True, ptx=True, options=("--std=c++17",),
     include_dirs=("include", "/cuda"), instantiate=("k<int>",), lineinfo=False, ptx_version="auto",
@@ -111,3 +114,10 @@ def test_all_settings_and_sources_are_in_a_modules_key(tmp_path: Path) -> None:
     (tmp_path / "demo/k.cu").write_text(files["demo/k.cu"] + "\n")
     keys.append(key_of_module(tmp_path, {}))
     assert len(set(keys)) == len(keys)
+
+
+def test_the_releases_of_headers_are_in_a_modules_key_since_its_manifest_names_them(tmp_path: Path) -> None:
+    write_files(tmp_path, **{"demo/k.cu": "__global__ void k() {}\n"})
+    newer, elsewhere = CCCL._replace(release="2.8.5"), CCCL._replace(folder="/other", source="/other/version.h")
+    keys = [key_of_module(tmp_path, {}, replace(TOOLCHAIN, headers=(each,))) for each in (CCCL, newer, elsewhere)]
+    assert keys[0] != keys[1] and keys[0] == keys[2]

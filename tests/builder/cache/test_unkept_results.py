@@ -9,8 +9,10 @@ import pytest
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.editable import on_load
 from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.sources.include_graph import opaque_options
 from cuda_wheel.builder.toolchain import nvrtc
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
@@ -78,6 +80,15 @@ def test_a_result_that_the_clock_does_not_decide_is_kept(
     assert CompileCache(cache, toolchain).store_job(job, result)
 
 
+@pytest.mark.one_toolchain
+def test_a_result_with_nvccs_option_for_lambdas_is_kept(tmp_path: Path, toolchain: Toolchain, workers: Workers) -> None:
+    arguments = read_options(["--extended-lambda", "-Xcudafe", "--display_error_number"], "options").arguments
+    job = job_of(tmp_path / "project", toolchain, "__global__ void k() {}\n", arguments)
+    result = workers.submit(compile_job, job).result()
+    assert CompileCache(Cache(str(tmp_path / "cache")), toolchain).store_job(job, result)
+    assert opaque_options(["-Xcudafe=--xref=names"])
+
+
 def without_names(job: Job) -> bool:
     """Return whether the result counts as the clock's with an NVRTC that cannot list the names."""
     request = {"library": job.library, "folder": job.root, "text": job.text, "name": "k.cu", "expressions": []}
@@ -111,6 +122,7 @@ def test_nvrtc_is_asked_for_no_fixture() -> None:
         ("plain", "#define ANSWER 41 + sizeof(__TIME__)\n", ""),
         ("an option", "", 'defines = { ANSWER = "sizeof(__DATE__)" }\n'),
         ("with line information", "#define ANSWER 41 + sizeof(__TIME__)\n", "lineinfo = true\n"),
+        ("a header outside the project", '#include "answer.h"\n', 'options = ["-I../elsewhere"]\n'),
     ],
 )
 def test_a_module_with_the_clock_compiles_in_each_process_that_loads_it(
@@ -119,6 +131,7 @@ def test_a_module_with_the_clock_compiles_in_each_process_that_loads_it(
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
     project = make_tree(tmp_path / "project", HATCHLING + TABLE + table)
     (project / "demo/kernels/k.cu").write_text(f"{first}__global__ void k(int* x) {{ *x = ANSWER; }}\n")
+    write_files(tmp_path, **{"elsewhere/answer.h": "#define ANSWER 41 + sizeof(__TIME__)\n"})
     compiled: list[str] = []
     call = on_load._compile
 
