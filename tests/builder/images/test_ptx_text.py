@@ -152,7 +152,7 @@ NEEDS = {
         '__global__ void k(float* x) { __shared__ alignas(16) float s[64]; __shared__ unsigned long long b; asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" :: "r"((unsigned)__cvta_generic_to_shared(s)), "l"(x), "r"((unsigned)__cvta_generic_to_shared(&b))); }',
         (8, 6),
     ),
-    # The assemblers of CUDA 12.7 to 13.0 accept it under each lower version, all others refuse it.
+    # The assemblers of CUDA 12.8 to 13.0 accept it under lower versions, all others refuse it.
     "fence.acquire": (
         "90",
         '__global__ void k() { asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory"); }',
