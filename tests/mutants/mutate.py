@@ -1,6 +1,7 @@
-"""Run mutmut in the current folder, with one more operator, and write down the mutants and what became of each.
+"""Run mutmut in the current folder, with one more operator; or write down the mutants and what became of each.
 
-Usage: python -m tests.mutants.mutate PROCESSES RESULTS [PATTERN ...]
+Usage: python -m tests.mutants.mutate run PROCESSES [PATTERN ...]
+       python -m tests.mutants.mutate results FILE
 """
 
 from __future__ import annotations
@@ -50,14 +51,18 @@ def in_this_process(name: str | None) -> None:
     os.environ.pop("MUTANT_UNDER_TEST", None)
 
 
-def main() -> None:
-    processes, results, *patterns = sys.argv[1:]
+def run(processes: str, *patterns: str) -> None:
+    """Run mutmut, which keeps each result as soon as it has it."""
     operators = mutators.mutation_operators
     assert isinstance(operators, list)
     operators += [(kind, remember_target) for kind in (cst.For, cst.CompFor, cst.AssignTarget, cst.NamedExpr)]
     operators += [(kind, drop_element) for kind in (cst.Tuple, cst.List, cst.Set, cst.Dict)]
     mutmut.__main__.set_mutant_under_test = in_this_process  # type: ignore[assignment]
     mutmut.__main__.cli(["run", "--max-children", processes, *patterns], standalone_mode=False)
+
+
+def results(file: str) -> None:
+    """Write the results of `run` in the current folder, also of one that was ended."""
     found = []
     for path in walk_mutatable_files():
         data = SourceFileMutationData(path=path)
@@ -66,8 +71,8 @@ def main() -> None:
             status = status_by_exit_code[code]
             diff = "" if status in ("killed", "not checked") else get_diff_for_mutant(name, path=path)
             found.append({"name": name, "file": str(path), "status": status, "diff": diff})
-    Path(results).write_text(json.dumps(found))
+    Path(file).write_text(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main()
+    {"run": run, "results": results}[sys.argv[1]](*sys.argv[2:])
