@@ -27,7 +27,7 @@ from cuda_wheel.builder.cxx.demangling.signatures import signature as signature_
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import kernel_table, missing_kernel_warnings
 from cuda_wheel.builder.hostcode import device_code, unit
-from cuda_wheel.builder.images import device_files, lowering, ptx_text, variables
+from cuda_wheel.builder.images import device_files, lowering, ptx_requirements, ptx_text, variables
 from cuda_wheel.builder.jobs import EMPTY
 from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, link_errors, nvvm_log
 from cuda_wheel.builder.releases import RELEASES
@@ -292,7 +292,8 @@ def _lowered(text: str, version: tuple[int, int], needed: tuple[int, int]) -> No
         return _VERSION.sub(".version", given, count=1).encode(errors="surrogatepass")
 
     lowered = lowering.lower(text, "auto", "80", "k.cu", assemble)
-    least = max(needed, (7, 0))  # sm_80 needs 7.0
+    words = ptx_requirements.requirement(text, "80")
+    least = version if words.unknown else max(needed, words.version, (7, 0))  # sm_80 needs 7.0
     expected = min((each.ptx_isa for each in RELEASES if least <= each.ptx_isa < version), default=version)
     assert ptx.version(lowered) == expected
     assert assemble(lowered, "80") == assemble(text, "80")

@@ -42,8 +42,8 @@ class FileHashes:
         self.of = cache(self._of)
         """Return the SHA-256 of a file (hexadecimal); None if there is no file."""
         self._is_folder = cache(os.path.isdir)
-        # Windows does not tell when an inode was changed.
-        self._memory = memory if sys.platform != "win32" else None
+        # Windows does not tell when an inode was changed. A read-only cache knows other installations.
+        self._memory = Cache(memory.folder) if memory and sys.platform != "win32" else None
         self._known = {f"{folder}{os.sep}": self._recalled(folder) for folder in cuda_folders()} if self._memory else {}
         self._changed: set[str] = set()
 

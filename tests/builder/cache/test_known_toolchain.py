@@ -24,7 +24,7 @@ def packages(root: Path, release: str = "12.9.86") -> Toolchain:
     for folder in (library.parent, headers, root / f"nvidia_cuda_nvrtc_cu12-{release}.dist-info", root / "cuda"):
         folder.mkdir(parents=True)
     library.write_text(release)
-    return Toolchain(release, "12.9", "12.9", (75, 80), (str(headers),), (str(library),) * 3, (release,) * 3)
+    return Toolchain(release, "12.9", "12.9", (75, 80), (str(headers),), (str(library),) * 3, builds=(release,) * 3)
 
 
 @pytest.fixture
