@@ -52,9 +52,15 @@ ROOMS = {
             f"builder/cache/{name}.py"
             for name in ("keys", "compile_cache", "compiled_format", "dependencies", "job_files")
         ),
-        tuple(
-            f"tests/builder/cache/test_{name}.py"
-            for name in ("keys", "compile_cache", "dependencies", "header_tracking", "unkept_results")
+        (
+            *(
+                f"tests/builder/cache/test_{name}.py"
+                for name in ("keys", "compile_cache", "dependencies", "header_tracking", "unkept_results")
+            ),
+            *(
+                f"--deselect=tests/builder/cache/test_compile_cache.py::test_{name}"
+                for name in ("isolated_builds_share_results", "two_builds_at_once_share_a_cache")
+            ),
         ),
     ),
     "file-keys": Room(
