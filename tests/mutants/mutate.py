@@ -20,6 +20,7 @@ from mutmut.mutation.diff_apply import get_diff_for_mutant
 from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.stats import status_by_exit_code
 from mutmut.utils.file_utils import walk_mutatable_files
+from mutmut.workers.isolation import ForkServerRunner
 
 _targets: list[cst.CSTNode] = []
 """What assignments and loops assign to. These tuples cannot lose an element: the code would not run at all."""
@@ -58,6 +59,8 @@ def run(processes: str, *patterns: str) -> None:
     operators += [(kind, remember_target) for kind in (cst.For, cst.CompFor, cst.AssignTarget, cst.NamedExpr)]
     operators += [(kind, drop_element) for kind in (cst.Tuple, cst.List, cst.Set, cst.Dict)]
     mutmut.__main__.set_mutant_under_test = in_this_process  # type: ignore[assignment]
+    # mutmut runs the tests of the unchanged code twice: to see what each calls, and again to see whether it passes.
+    ForkServerRunner.run_clean_tests = lambda self, tests: 0  # type: ignore[method-assign]
     mutmut.__main__.cli(["run", "--max-children", processes, *patterns], standalone_mode=False)
 
 
