@@ -19,8 +19,6 @@ class Equivalent(NamedTuple):
     reason: str
 
 
-_FOUND = "an image was found, and callers then ignore the reason"
-
 EQUIVALENT = (
     Equivalent(
         "runtime/rules.py",
@@ -37,19 +35,12 @@ EQUIVALENT = (
     *(
         Equivalent(
             "runtime/rules.py",
-            "_, best, how = max(candidates, key=lambda candidate: candidate[0])",
+            "_, best, how, reason = max(candidates, key=lambda candidate: candidate[0])",
             mutant,
             "no two candidates have the same rank, as a manifest has each target once",
         )
-        for mutant in ("_, best, how = max(candidates, key=None)", "_, best, how = max(candidates, )")
+        for mutant in ("_, best, how, reason = max(candidates, key=None)", "_, best, how, reason = max(candidates, )")
     ),
-    Equivalent(
-        "runtime/rules.py",
-        'return ("native" if image.target.real else "jit"), ""',
-        'return ("native" if image.target.real else "jit"), "XXXX"',
-        _FOUND,
-    ),
-    Equivalent("runtime/rules.py", 'return "link", ""', 'return "link", "XXXX"', _FOUND),
     Equivalent(
         "runtime/manifest.py",
         'prefix, _, number = text.partition("_")',

@@ -1,6 +1,7 @@
-"""Run mutmut in the current folder, with one more operator, and write down the mutants and what became of each.
+"""Run mutmut in the current folder, with one more operator; or write down the mutants and what became of each.
 
-Usage: python -m tests.mutants.mutate PROCESSES RESULTS [PATTERN ...]
+Usage: python -m tests.mutants.mutate run PROCESSES [PATTERN ...]
+       python -m tests.mutants.mutate results FILE
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mutmut.mutation.diff_apply import get_diff_for_mutant
 from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.stats import status_by_exit_code
 from mutmut.utils.file_utils import walk_mutatable_files
+from mutmut.workers.isolation import ForkServerRunner
 
 _targets: list[cst.CSTNode] = []
 """What assignments and loops assign to. These tuples cannot lose an element: the code would not run at all."""
@@ -50,14 +52,20 @@ def in_this_process(name: str | None) -> None:
     os.environ.pop("MUTANT_UNDER_TEST", None)
 
 
-def main() -> None:
-    processes, results, *patterns = sys.argv[1:]
+def run(processes: str, *patterns: str) -> None:
+    """Run mutmut, which keeps each result as soon as it has it."""
     operators = mutators.mutation_operators
     assert isinstance(operators, list)
     operators += [(kind, remember_target) for kind in (cst.For, cst.CompFor, cst.AssignTarget, cst.NamedExpr)]
     operators += [(kind, drop_element) for kind in (cst.Tuple, cst.List, cst.Set, cst.Dict)]
     mutmut.__main__.set_mutant_under_test = in_this_process  # type: ignore[assignment]
+    # mutmut runs the tests of the unchanged code twice: to see what each calls, and again to see whether it passes.
+    ForkServerRunner.run_clean_tests = lambda self, tests: 0  # type: ignore[method-assign]
     mutmut.__main__.cli(["run", "--max-children", processes, *patterns], standalone_mode=False)
+
+
+def results(file: str) -> None:
+    """Write the results of `run` in the current folder, also of one that was ended."""
     found = []
     for path in walk_mutatable_files():
         data = SourceFileMutationData(path=path)
@@ -66,8 +74,8 @@ def main() -> None:
             status = status_by_exit_code[code]
             diff = "" if status in ("killed", "not checked") else get_diff_for_mutant(name, path=path)
             found.append({"name": name, "file": str(path), "status": status, "diff": diff})
-    Path(results).write_text(json.dumps(found))
+    Path(file).write_text(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main()
+    {"run": run, "results": results}[sys.argv[1]](*sys.argv[2:])

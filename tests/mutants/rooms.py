@@ -37,16 +37,31 @@ ROOMS = {
         ),
     ),
     "arguments": Room(
-        tuple(f"runtime/launching/{name}.py" for name in ("arguments", "parameters", "pointers", "buffers")),
+        tuple(f"runtime/launching/{name}.py" for name in ("arguments", "structs", "parameters", "pointers", "buffers")),
         (
             "tests/runtime/test_launching.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",
         ),
     ),
-    "lowering": Room(("builder/images/lowering.py", "builder/images/ptx_text.py"), ("tests/builder/images",)),
+    "lowering": Room(
+        tuple(f"builder/images/{name}.py" for name in ("lowering", "ptx_requirements", "ptx_text")),
+        ("tests/builder/images/test_ptx_requirements.py", "tests/builder/images/test_ptx_text.py"),
+    ),
     "job-keys": Room(
-        tuple(f"builder/cache/{name}.py" for name in ("compile_cache", "compiled_format", "dependencies", "job_files")),
-        ("tests/builder/cache",),
+        tuple(
+            f"builder/cache/{name}.py"
+            for name in ("keys", "compile_cache", "compiled_format", "dependencies", "job_files")
+        ),
+        (
+            *(
+                f"tests/builder/cache/test_{name}.py"
+                for name in ("keys", "compile_cache", "dependencies", "header_tracking", "unkept_results")
+            ),
+            *(
+                f"--deselect=tests/builder/cache/test_compile_cache.py::test_{name}"
+                for name in ("isolated_builds_share_results", "two_builds_at_once_share_a_cache")
+            ),
+        ),
     ),
     "file-keys": Room(
         ("builder/cache/file_hashes.py", "builder/cache/known_toolchain.py"),

@@ -1,6 +1,6 @@
 """Measure rooms: print a line for each, and write the surviving mutants to a file.
 
-Usage: python -m tests.mutants.session [--processes N] [--output FOLDER] [ROOM ...]
+Usage: python -m tests.mutants.session [--processes N] [--seconds N] [--output FOLDER] [ROOM ...]
 
 mutmut and not cosmic-ray: it drops arguments and values, which is how a key loses a fact, while cosmic-ray changes
 operators and numbers only; and it forks one process for each mutant from one that has imported the tests, so that
@@ -14,11 +14,14 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -56,28 +59,39 @@ def prepare(folder: Path, room: Room) -> None:
     (folder / "mutants").mkdir()
 
 
-def mutate(room: Room, processes: int, log: Path) -> list[dict[str, Any]]:
+def mutate(room: Room, processes: int, seconds: float | None, log: Path) -> list[dict[str, Any]]:
     """Return the mutants of a room and what became of them; mutmut's output goes to `log`."""
     with tempfile.TemporaryDirectory() as name:
         folder, results = Path(name) / "project", Path(name) / "results.json"
         prepare(folder, room)
         # Child processes of the tests must import the mutants too.
         path = os.pathsep.join([str(folder / "mutants"), str(folder)])
-        command = [sys.executable, "-m", "tests.mutants.mutate", str(processes), str(results)]
+        environ = os.environ | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+        command = [sys.executable, "-m", "tests.mutants.mutate"]
         patterns = [room.only] if room.only != "*" else []
         with log.open("wb") as output:
-            subprocess.run(
-                [*command, *patterns],
-                cwd=folder,
-                env=os.environ | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
+            options: dict[str, Any] = {"cwd": folder, "env": environ, "stdout": output, "stderr": subprocess.STDOUT}
+            run_for([*command, "run", str(processes), *patterns], seconds, **options)
+            subprocess.run([*command, "results", str(results)], check=False, **options)
         if not results.exists():
             raise SystemExit(f"mutmut failed; its output is in {log}")
         found: list[dict[str, Any]] = json.loads(results.read_text())
-        return [mutant for mutant in found if mutant["status"] != "not checked"]
+        return [mutant for mutant in found if fnmatch(mutant["name"], room.only)]
+
+
+def run_for(command: Sequence[str], seconds: float | None, **options: Any) -> None:
+    """Run a command; after some seconds, end it and its children."""
+    process = subprocess.Popen(command, start_new_session=True, **options)
+    for number in (signal.SIGINT, signal.SIGKILL):
+        try:
+            process.wait(seconds)
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(number)
+            seconds = 10
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def changed_lines(diff: str, sign: str) -> str:
@@ -99,10 +113,13 @@ def equivalent_of(mutant: dict[str, Any], known: Sequence[Equivalent]) -> Equiva
     )
 
 
-def measure(name: str, processes: int, output: Path) -> tuple[str, bool]:
+def measure(name: str, processes: int, seconds: float | None, output: Path) -> tuple[str, bool]:
     """Return the line that sums a room up, and whether its tests kill enough mutants."""
     room = ROOMS[name]
-    mutants = mutate(room, processes, output / f"{name}.log")
+    found = mutate(room, processes, seconds, output / f"{name}.log")
+    mutants = [mutant for mutant in found if mutant["status"] != "not checked"]
+    if not mutants:
+        return f"{name:10} none of {len(found)} mutants was run", False
     counts = Counter(mutant["status"] for mutant in mutants)
     alive = [mutant for mutant in mutants if mutant["status"] not in KILLED]
     known = [each for each in EQUIVALENT if each.file in room.files]
@@ -116,6 +133,8 @@ def measure(name: str, processes: int, output: Path) -> tuple[str, bool]:
         f"{name:10} {len(mutants):5} mutants: {killed:5} killed ({counts['timeout']} by timeout), "
         f"{len(survivors):4} survived, {len(equivalent):3} equivalent; score {score:5.1f} %"
     )
+    if len(found) > len(mutants):
+        line += f"; {len(found) - len(mutants)} were not run"
     for each in stale:
         line += f"\n  not among the survivors: {each.file}: {each.mutant}"
     return line, score >= LOWEST_SCORE and not stale
@@ -125,12 +144,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="*", choices=[*ROOMS, []], metavar="ROOM", help=", ".join(ROOMS))
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, help="the time for each room; mutants that are left are not run")
     parser.add_argument("--output", type=Path, default=Path(tempfile.gettempdir()) / "cuda-wheel-mutants")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     good = True
     for name in arguments.rooms or ROOMS:
-        line, is_enough = measure(name, arguments.processes, arguments.output)
+        line, is_enough = measure(name, arguments.processes, arguments.seconds, arguments.output)
         print(line, flush=True)
         good = good and is_enough
     print(f"The surviving mutants are in {arguments.output}; the lowest score allowed is {LOWEST_SCORE:.0f} %.")

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import fields, replace
 from hashlib import sha256
+from typing import Any
 
 from cuda_wheel import __version__
 from cuda_wheel.builder.jobs import Job, LinkJob
@@ -27,6 +28,15 @@ _LOCATIONS = ("library", "libdevice", "root")
 """The fields of a job that say where something is. The locations do not affect the result."""
 
 
+_PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole"}
+"""The fields in which the jobs of one source differ, and a value that makes them alike."""
+
+_WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
+
+_WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": ()}
+"""The fields of a link that are hashed, or are locations."""
+
+
 def job_key(job: Job, toolchain: Toolchain) -> str:
     """Return the key of a job, without the files that it reads.
 
@@ -35,13 +45,13 @@ def job_key(job: Job, toolchain: Toolchain) -> str:
     """
     parts = {item.name: repr(getattr(job, item.name)) for item in fields(job) if item.name not in _LOCATIONS}
     parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
-    return _key("job", toolchain, *(f"{name}={parts[name]}" for name in sorted(parts)))
+    return _key(toolchain, *(f"{name}={parts[name]}" for name in sorted(parts)))
 
 
 def link_key(job: LinkJob, toolchain: Toolchain) -> str:
     """Return the key of a link. It reads nothing but its inputs."""
     inputs = [(each.source, each.kind, sha256(each.content).hexdigest(), each.declared) for each in job.inputs]
-    return _key("link", toolchain, repr(replace(job, inputs=(), include_dirs=())), json.dumps(inputs))
+    return _key(toolchain, repr(replace(job, **_WITHOUT_CONTENT)), json.dumps(inputs))
 
 
 def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> str:
@@ -49,13 +59,12 @@ def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> 
 
     The manifest names the releases of headers, which a module need not read from a header.
     """
-    # The jobs of one source differ in these fields only, and the sources' texts are in `module.module`.
-    alike = {job: replace(job, arch="", cubin=False, ptx=False, form="whole", text=b"") for job in module.jobs}
+    # The sources' texts are in `module.module`.
+    alike = {job: replace(job, **_WITHOUT_TEXT) for job in module.jobs}
     number = {job: index for index, job in enumerate(dict.fromkeys(alike.values()))}
-    jobs = [(number[alike[job]], job.arch, job.cubin, job.ptx, job.form) for job in module.jobs]
+    jobs = [(number[alike[job]], [getattr(job, name) for name in _PER_IMAGE]) for job in module.jobs]
     links = [(str(link.target), link.lto, link.options, len(link.inputs)) for link in module.links]
     return _key(
-        "module",
         plan.toolchain,
         repr((plan.compression(module), plan.ptx_version)),
         repr([(each.name, each.release) for each in plan.toolchain.headers]),
@@ -64,6 +73,6 @@ def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> 
     )
 
 
-def _key(kind: str, toolchain: Toolchain, *parts: str) -> str:
+def _key(toolchain: Toolchain, *parts: str) -> str:
     compilers = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin, toolchain.builds)
-    return Cache.key(FORMAT, kind, __version__, repr(compilers), *parts)
+    return Cache.key(FORMAT, __version__, repr(compilers), *parts)

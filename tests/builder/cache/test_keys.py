@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from cuda_wheel.builder.cache import keys
 from cuda_wheel.builder.cache.keys import job_key, link_key, module_key
 from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
-from cuda_wheel.builder.plan import make_plan
+from cuda_wheel.builder.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.builder.sources.modules import one_module
 from cuda_wheel.builder.toolchain.records import Headers, Toolchain
+from cuda_wheel.runtime.manifest import Target
 from tests.support.projects import write_files
 
 pytestmark = pytest.mark.one_toolchain
@@ -119,5 +121,79 @@ def test_all_settings_and_sources_are_in_a_modules_key(tmp_path: Path) -> None:
 def test_the_releases_of_headers_are_in_a_modules_key_since_its_manifest_names_them(tmp_path: Path) -> None:
     write_files(tmp_path, **{"demo/k.cu": "__global__ void k() {}\n"})
     newer, elsewhere = CCCL._replace(release="2.8.5"), CCCL._replace(folder="/other", source="/other/version.h")
-    keys = [key_of_module(tmp_path, {}, replace(TOOLCHAIN, headers=(each,))) for each in (CCCL, newer, elsewhere)]
-    assert keys[0] != keys[1] and keys[0] == keys[2]
+    found = [key_of_module(tmp_path, {}, replace(TOOLCHAIN, headers=(each,))) for each in (CCCL, newer, elsewhere)]
+    assert found[0] != found[1] and found[0] == found[2]
+
+
+def parts_of_a_module(root: Path) -> tuple[Plan, ModulePlan]:
+    """Return the plan of a module with jobs, links and relocatable jobs."""
+    write_files(root, **{"demo/k.cu": "__global__ void k() {}\n", "demo/l.cu": "__device__ int l;\n"})
+    table = {"name": "demo.k", "sources": ["demo/*.cu"], "architectures": ["80"], "link": "lto", "relocatable": True}
+    config, module = one_module(root, table, {})
+    plan = make_plan(config, [module], root, TOOLCHAIN, list)
+    (planned,) = plan.modules
+    assert planned.jobs and planned.links and planned.relocatable and planned.targets
+    return plan, planned
+
+
+def with_job(plan: ModulePlan, **changes: Any) -> ModulePlan:
+    first, *rest = plan.jobs
+    return replace(plan, jobs=(replace(first, **changes), *rest))
+
+
+def with_link(plan: ModulePlan, **changes: Any) -> ModulePlan:
+    first, *rest = plan.links
+    return replace(plan, links=(replace(first, **changes), *rest))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(
+            pytest.param(lambda plan, name=name: with_job(plan, **{name: other(getattr(plan.jobs[0], name))}), id=name)
+            for name in [item.name for item in fields(Job)]
+            if name not in ("library", "root", "libdevice", "text")
+        ),
+        pytest.param(lambda plan: replace(plan, jobs=plan.jobs[1:]), id="fewer jobs"),
+        pytest.param(lambda plan: with_link(plan, target=Target.parse("sm_90")), id="target of a link"),
+        pytest.param(lambda plan: with_link(plan, lto=not plan.links[0].lto), id="lto"),
+        pytest.param(lambda plan: with_link(plan, options=("--maxrregcount=16",)), id="options of a link"),
+        pytest.param(lambda plan: with_link(plan, inputs=plan.links[0].inputs[1:]), id="inputs of a link"),
+        pytest.param(lambda plan: replace(plan, links=()), id="links"),
+        pytest.param(lambda plan: replace(plan, targets=(Target.parse("sm_90"),)), id="targets"),
+        pytest.param(lambda plan: replace(plan, options=("--maxrregcount=16",)), id="options"),
+        pytest.param(lambda plan: replace(plan, relocatable=plan.relocatable[1:]), id="relocatable"),
+        pytest.param(lambda plan: replace(plan, module=replace(plan.module, name="demo.x")), id="module"),
+    ],
+)
+def test_each_part_of_a_module_is_in_its_key(changed: Callable[[ModulePlan], ModulePlan], tmp_path: Path) -> None:
+    """Also where a plan could not differ in this part alone."""
+    plan, module = parts_of_a_module(tmp_path)
+
+    def key(module: ModulePlan) -> str:
+        return module_key(plan, module, lambda job: job_key(job, TOOLCHAIN))
+
+    assert key(changed(module)) != key(module) == key(module)
+
+
+def test_the_jobs_of_a_source_are_hashed_once(tmp_path: Path) -> None:
+    """A job's text may have megabytes, and a module may have dozens of architectures."""
+    write_files(tmp_path, **{"demo/k.cu": "__global__ void k() {}\n", "demo/l.cu": "__device__ int l;\n"})
+    table = {"name": "demo.k", "sources": ["demo/*.cu"], "architectures": ["80", "90"], "link": "lto"}
+    config, module = one_module(tmp_path, table, {})
+    plan = make_plan(config, [module], tmp_path, TOOLCHAIN, list)
+    asked: list[Job] = []
+    module_key(plan, plan.modules[0], lambda job: asked.append(job) or "")  # type: ignore[func-returns-value]
+    assert sorted((job.source, job.text) for job in asked) == [("demo/k.cu", b""), ("demo/l.cu", b"")]
+
+
+@pytest.mark.parametrize("name", ["FORMAT", "__version__"])
+def test_the_layout_and_the_version_are_in_all_keys(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, module = parts_of_a_module(tmp_path)
+
+    def all_keys() -> list[str]:
+        return [job_key(JOB, TOOLCHAIN), link_key(LINK, TOOLCHAIN), module_key(plan, module, lambda job: "")]
+
+    before = all_keys()
+    monkeypatch.setattr(keys, name, "another")
+    assert len({*before, *all_keys()}) == 6
