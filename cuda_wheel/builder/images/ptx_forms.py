@@ -468,6 +468,7 @@ FORMS = """
 7.0 wmma .mma .sync .aligned layout layout .m16n16k16|.m8n32k16|.m32n8k16 .f32 .bf16 .bf16 .f32
 7.0 wmma .mma .sync .aligned layout layout .m16n16k8 .f32 .tf32 .tf32 .f32
 7.0 wmma .mma .sync .aligned layout layout .m8n8k4 [round] .f64 .f64 .f64 .f64
+7.0 wmma .mma .sync .aligned layout layout .m8n8k4 .f64 .f64 .f64 .f64 round
 6.3 wmma .mma .sync .aligned .row .col .m8n8k32 .s32 .s4 .s4 .s32 [.satfinite]
 6.3 wmma .mma .sync .aligned .row .col .m8n8k32 .s32 .u4 .u4 .s32 [.satfinite]
 6.3 wmma .mma .xor|.and@7.1 .popc .sync .aligned .row .col .m8n8k128 .s32 .b1 .b1 .s32

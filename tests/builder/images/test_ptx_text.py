@@ -169,6 +169,12 @@ NEEDS = {
         '__global__ void k() { __shared__ unsigned long long b; asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;}" :: "r"((unsigned)__cvta_generic_to_shared(&b))); }',
         (7, 8),
     ),
+    # The compiler writes the rounding last; the document writes it before the types.
+    "wmma.mma.f64": (
+        "80",
+        "#include <mma.h>\nusing namespace nvcuda::wmma;\n__global__ void k(double* x) { fragment<accumulator, 8, 8, 4, double> c; fragment<matrix_a, 8, 8, 4, double, row_major> a; fragment<matrix_b, 8, 8, 4, double, col_major> b; fill_fragment(c, 0.0); load_matrix_sync(a, x, 4); load_matrix_sync(b, x, 4); mma_sync(c, a, b, c); store_matrix_sync(x, c, 8, mem_row_major); }",
+        (7, 0),
+    ),
 }
 
 
