@@ -171,9 +171,9 @@ def test_an_array_interface_on_another_gpu_is_refused(copy: Kernel) -> None:
     from cuda.bindings import driver
 
     here = Memory(np.array([1.5], np.float32))
-    driver.cuCtxPushCurrent(value(driver.cuDevicePrimaryCtxRetain(1)))
+    value(driver.cuCtxPushCurrent(value(driver.cuDevicePrimaryCtxRetain(1))))
     there = Memory(np.array([2.5], np.float32))
-    driver.cuCtxPopCurrent()
+    value(driver.cuCtxPopCurrent())
     for _ in range(2):
         copy.launch(1, 1, here, here)
         with pytest.raises(ArgumentError, match="is an array on GPU 1, but the launch is on GPU 0"):

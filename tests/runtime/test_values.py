@@ -382,7 +382,7 @@ def test_with_several_gpus_the_device_of_each_tensor_is_checked(two: Driver) -> 
 def test_with_one_gpu_a_launch_asks_the_driver_for_no_device(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = takes("float*")
     sent(driver, kernel, Tensor())
-    for name in ("cuCtxGetDevice", "cuPointerGetAttribute"):
+    for name in ("cuCtxGetDevice", "_pointer_attribute"):
         monkeypatch.setattr(driver, name, None)
     for array in (Tensor(), array_interface(), Tensor()):
         assert sent(driver, kernel, array) == EIGHT

@@ -72,6 +72,9 @@ CuLaunchKernelEx = ctypes.CFUNCTYPE(
 )
 
 
+CuPointerGetAttribute = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
+
+
 COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # CUlaunchAttributeID
 
 
@@ -233,9 +236,9 @@ class Driver:
     CUfunction_attribute = SimpleNamespace(**{f"CU_FUNC_ATTRIBUTE_{name}": name for name in FUNCTION_ATTRIBUTES})
     CUoccupancyB2DSize = int
     CUpointer_attribute = SimpleNamespace(
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE="MEMORY_TYPE",
-        CU_POINTER_ATTRIBUTE_IS_MANAGED="IS_MANAGED",
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL="DEVICE_ORDINAL",
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE=2,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED=8,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL=9,
     )
     CUmemorytype = SimpleNamespace(CU_MEMORYTYPE_HOST=1, CU_MEMORYTYPE_DEVICE=2)
 
@@ -300,6 +303,7 @@ class Driver:
         self._pending: list[Callable[[], object]] = []
         """The asynchronous copies that have not run yet."""
         self._launch = CuLaunchKernelEx(self._launch_kernel)
+        self._pointer_attribute = CuPointerGetAttribute(self._write_pointer_attribute)
         self.linker = Linker()
         self.linker.device = lambda: getattr(self.context, "device", None)
         self.kernels: dict[str, list[tuple[int, int]]] = {}
@@ -336,7 +340,11 @@ class Driver:
 
     def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> tuple[Any, ...]:
         assert (version, flags) == (12000, 0)
-        functions = {b"cuLaunchKernelEx": self._launch, **self.linker.functions}
+        functions = {
+            b"cuLaunchKernelEx": self._launch,
+            b"cuPointerGetAttribute": self._pointer_attribute,
+            **self.linker.functions,
+        }
         return Result.CUDA_SUCCESS, ctypes.cast(functions[name], ctypes.c_void_p).value, 0
 
     def __getattribute__(self, name: str) -> Any:
@@ -349,10 +357,12 @@ class Driver:
         missing = Result.CUDA_ERROR_NOT_FOUND, None
         return missing if symbol in self.lacking else self._answers["cuLibraryGetKernel"]
 
-    def cuPointerGetAttribute(self, which: str, address: int) -> tuple[Any, ...]:
+    def _write_pointer_attribute(self, target: int, which: int, address: int) -> int:
         if address not in self.pointers:
-            return Result.CUDA_ERROR_INVALID_VALUE, None
-        return Result.CUDA_SUCCESS, self.pointers[address][which]
+            return Result.CUDA_ERROR_INVALID_VALUE
+        name = next(name for name, number in vars(self.CUpointer_attribute).items() if number == which)
+        ctypes.c_int32.from_address(target).value = self.pointers[address][name.removeprefix("CU_POINTER_ATTRIBUTE_")]
+        return Result.CUDA_SUCCESS
 
     def cuLibraryGetKernelCount(self, library: int) -> tuple[Any, ...]:
         self.asked.append("count")

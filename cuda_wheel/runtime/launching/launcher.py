@@ -16,6 +16,7 @@ from ..driver import check_result, cuda_driver, current_device, device_count, de
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import Parameter
 from .arguments import Converter, value_text
+from .driver_functions import driver_function
 from .function_attributes import allow_block, set_function_attribute
 from .parameters import converter_for, long_size
 from .pointers import PointerConverter
@@ -80,7 +81,7 @@ class Launcher:
         self._struct = struct.Struct(_layout(parameters, self._checked))
         self._struct_as_is = struct.Struct(_layout(parameters, self._unchecked))
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
-        self._launch_kernel = _entry_point("cuLaunchKernelEx")
+        self._launch_kernel = driver_function("cuLaunchKernelEx")
 
     def function(self) -> Callable[..., None]:
         """Return the launch function, which takes what `Kernel.launch` takes."""
@@ -314,15 +315,6 @@ def whole_number(value: Any, what: str, least: int) -> int:
     if number >= 1 << 31:
         raise ArgumentError(f"{what}: {value_text(value)} is too large")
     return number
-
-
-def _entry_point(name: str) -> Any:
-    """Return a function of the driver, for ctypes without conversions, which is fastest.
-
-    Its arguments are what `_ctypes_pointer` returns.
-    """
-    address = check_result(cuda_driver().cuGetProcAddress(name.encode(), 12000, 0)[:2], f"looking for {name}")
-    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
 
 
 def _ctypes_pointer(address: int) -> Any:

@@ -6,8 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ..driver import check_result, cuda_driver
-from ..errors import DriverError
+from ..driver import cuda_driver
 from .arguments import LONG_TYPE_NAMES, Converter, any_integer, integer_of_unknown_sign
 from .buffers import (
     BIG_ENDIAN,
@@ -20,6 +19,7 @@ from .buffers import (
     refuse_lazy,
     type_name,
 )
+from .driver_functions import memory_attribute
 from .module_variables import Global
 
 __all__ = ["PointerConverter", "RawWordConverter"]
@@ -337,17 +337,8 @@ def _read_any_integer(value: Any, device: int | None) -> int:
 def _device_of(address: int) -> int | None:
     """Return the number of the GPU whose memory an address is in; None for memory that every GPU can access, and for
     memory that the driver does not know."""
-    driver = cuda_driver()
-
-    def ask(attribute: str) -> int:
-        which = getattr(driver.CUpointer_attribute, f"CU_POINTER_ATTRIBUTE_{attribute}")
-        return int(check_result(driver.cuPointerGetAttribute(which, address), "finding the GPU of an array"))
-
-    try:
-        is_host = ask("MEMORY_TYPE") == int(driver.CUmemorytype.CU_MEMORYTYPE_HOST)
-        return None if is_host or ask("IS_MANAGED") else ask("DEVICE_ORDINAL")
-    except DriverError:
-        return None
+    is_host = memory_attribute("MEMORY_TYPE", address) == int(cuda_driver().CUmemorytype.CU_MEMORYTYPE_HOST)
+    return None if is_host or memory_attribute("IS_MANAGED", address) else memory_attribute("DEVICE_ORDINAL", address)
 
 
 def _dtype_name(typestr: str) -> str:

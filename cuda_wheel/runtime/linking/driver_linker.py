@@ -9,6 +9,7 @@ from typing import Any
 from ..driver import check_result, cuda_driver, current_device
 from ..errors import DriverError
 from ..jit.compiling import JitOptions
+from ..launching.driver_functions import driver_function
 from ..manifest import Target
 from .linker_io import LinkerInput, LinkerOutput, RefusedError
 
@@ -94,7 +95,7 @@ def _compiler_options(target: Target, options: JitOptions) -> dict[_Option, int]
 
 def _linked(inputs: Sequence[LinkerInput], keys: Any, slots: Any, errors: Any) -> bytes:
     """Return the linked cubin; `keys` and `slots` are the options, `errors` the buffer of the error log."""
-    create, add, complete, destroy = map(_function, _ARGUMENT_TYPES)
+    create, add, complete, destroy = (driver_function(name, *types) for name, types in _ARGUMENT_TYPES.items())
     state, code, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
 
     def check(result: int, doing: str) -> None:
@@ -118,11 +119,6 @@ def _linked(inputs: Sequence[LinkerInput], keys: Any, slots: Any, errors: Any) -
         return ctypes.string_at(code.value or 0, size.value)
     finally:
         destroy(state)
-
-
-def _function(name: str) -> Any:
-    address = check_result(cuda_driver().cuGetProcAddress(name.encode(), 12000, 0)[:2], f"looking for {name}")
-    return ctypes.CFUNCTYPE(ctypes.c_int, *_ARGUMENT_TYPES[name])(int(address))
 
 
 def _text(buffer: Any) -> str:
