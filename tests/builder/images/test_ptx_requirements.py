@@ -303,7 +303,7 @@ def test_every_line_of_the_table_has_a_known_shape() -> None:
     assert not unused
 
 
-def test_half_a_megabyte_takes_less_than_a_tenth_of_a_second() -> None:
+def test_half_a_megabyte_takes_no_quadratic_time() -> None:
     statements = [f"add.s32 %r{n}, %r{n + 1}, {n};\nld.global.v2.u32 {{%r1, %r2}}, [%r{n}+16];\n" for n in range(9000)]
     long = text("".join(statements))
     assert len(long) > 500_000
@@ -313,4 +313,4 @@ def test_half_a_megabyte_takes_less_than_a_tenth_of_a_second() -> None:
         start = time.process_time()
         requirement(long, "90")
         times.append(time.process_time() - start)
-    assert min(times) < 0.1
+    assert min(times) < 2  # seconds: about 0.1 in fact, and minutes if each statement were searched in the whole text
