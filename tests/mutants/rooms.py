@@ -48,6 +48,7 @@ ROOMS = {
         tuple(f"builder/images/{name}.py" for name in ("lowering", "ptx_requirements", "ptx_text")),
         (
             "tests/builder/images/test_ptx_requirements.py",
+            "tests/builder/images/test_ptx_rewriting.py",
             "tests/builder/images/test_ptx_text.py",
             "--deselect=tests/builder/images/test_ptx_requirements.py::test_half_a_megabyte_takes_no_quadratic_time",
         ),

@@ -129,6 +129,11 @@ def test_the_version_of_an_instruction_depends_on_its_modifiers_types_and_target
         ("mov.u32 %r1, %aggr_smem_size;", (8, 1)),
         ("mov.u32 %r1, %something_new;", None),
         (".reg .b32 %cluster_new;\nmov.u32 %r1, %cluster_new;", (6, 3)),
+        (".reg .b32 %cluster_new;\n.reg .b32 %other;\nmov.u32 %r1, %cluster_new;", (6, 3)),
+        ("mov.u32 %rX1, %r1;", None),  # %rX is not declared
+        ("mov.u32 %rX1, %tid.x;", None),
+        ("{ bra L1; L1: }", (6, 3)),
+        (".reg .b64 %rd<3>;\nmov.b64{%r1, %r2}, %rd1;", (6, 3)),
         ("ld.global.u32 %r1, [k_param_0].unified;", (8, 0)),
         ("ld.global.u32 %r1, [k_param_0].something;", None),
         ("isspacep.shared ::cluster %p1, k_param_0;", None),
@@ -162,6 +167,11 @@ def test_the_version_does_not_depend_on_how_a_statement_is_written(body: str, ve
         (".visible .entry k()\n.reqnctapercluster 2, 1, 1\n{ ret; }", (7, 8)),
         (".visible .entry k() .explicitcluster .maxclusterrank 4 { ret; }", (7, 8)),
         (".visible .entry k() .reqntid 32 .blocksareclusters { ret; }", (9, 0)),
+        (".visible .entry k() .reqntid 32 .blocksareclusters{.reg .b32 %r1; ret; }", (9, 0)),
+        # The names of special registers, declared as others.
+        (".func f() { .reg .b32 %reserved_smem_offset_<2>; mov.b32 %reserved_smem_offset_0, 0; }", (6, 3)),
+        (".func f() { .reg .b32 %r1, %reserved_smem_offset_<2>; mov.b32 %reserved_smem_offset_0, %r1; }", (6, 3)),
+        (".func f() { .reg .b32 %r1; mov.b32 %r1, %reserved_smem_offset_0; }", (7, 6)),
         (".visible .entry k() .something_new { ret; }", None),
         (".visible .entry k(.param .align 8 .b8 p[4352]) { ret; }", (6, 3)),
         (".visible .entry k(.param .align 8 .b8 p[4353]) { ret; }", (8, 1)),
@@ -194,6 +204,65 @@ def test_the_requirement_names_the_word() -> None:
     assert found == ((8, 6), FENCE.rstrip(";"), "")
     assert requirement(text("add.u32 %r1, %r1, %r1; frobnicate.u32 %r1;"), "90").unknown == "frobnicate.u32"
     assert requirement(text(""), "90") == (OLDEST, "", "")
+
+
+@pytest.mark.parametrize(
+    ("module", "version", "word"),
+    [
+        (".global .u8 x[2] = {0xFF(y), 0xFF00(y)};", (7, 1), "mask()"),
+        (
+            ".func f() { .loc 1 2 3, function_name $L__info_string0, inlined_at 1 4 5\nret; }",
+            (7, 2),
+            ".loc with inlined_at",
+        ),
+        (".section .debug_str { $L__info_string0:\n.b8 95 }", (7, 2), "a label in .section"),
+        (".section .debug_info { .b64 first-second }", (7, 5), "a difference or negative number in .section"),
+        (".section .debug_info { .b64 -1 }", (7, 5), "a difference or negative number in .section"),
+        ('.func f() { .pragma "used_bytes_mask 15"; ret; }', (8, 3), '.pragma "used_bytes_mask"'),
+        (
+            ".visible .entry k(.param .align 8 .b8 p[4353]) { ret; }",
+            (8, 1),
+            "the size of the parameters of k",
+        ),
+        (
+            ".func f() { .reg .f32 %f<5>; min\n.f32 %f1, %f2, %f3, %f4; }",
+            (8, 8),
+            "min.f32 with three inputs",
+        ),
+        (
+            ".func f() { .reg .b32 %r<5>; mbarrier .arrive\t.shared.b64 _, [%r2]; }",
+            (7, 1),
+            "mbarrier.arrive.shared.b64 with the destination _",
+        ),
+    ],
+)
+def test_the_word_is_named_as_the_documents_name_it(module: str, version: Version, word: str) -> None:
+    assert requirement(HEAD + module, "90") == (version, word, "")
+
+
+LONG = "17 " + " ".join(f"{n:03}" for n in range(30))
+
+
+@pytest.mark.parametrize(
+    ("body", "unknown"),
+    [
+        (".pragma new;", ".pragma"),
+        ('.pragma "something_new 1";', '.pragma "something_new"'),
+        ("isspacep.shared\n  ::cluster\t%p1, k_param_0;", "isspacep.shared ::cluster %p1, k_param_0"),
+        (f"isspacep.shared ::{LONG};", f"isspacep.shared ::{LONG}"[:80]),
+        ("17\n  18;", "17 18"),
+        (f"{LONG};", LONG[:80]),
+        ("mov.u32 %rX1, %tid.x;", "%rX1"),
+    ],
+)
+def test_what_the_table_lacks_is_named_in_one_short_line(body: str, unknown: str) -> None:
+    assert requirement(text(body), "90").unknown == unknown
+
+
+@pytest.mark.parametrize(("arch", "version"), [("89", (8, 1)), ("90", (7, 8))])
+def test_an_instruction_that_a_target_got_later_needs_more_there(arch: str, version: Version) -> None:
+    body = ".reg .b16 %h<2>;\n.reg .f32 %f<3>;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;"
+    assert requirement(text(body), arch) == (version, "cvt.rn.satfinite.e4m3x2.f32", "")
 
 
 @pytest.mark.parametrize("head", [".target sm_90", ".target sm_90, debug", ".target sm_90, texmode_independent, debug"])
