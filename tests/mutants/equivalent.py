@@ -59,4 +59,22 @@ EQUIVALENT = (
         "if not end <= each.offset < each.offset + each.size <= PARAMETERS:",
         "the size is at least 1",
     ),
+    *(
+        Equivalent(
+            "builder/images/ptx_text.py",
+            "for old in sorted(roots, key=len, reverse=True):",
+            mutant,
+            "of two folders of one path, one begins with the other, so that the longer one sorts last either way",
+        )
+        for mutant in ("for old in sorted(roots, key=None, reverse=True):", "for old in sorted(roots, reverse=True):")
+    ),
+    *(
+        Equivalent(
+            "builder/images/ptx_requirements.py",
+            f'if "{sign}" in (match["section"] or ""):',
+            f'if "{sign}" in (match["section"] or "XXXX"):',
+            "X is no such sign",
+        )
+        for sign in ":-"
+    ),
 )
