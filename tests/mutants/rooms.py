@@ -76,7 +76,7 @@ ROOMS = {
     ),
     "link-keys": Room(
         ("runtime/linking/prepared_link.py",),
-        ("tests/runtime/test_linking.py",),
+        ("tests/runtime/test_linking.py", "tests/runtime/test_link_keys.py"),
         "*[ǁ_]_key__*",
     ),
 }
