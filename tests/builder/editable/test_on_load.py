@@ -327,11 +327,14 @@ def test_a_result_of_another_layout_compiles_again(project: Path, no_compiler, m
         compiled(project)
 
 
-def test_two_projects_of_one_name_have_results_of_their_own(project: Path, tmp_path: Path) -> None:
-    """As two work trees of one repository have."""
+def test_two_projects_of_one_name_have_results_of_their_own(project: Path, tmp_path: Path, no_compiler) -> None:
+    """As two work trees of one repository have. Neither compiles again after the other."""
     other = make_tree(tmp_path / "other", HATCHLING + TABLE)
     (other / "include/answer.h").write_text("#define ANSWER 43\n")
-    assert compiled(project)[1] != compiled(other)[1]
+    results = [compiled(project), compiled(other)]
+    assert results[0] != results[1]
+    no_compiler()
+    assert [compiled(project), compiled(other)] == results
 
 
 def test_another_setting_of_the_whole_project_compiles_again(project: Path, no_compiler) -> None:
