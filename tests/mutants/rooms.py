@@ -55,7 +55,7 @@ ROOMS = {
         (
             *(
                 f"tests/builder/cache/test_{name}.py"
-                for name in ("keys", "compile_cache", "dependencies", "header_tracking", "unkept_results")
+                for name in ("keys", "job_files", "compile_cache", "dependencies", "header_tracking", "unkept_results")
             ),
             *(
                 f"--deselect=tests/builder/cache/test_compile_cache.py::test_{name}"
