@@ -25,6 +25,9 @@ _LINK_KEY = (
 _LOOKS = (
     'pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))'
 )
+_SIZES = (
+    "document |= {name: None if image is None else len(image) for name, image in zip(_IMAGES, images, strict=True)}"
+)
 
 EQUIVALENT = (
     Equivalent(
@@ -149,5 +152,20 @@ EQUIVALENT = (
         'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else ""',
         'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else "XXXX"',
         "one constant is as good as another",
+    ),
+    *(
+        Equivalent(
+            "builder/cache/compiled_format.py",
+            _SIZES,
+            _SIZES.replace(", strict=True", strict),
+            "the images are listed by these names",
+        )
+        for strict in (", strict=None", ", ", ", strict=False")
+    ),
+    Equivalent(
+        "builder/cache/compile_cache.py",
+        'manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")',
+        "manifest = Manifest.from_json(text, None)",
+        "the name is for a message, which the cache replaces by its own",
     ),
 )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ntpath
 import os
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from cuda_wheel.builder.cache import job_files
+from cuda_wheel.builder.cache import compile_cache, job_files
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
 from cuda_wheel.builder.cache.job_files import OUTSIDE, path_of, place_of
-from cuda_wheel.builder.jobs import EMPTY
-from tests.builder.cache.test_keys import JOB
+from cuda_wheel.builder.jobs import EMPTY, BuiltModule
+from tests.builder.cache.test_keys import JOB, parts_of_a_module
+from tests.support.manifests import image, manifest
 
 pytestmark = [
     pytest.mark.one_toolchain,
@@ -87,3 +89,14 @@ def test_the_files_of_a_result_are_where_the_next_job_has_them() -> None:
 def test_the_result_of_a_link_has_no_files() -> None:
     """A link reads none; those of its jobs are recorded with the jobs."""
     assert unpack(pack(replace(EMPTY, headers=("/cuda/a.h",)), None), None).headers == ()
+
+
+def test_a_cached_modules_files_are_where_the_next_build_has_them(tmp_path: Path) -> None:
+    """Most modules have one job."""
+    _, planned = parts_of_a_module(tmp_path)
+    module, moved = (replace(planned, jobs=(job,)) for job in (JOB, replace(JOB, root="/home/project")))
+    made = manifest(image("sm_80"))
+    built = BuiltModule(made, made.to_json().encode(), b"fatbin", ("/cuda/a.h", "/project/b.h"), ("/project/c.h",))
+    read, warnings = compile_cache._unpack_module(compile_cache._pack_module(module, built, ["careful"]), moved)
+    assert read == replace(built, headers=("/cuda/a.h", "/home/project/b.h"), absent=("/home/project/c.h",))
+    assert warnings == ["careful"]
