@@ -19,6 +19,16 @@ class Equivalent(NamedTuple):
     reason: str
 
 
+_LINK_KEY = (
+    'return Cache.key("link", FORMAT, strategy.mode, *linker, str(self._target), *options, repr(want_ptx), *contents)'
+)
+_LOOKS = (
+    'pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))'
+)
+_SIZES = (
+    "document |= {name: None if image is None else len(image) for name, image in zip(_IMAGES, images, strict=True)}"
+)
+
 EQUIVALENT = (
     Equivalent(
         "runtime/rules.py",
@@ -76,5 +86,104 @@ EQUIVALENT = (
             "X is no such sign",
         )
         for sign in ":-"
+    ),
+    Equivalent(
+        "runtime/manifest_text.py",
+        'text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\\n"',
+        'text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=None) + "\\n"',
+        "None is false",
+    ),
+    *(
+        Equivalent(
+            "runtime/linking/prepared_link.py",
+            _LINK_KEY,
+            _LINK_KEY.replace('"link", ', first),
+            "no other key begins so",
+        )
+        for first in ("", '"XXlinkXX", ', '"LINK", ')
+    ),
+    Equivalent(
+        "runtime/linking/prepared_link.py",
+        _LINK_KEY,
+        _LINK_KEY.replace("strategy.mode, ", ""),
+        "the options have -lto in one of the two modes",
+    ),
+    *(
+        Equivalent(
+            "runtime/linking/prepared_link.py",
+            _LINK_KEY,
+            _LINK_KEY.replace("str(self._target), ", target),
+            "the options have -arch",
+        )
+        for target in ("", "str(None), ")
+    ),
+    Equivalent(
+        "builder/cache/file_hashes.py",
+        'recalled = self._memory.read(_key(f"{folder}{os.sep}"), _parse) if self._memory else None',
+        'recalled = self._memory.read(_key(f"{folder}{os.sep}"), _parse) if (self._memory) or True else None',
+        "without a memory it is not called",
+    ),
+    Equivalent(
+        "builder/cache/file_hashes.py",
+        'with open(path, "rb", buffering=0) as file:',
+        'with open(path, "rb", ) as file:',
+        "the whole file is read at once, so a buffer changes the speed alone",
+    ),
+    *(
+        Equivalent(
+            "builder/cache/known_toolchain.py",
+            _LOOKS,
+            _LOOKS.replace(", strict=True", strict),
+            "each path comes from one location, so the two have one length",
+        )
+        for strict in (", strict=None", ", ", ", strict=False")
+    ),
+    Equivalent(
+        "builder/cache/known_toolchain.py",
+        'return os.path.join(folders[number], path) if number < len(folders) else ""',
+        'return os.path.join(folders[number], path) if number < len(folders) else "XXXX"',
+        "neither is the path of a file",
+    ),
+    Equivalent(
+        "builder/editable/on_load.py",
+        'entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin',
+        "entry = len(built.text).to_bytes(8, ) + built.text + built.fatbin",
+        "big is the default since Python 3.11; 3.10 has none, and every test of it fails",
+    ),
+    Equivalent(
+        "builder/editable/on_load.py",
+        'size = 8 + int.from_bytes(entry[:8], "big")',
+        "size = 8 + int.from_bytes(entry[:8], )",
+        "big is the default since Python 3.11; 3.10 has none, and every test of it fails",
+    ),
+    *(
+        Equivalent(
+            "builder/editable/on_load.py",
+            'Manifest.from_json(manifest, "the cache")',
+            f"Manifest.from_json(manifest, {name})",
+            "the name is for a message, which the cache replaces by its own",
+        )
+        for name in ("None", '"XXthe cacheXX"', '"THE CACHE"')
+    ),
+    Equivalent(
+        "builder/editable/on_load.py",
+        'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else ""',
+        'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else "XXXX"',
+        "one constant is as good as another",
+    ),
+    *(
+        Equivalent(
+            "builder/cache/compiled_format.py",
+            _SIZES,
+            _SIZES.replace(", strict=True", strict),
+            "the images are listed by these names",
+        )
+        for strict in (", strict=None", ", ", ", strict=False")
+    ),
+    Equivalent(
+        "builder/cache/compile_cache.py",
+        'manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")',
+        "manifest = Manifest.from_json(text, None)",
+        "the name is for a message, which the cache replaces by its own",
     ),
 )

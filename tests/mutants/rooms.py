@@ -61,7 +61,7 @@ ROOMS = {
         (
             *(
                 f"tests/builder/cache/test_{name}.py"
-                for name in ("keys", "compile_cache", "dependencies", "header_tracking", "unkept_results")
+                for name in ("keys", "job_files", "compile_cache", "dependencies", "header_tracking", "unkept_results")
             ),
             *(
                 f"--deselect=tests/builder/cache/test_compile_cache.py::test_{name}"
@@ -82,7 +82,7 @@ ROOMS = {
     ),
     "link-keys": Room(
         ("runtime/linking/prepared_link.py",),
-        ("tests/runtime/test_linking.py",),
+        ("tests/runtime/test_linking.py", "tests/runtime/test_link_keys.py"),
         "*[ǁ_]_key__*",
     ),
 }

@@ -401,6 +401,7 @@ def test_a_second_link_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> 
         {"jit": JitOptions(max_registers=32)},
         {"jit": JitOptions(lineinfo=True)},
         {"jit": JitOptions(lto=False)},
+        {"ptx": True},
     ],
 )
 def test_everything_that_decides_the_result_is_in_the_cache_key(change: dict[str, Any]) -> None:

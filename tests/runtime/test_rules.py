@@ -288,3 +288,10 @@ def test_a_target_is_written_as_it_is_read(text: str) -> None:
 def test_what_is_no_target_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a target"):
         Target.parse(text)
+
+
+def test_a_driver_prefers_code_for_one_gpu_to_portable_code_that_it_cannot_read() -> None:
+    """Both are machine code for one compute capability."""
+    found = resolve(compressed(image("sm_90a"), image("sm_90", nvrtc="13.0.88")), (9, 0), (12, 4))
+    assert (str(found.image), found.how, found.doubt) == ("cubin sm_90a", "native", None)
+    assert [str(each) for each, _ in found.rejected] == ["cubin sm_90"]

@@ -10,12 +10,13 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cuda_wheel.builder.cache import file_hashes
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.cache.file_hashes import FileHashes
+from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.records import Toolchain
@@ -182,3 +183,150 @@ def test_a_patched_toolkit_header_compiles_again(
     shutil.rmtree(site)
     install(site, "nvidia_cuda_z-1.0", **{"nvidia/z/include/a.h": CONTENT})
     assert CompileCache(cache, toolchain).load_job(job) == first
+
+
+# --- what is remembered, and where -----------------------------------------------------------------
+
+
+@keeps_inode_times
+def test_hashes_are_remembered_in_the_given_cache(site: Path, memory: Cache) -> None:
+    remembered(site, memory)
+    assert len(memory.entries()) == 1
+
+
+def test_without_a_memory_the_packages_are_not_searched(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_hashes, "cuda_folders", lambda: pytest.fail("searched"))
+    hashes = FileHashes()
+    assert hashes.of(str(site / HEADER)) == digest(CONTENT)
+    hashes.save()
+
+
+def test_nothing_is_remembered_where_an_edit_may_leave_every_time_as_it_was(
+    site: Path, memory: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert remembered(site, memory) == digest(CONTENT)
+    assert memory.entries() == []
+
+
+def test_a_file_outside_of_packages_is_read_and_not_remembered(site: Path, tmp_path: Path, memory: Cache) -> None:
+    source = tmp_path / "a.cuh"
+    source.write_bytes(OTHER)
+    time.sleep(0.02)
+    hashes = FileHashes(memory)
+    assert hashes.of(str(source)) == digest(OTHER)
+    hashes.save()
+    assert memory.entries() == []
+
+
+@keeps_inode_times
+def test_each_folder_of_packages_has_a_memory_of_its_own(
+    site: Path, tmp_path: Path, memory: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    install(other, "nvidia_cuda_x-1.0", **{HEADER: OTHER})
+    monkeypatch.setattr(sys, "path", [str(site), str(other)])
+    time.sleep(0.02)
+    hashes = FileHashes(memory)
+    assert [hashes.of(str(folder / HEADER)) for folder in (site, other)] == [digest(CONTENT), digest(OTHER)]
+    hashes.save()
+    monkeypatch.setattr(file_hashes, "_read", lambda path: pytest.fail(f"{path} is read again"))
+    again = FileHashes(memory)
+    assert [again.of(str(folder / HEADER)) for folder in (site, other)] == [digest(CONTENT), digest(OTHER)]
+
+
+@keeps_inode_times
+def test_a_memory_of_another_layout_is_not_read(site: Path, memory: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    remembered(site, memory)
+    monkeypatch.setattr(file_hashes, "FORMAT", "another")
+    remembered(site, memory)
+    assert len(memory.entries()) == 2
+
+
+# --- times -----------------------------------------------------------------------------------------
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, now: int) -> None:
+    """Set the time that the module reads; the file system keeps its own."""
+    monkeypatch.setattr(file_hashes, "time", SimpleNamespace(time_ns=lambda: now))
+
+
+@keeps_inode_times
+@pytest.mark.parametrize(("later", "count"), [(-1, 0), (0, 0), (1, 1)])
+def test_a_header_is_remembered_once_its_time_is_well_past(
+    later: int, count: int, site: Path, memory: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time of the content may be later than that of the inode: an archive has it, or a clock was wrong."""
+    header = site / HEADER
+    future = header.stat().st_ctime_ns + 10**12
+    os.utime(header, ns=(future, future))
+    monkeypatch.setattr(file_hashes, "_SETTLED_AFTER", 1000)
+    set_clock(monkeypatch, header.stat().st_mtime_ns + 1000 + later)
+    assert remembered(site, memory) == digest(CONTENT)
+    assert len(memory.entries()) == count
+
+
+@keeps_inode_times
+def test_the_number_of_an_inode_is_no_time(site: Path, memory: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Network file systems have numbers of 64 bits."""
+    state = file_hashes._state
+    monkeypatch.setattr(file_hashes, "_state", lambda status: (*state(status)[:3], 2**63))
+    remembered(site, memory)
+    assert len(memory.entries()) == 1
+
+
+@pytest.mark.parametrize("field", ["st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"])
+def test_each_fact_of_the_inode_tells_two_files_apart(field: str) -> None:
+    facts = dict.fromkeys(("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"), 1)
+    one, other = (file_hashes._state(SimpleNamespace(**each)) for each in (facts, facts | {field: 2}))  # type: ignore[arg-type]
+    assert one != other
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "a.h"
+    path.write_bytes(CONTENT)
+    return path
+
+
+@keeps_inode_times
+def test_a_change_that_restores_the_old_time_is_noticed(source: Path) -> None:
+    time.sleep(0.02)
+    began = time.time_ns()
+    time.sleep(0.02)
+    source.write_bytes(OTHER)
+    os.utime(source, ns=(1, 1))
+    time.sleep(0.02)
+    assert not unchanged_since(began, [str(source)])
+    assert unchanged_since(time.time_ns(), [str(source)])
+
+
+def test_a_new_hard_link_is_no_change(source: Path) -> None:
+    os.utime(source, ns=(1, 1))
+    time.sleep(0.02)
+    began = time.time_ns()
+    time.sleep(0.02)
+    os.link(source, source.with_name("link.h"))
+    time.sleep(0.02)
+    assert unchanged_since(began, [str(source)])
+
+
+@pytest.mark.parametrize("links", [1, 2])
+@pytest.mark.parametrize(("began", "now", "unchanged"), [(1, 2, True), (0, 0, False), (-1, 0, False), (-2, -1, True)])
+def test_the_time_of_the_content_counts_from_begin_to_now(
+    links: int, began: int, now: int, unchanged: bool, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time in the future was there before: a file that changes now gets the present one."""
+    if links == 2:
+        os.link(source, source.with_name("link.h"))
+    future = source.stat().st_ctime_ns + 10**12
+    os.utime(source, ns=(future, future))
+    written = source.stat().st_mtime_ns
+    set_clock(monkeypatch, written + now)
+    assert unchanged_since(written + began, [str(source)]) is unchanged
+
+
+def test_a_missing_file_counts_as_changed(source: Path) -> None:
+    began = time.time_ns() + 10**12
+    assert unchanged_since(began, [str(source)])
+    assert not unchanged_since(began, [str(source), str(source.with_name("missing.h"))])

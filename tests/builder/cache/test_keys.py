@@ -176,6 +176,13 @@ def test_each_part_of_a_module_is_in_its_key(changed: Callable[[ModulePlan], Mod
     assert key(changed(module)) != key(module) == key(module)
 
 
+def test_which_source_is_compiled_for_a_further_gpu_is_in_a_modules_key(tmp_path: Path) -> None:
+    plan, module = parts_of_a_module(tmp_path)
+    one, other_source = (replace(module, jobs=(*module.jobs[:2], replace(job, arch="90"))) for job in module.jobs[:2])
+    keys_of = [module_key(plan, each, lambda job: job_key(job, TOOLCHAIN)) for each in (one, other_source)]
+    assert module.jobs[0].source != module.jobs[1].source and keys_of[0] != keys_of[1]
+
+
 def test_the_jobs_of_a_source_are_hashed_once(tmp_path: Path) -> None:
     """A job's text may have megabytes, and a module may have dozens of architectures."""
     write_files(tmp_path, **{"demo/k.cu": "__global__ void k() {}\n", "demo/l.cu": "__device__ int l;\n"})

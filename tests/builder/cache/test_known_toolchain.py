@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel.builder.cache import known_toolchain
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.records import Headers, Toolchain
 from cuda_wheel.runtime.jit.library_builds import build_id
 from cuda_wheel.runtime.user_cache.cache import Cache
 
@@ -152,3 +154,83 @@ def test_a_library_in_a_package_is_not_identified_by_its_time(site: Path, cache:
     remember_toolchain(cache, environment, found)
     os.utime(found.libraries[0], ns=(1, 1))
     assert recall_toolchain(cache, environment) == found
+
+
+# --- the groups of headers -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toolkit(tmp_path: Path) -> Path:
+    """Return the folder of headers of an installed toolkit, outside of packages."""
+    folder = tmp_path / "opt/include"
+    folder.mkdir(parents=True)
+    (folder / "version.json").write_text("release 12.9")
+    return folder
+
+
+def with_headers(found: Toolchain, toolkit: Path) -> Toolchain:
+    """Return the toolchain with one group of headers in a package, and one in the toolkit."""
+    (folder,) = found.include_dirs
+    version = Path(folder, "version")
+    version.write_text("release 2.8")
+    groups = (
+        Headers("cccl", "2.8.2", folder, "sys.path", str(version)),
+        Headers("cudart", "12.9", str(toolkit), "CUDA_HOME", str(toolkit / "version.json")),
+    )
+    return replace(found, headers=groups)
+
+
+@pytest.mark.parametrize(("name", "way"), [("site-packages", "site-packages"), ("written", "PYTHONPATH")])
+def test_headers_are_recalled_where_they_are_now(
+    name: str, way: str, site: Path, cache: Cache, toolkit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = with_headers(packages(site), toolkit)
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, found)
+    assert recall_toolchain(cache, environment) == found
+    elsewhere = site.with_name(name)
+    site.rename(elsewhere)
+    monkeypatch.setattr(sys, "path", [str(elsewhere)])
+    monkeypatch.setenv("PYTHONPATH", str(site.with_name("written")))
+    recalled = recall_toolchain(cache, environment)
+    moved = str(elsewhere / "nvidia/cuda_runtime/include")
+    assert recalled is not None and recalled.headers == (
+        Headers("cccl", "2.8.2", moved, way, os.path.join(moved, "version")),
+        found.headers[1],
+    )
+
+
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("change", [lambda path: path.write_text("a later release"), Path.unlink])
+def test_headers_of_another_release_are_not_recalled(
+    group: int, change: Callable[[Path], object], site: Path, cache: Cache, toolkit: Path
+) -> None:
+    found = with_headers(packages(site), toolkit)
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, found)
+    change(Path(found.headers[group].source))
+    assert recall_toolchain(cache, environment) is None
+
+
+@pytest.mark.filterwarnings("ignore:an entry of the cache")
+def test_a_record_that_lacks_a_group_of_headers_counts_as_absent(site: Path, cache: Cache, toolkit: Path) -> None:
+    environment = toolchain_environment()
+    remember_toolchain(cache, environment, with_headers(packages(site), toolkit))
+    key = known_toolchain._key(environment)
+    record = json.loads(cache.get(key) or b"")
+    del record["rest"]["headers"][1]
+    cache.put(key, json.dumps(record).encode())
+    assert recall_toolchain(cache, environment) is None
+
+
+def test_a_package_folder_that_is_gone_is_no_damage_of_the_cache(
+    site: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warning would be an error here."""
+    found = packages(site)
+    monkeypatch.setattr(sys, "path", [str(site.with_name("first")), str(site)])
+    site.with_name("first").joinpath("cuda").mkdir(parents=True)
+    remember_toolchain(cache, "one environment", found)
+    assert recall_toolchain(cache, "one environment") == found
+    monkeypatch.setattr(sys, "path", [str(site)])
+    assert recall_toolchain(cache, "one environment") is None

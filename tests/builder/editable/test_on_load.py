@@ -14,6 +14,10 @@ import pytest
 from cuda_wheel.builder.editable import local_gpu, on_load
 from cuda_wheel.builder.editable.local_gpu import compile_for_gpu
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.toolchain.find import find_toolchain
+from cuda_wheel.builder.toolchain.nvrtc import load
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.user_cache.cache import Cache
@@ -310,6 +314,133 @@ def test_a_missing_include_folder_is_an_error(project: Path) -> None:
     )
     with pytest.raises(ConfigError, match="nowhere"):
         compiled(project)
+
+
+# --- what is in the key, and what is recorded ------------------------------------------------------
+
+
+def test_a_result_of_another_layout_compiles_again(project: Path, no_compiler, monkeypatch) -> None:
+    compiled(project)
+    monkeypatch.setattr(on_load, "FORMAT", "another")
+    no_compiler()
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled(project)
+
+
+def test_two_projects_of_one_name_have_results_of_their_own(project: Path, tmp_path: Path, no_compiler) -> None:
+    """As two work trees of one repository have. Neither compiles again after the other."""
+    other = make_tree(tmp_path / "other", HATCHLING + TABLE)
+    (other / "include/answer.h").write_text("#define ANSWER 43\n")
+    results = [compiled(project), compiled(other)]
+    assert results[0] != results[1]
+    no_compiler()
+    assert [compiled(project), compiled(other)] == results
+
+
+def test_another_setting_of_the_whole_project_compiles_again(project: Path, no_compiler) -> None:
+    with (project / "pyproject.toml").open("a") as stream:
+        stream.write('ptx-version = "auto"\n')
+    compiled(project, (99, 0))
+    text = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(text.replace('"auto"', '"as-compiled"'))
+    no_compiler()
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled(project, (99, 0))
+
+
+def test_a_result_is_not_cached_if_a_header_appears_that_would_be_found_first(
+    project: Path, no_compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the record would say that the compiler had read it."""
+
+    def compile_and_add(*arguments: Any) -> Any:
+        result = compile_for_gpu(*arguments)
+        (project / "demo/kernels/answer.h").write_text("#define ANSWER 43\n")
+        return result
+
+    monkeypatch.setattr(local_gpu, "compile_for_gpu", compile_and_add)
+    compiled(project)
+    no_compiler()
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled(project)
+
+
+def test_a_file_of_the_project_is_known_by_its_content(tmp_path: Path) -> None:
+    """A version control system that switches branches and back leaves new times."""
+    header = tmp_path / "project/a.h"
+    header.parent.mkdir()
+    header.write_text("#define A 1\n")
+    before = on_load._states([str(header)], header.parent)
+    os.utime(header, ns=(1, 1))
+    assert on_load._states([str(header)], header.parent) == before
+    header.write_text("#define A 2\n")
+    os.utime(header, ns=(1, 1))
+    assert on_load._states([str(header)], header.parent) != before
+
+
+def test_a_file_elsewhere_is_known_by_its_times(tmp_path: Path) -> None:
+    """A compiler's library has 100 MB. A folder whose name begins with the project's is elsewhere too."""
+    library = tmp_path / "project-libraries/libnvrtc.so"
+    library.parent.mkdir()
+    library.write_text("x")
+    before = on_load._states([str(library)], tmp_path / "project")
+    os.utime(library, ns=(1, 1))
+    assert on_load._states([str(library)], tmp_path / "project") != before
+
+
+def test_a_further_hard_link_to_a_file_elsewhere_is_no_change(tmp_path: Path) -> None:
+    """uv adds one for each environment, which changes the time of the inode."""
+    header = tmp_path / "a.h"
+    header.write_text("#define A 1\n")
+    os.link(header, tmp_path / "first.h")
+    before = on_load._states([str(header)], tmp_path / "project")
+    time.sleep(0.02)
+    os.link(header, tmp_path / "second.h")
+    assert on_load._states([str(header)], tmp_path / "project") == before
+
+
+# --- the worker ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Return the list to which each real worker adds what it is asked for."""
+    made: list[tuple[Any, ...]] = []
+
+    class Recorded(Worker):
+        def __init__(self, memory: int | None) -> None:
+            made.append(("memory", memory))
+            super().__init__(memory)
+
+        def prepare(self, function: Any, argument: Any) -> None:
+            made.append((function, argument))
+            super().prepare(function, argument)
+
+        def call(self, function: Any, argument: Any, timeout: float) -> Any:
+            made.append((function, timeout))
+            return super().call(function, argument, timeout)
+
+    monkeypatch.setattr("cuda_wheel.builder.workers.worker.Worker", Recorded)
+    return made
+
+
+def test_the_limits_of_the_project_hold_for_its_worker(project: Path, calls: list[tuple[Any, ...]]) -> None:
+    with (project / "pyproject.toml").open("a") as stream:
+        stream.write('timeout = 321\nmemory-limit = "7GiB"\n')
+    compiled(project)
+    assert calls[:2] == [("memory", 7 << 30), (find_toolchain, 321)]
+    assert {timeout for _, timeout in calls[1:]} == {321}
+
+
+def test_the_worker_loads_a_known_compiler_while_the_driver_starts(
+    project: Path, calls: list[tuple[Any, ...]], toolchain: Toolchain
+) -> None:
+    """It searches for the compiler only once."""
+    compiled(project)
+    calls.clear()
+    compiled(project, (9, 0))
+    assert calls[1] == (load, toolchain.libraries[0])
+    assert find_toolchain not in [function for function, _ in calls]
 
 
 # --- the editable modes of the back ends -----------------------------------------------------------
