@@ -39,6 +39,7 @@ ROOMS = {
     "arguments": Room(
         tuple(f"runtime/launching/{name}.py" for name in ("arguments", "structs", "parameters", "pointers", "buffers")),
         (
+            "tests/runtime/test_launch_values.py",
             "tests/runtime/test_launching.py",
             "tests/runtime/test_values.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",

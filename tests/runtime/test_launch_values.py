@@ -1,0 +1,614 @@
+"""What the converters of arguments accept, return, refuse and remember, by table."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.launching.arguments import (
+    BFloat16Converter,
+    BoolConverter,
+    Converter,
+    FloatConverter,
+    IntegerConverter,
+    NumberConverter,
+    RawScalarConverter,
+    UnknownSignConverter,
+    any_integer,
+    integer_of_unknown_sign,
+    value_text,
+)
+from cuda_wheel.runtime.launching.buffers import device_bytes, host_bytes, is_array, plain_number, type_name
+from cuda_wheel.runtime.launching.parameters import converter_for, long_size
+from cuda_wheel.runtime.launching.pointers import PointerConverter, RawWordConverter, _dtype_name
+from cuda_wheel.runtime.launching.structs import StructConverter, _holds, _number_kind
+from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
+from tests.support.driver import Driver
+
+pytestmark = pytest.mark.one_toolchain
+
+
+def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
+    """Return a class that imitates one of a library."""
+    return type(name, bases, {"__module__": library, **members})
+
+
+def array_interface(typestr: str = "<f4", *, address: int | None = 8, **more: Any) -> Any:
+    interface = {"shape": (1,), "typestr": typestr, "data": (address, False), "version": 3, **more}
+    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
+
+
+def read(converter: PointerConverter, value: Any, device: int | None = None) -> int:
+    """Return the address that a converter reads from a value."""
+    return converter[type(value)](value, device)
+
+
+def refused(convert: Callable[..., Any], *args: Any) -> str:
+    """Return the reason with which a converter refuses a value."""
+    with pytest.raises(TypeError) as caught:
+        convert(*args)
+    return str(caught.value)
+
+
+@pytest.fixture
+def two(use: Callable[..., Driver]) -> Driver:
+    """Return a driver with two GPUs, of which the second has the memory at 0x5000."""
+    driver = use((8, 6), (9, 0))
+    driver.context.device = 0
+    driver.pointers[0x5000] = {"DEVICE_ORDINAL": 1, "MEMORY_TYPE": 2, "IS_MANAGED": 0}
+    return driver
+
+
+ON_GPU_1 = "is an array on GPU 1, but the launch is on GPU 0"
+
+# --- numbers -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("converter", "first", "learned", "not_learned"),
+    [
+        (IntegerConverter("i"), {int}, [np.int32(1), np.int64(1), np.uint8(1)], []),
+        (
+            FloatConverter("f"),
+            {float, int},
+            [np.float16(1), np.float32(1), np.float64(1), np.int64(1)],
+            [np.longdouble(1), Fraction(1, 2), Decimal(1), fake("other", "generic", __float__=lambda self: 1.0)()],
+        ),
+        (BoolConverter(), {bool}, [], [np.True_, 1]),
+    ],
+)
+def test_only_types_that_struct_converts_right_are_written_as_they_are(
+    converter: NumberConverter, first: set[type], learned: list[Any], not_learned: list[Any]
+) -> None:
+    quick = converter.namespace("x")["quick_x"]
+    assert quick == first
+    for value in learned + not_learned:
+        converter.convert(value)
+    assert quick == first | {type(value) for value in learned}
+
+
+@pytest.mark.parametrize("value", ["1", object(), np.zeros(1, "f4"), fake("a.b", "Size", __len__=None)()])
+def test_what_is_no_number(value: Any) -> None:
+    name = type_name(type(value))
+    assert refused(FloatConverter("f").convert, value) == f"takes a number, not {name}"
+    assert refused(IntegerConverter("i").convert, value) == f"takes an integer, not {name}"
+
+
+def test_a_bool_takes_zero_and_one() -> None:
+    convert = BoolConverter().convert
+    for value in (0, 1, False, True, np.False_, np.True_):
+        assert convert(value) is bool(value)
+    for value, text in ((2, "2"), (1.0, "1.0"), (0.0, "0.0"), ("", "''")):
+        assert refused(convert, value) == f"takes True or False, not {text}"
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_the_limits_of_integers(size: int) -> None:
+    half, whole = 1 << 8 * size - 1, 1 << 8 * size
+    for value in (-half, -1, 0, half - 1, half, whole - 1):
+        assert any_integer(value, size) == value % whole
+    for convert in (any_integer, integer_of_unknown_sign):
+        for value in (-half - 1, whole, -whole, 2 * whole):
+            with pytest.raises(OverflowError):
+                convert(value, size)
+    for value in (0, half // 2, half - 1):
+        assert integer_of_unknown_sign(value, size) == value
+    for value, sign, type_ in ((-1, "a signed", "int"), (-half, "a signed", "int"), (half, "an unsigned", "uint")):
+        assert refused(integer_of_unknown_sign, value, size) == (
+            f"{value} fits {sign} parameter only, and whether this one is signed is not known: pass "
+            f"numpy.{type_}{8 * size}({value})"
+        )
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_a_number_that_fits_is_written_without_a_call(size: int) -> None:
+    converter = RawWordConverter(True, False) if size == 8 else UnknownSignConverter(size)
+    expression = converter.expression("value", "x")
+    called: list[Any] = []
+
+    def convert(value: Any, device: Any = None) -> str:
+        called.append(value)
+        return "called"
+
+    names = {"convert_x": convert, "read_x": {int: convert, bool: convert}, "device": None}
+    half = 1 << 8 * size - 1
+    for value in (0, 1, half // 2, half - 1):
+        assert eval(expression, {**names, "value": value}) == value and not called
+    for value in (-1, half, True):
+        assert eval(expression, {**names, "value": value}) == "called"
+
+
+def test_a_scalar_of_machine_code_takes_bytes() -> None:
+    for content in (b"abcd", bytearray(b"abcd"), np.frombuffer(b"abcd", "<u4")[0], ctypes.c_uint32(0x64636261)):
+        assert RawScalarConverter(4).convert(content) == 0x64636261
+    assert refused(RawScalarConverter(4).convert, bytearray(3)) == "takes 4 bytes, not the 3 of bytearray"
+
+
+def test_a_bfloat16_that_is_no_number_keeps_its_sign() -> None:
+    for bits in (0x7FC00000, 0xFFC00000):
+        value = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
+        assert BFloat16Converter().convert(value) == bits >> 16
+
+
+@pytest.mark.parametrize(
+    ("repr_", "expected"),
+    [
+        ("a\n  b\tc", "a b c"),
+        ("x" * 99, "x" * 99),
+        ("x" * 100, "x" * 100),
+        ("x" * 101, "x" * 100 + "…"),
+        ("x" * 102, "x" * 100 + "…"),
+    ],
+)
+def test_a_value_in_a_message_is_one_line_of_100_characters(repr_: str, expected: str) -> None:
+    assert value_text(fake("a", "B", __repr__=lambda self: repr_)()) == expected
+
+
+@pytest.mark.parametrize(
+    ("parameter", "checked", "unchecked"),
+    [
+        (Parameter("f32", 0, 4, ""), FloatConverter, Converter),
+        (Parameter("f64", 0, 8, "Real"), FloatConverter, Converter),
+        (Parameter("f32", 0, 4, "float"), FloatConverter, Converter),
+        (Parameter("u32", 0, 4, "int"), IntegerConverter, Converter),
+        (Parameter("u8", 0, 1, "bool"), BoolConverter, Converter),
+        (Parameter("u8", 0, 1, "char"), UnknownSignConverter, Converter),
+        (Parameter("u32", 0, 4, "Colour"), UnknownSignConverter, Converter),
+        (Parameter("b32", 0, 4, ""), RawScalarConverter, RawScalarConverter),
+        (Parameter("b16", 0, 2, "__half"), FloatConverter, FloatConverter),
+        (Parameter("b8", 0, 12, "float3"), StructConverter, StructConverter),
+    ],
+)
+def test_the_converter_of_a_parameter(parameter: Parameter, checked: type, unchecked: type) -> None:
+    assert type(converter_for(parameter, True)) is checked
+    assert type(converter_for(parameter, False)) is unchecked
+
+
+@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize(("cpp", "is_known"), [("long", True), ("unsigned long", True), ("long long", False)])
+def test_a_parameter_tells_the_size_of_a_long(cpp: str, size: int, is_known: bool) -> None:
+    kernels = (KernelInfo("a", "_Z1ai", (Parameter("u32", 0, 4, "int"), Parameter("u64", 8, size, cpp))),)
+    manifest = Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), kernels)
+    assert long_size(manifest) == (size if is_known else None)
+
+
+# --- structs -----------------------------------------------------------------------------------------
+
+
+def packed(cpp: str, size: int, value: Any) -> bytes:
+    content: bytes = StructConverter(size, cpp).namespace("x")["convert_x"](value)
+    return content
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "size"),
+    [
+        ("?", "?", 1), ("b", "i", 1), ("B", "u", 1), ("h", "i", 2), ("H", "u", 2), ("i", "i", 4), ("I", "u", 4),
+        ("q", "i", 8), ("Q", "u", 8), ("l", "i", struct.calcsize("l")), ("L", "u", struct.calcsize("L")),
+        ("e", "f", 2), ("f", "f", 4), ("d", "f", 8), ("g", "f", 1),
+        ("c", "c", 1), ("s", "s", 1), ("x", "x", 1), ("X", "X", 1), ("O", "O", 1), ("Z", "Z", 1),
+    ],
+)  # fmt: skip
+def test_the_kind_of_a_number_by_its_format(code: str, kind: str, size: int) -> None:
+    assert _number_kind(code) == (kind, size)
+
+
+@pytest.mark.parametrize(
+    ("format", "element", "expected"),
+    [
+        ("T{f:x:f:y:}", "f", True),
+        ("T{f:xI:f:y:}", "f", True),
+        ("T{f:x:4xf:y:}", "f", True),
+        ("fBcsx", "f", True),
+        ("c", "f", True),
+        ("4s", "f", True),
+        ("B", "q", True),
+        ("l", "iq"[struct.calcsize("l") == 8], True),
+        ("T{I:x:I:y:}", "f", False),
+        ("T{i:x:i:y:}", "I", False),
+        ("T{I:x:I:y:}", "i", False),
+        ("T{f:x:d:y:}", "f", False),
+        ("T{f:x:Q:y:}", "f", False),
+        ("e", "f", False),
+        ("h", "i", False),
+        ("?", "f", False),
+        ("g", "d", False),
+        ("X", "f", False),
+    ],
+)
+def test_which_buffers_may_hold_the_elements_of_a_vector(format: str, element: str, expected: bool) -> None:
+    assert _holds(format, element) is expected
+
+
+class Index:
+    """An integer that is no float."""
+
+    def __index__(self) -> int:
+        return 7
+
+
+@pytest.mark.parametrize(
+    ("cpp", "value", "expected"),
+    [
+        ("uint2", ((1 << 32) - 1, 0), b"\xff" * 4 + bytes(4)),
+        ("int2", (-1, 0), b"\xff" * 4 + bytes(4)),
+        ("int2", (Index(), np.int8(-2)), struct.pack("<2i", 7, -2)),
+        ("ulonglong1", ((1 << 64) - 1,), b"\xff" * 8),
+        ("ushort4", (65535, 0, 1, 2), struct.pack("<4H", 65535, 0, 1, 2)),
+        ("ulong1", ((1 << 64) - 1,), b"\xff" * 8),
+        ("ulong2", ((1 << 32) - 1, 1), b"\xff" * 4 + b"\1\0\0\0"),
+    ],
+)
+def test_the_sign_of_a_vectors_elements(cpp: str, value: Any, expected: bytes) -> None:
+    assert packed(cpp, 8, value) == expected
+
+
+def test_the_largest_grid_is_a_dim3() -> None:
+    assert packed("dim3", 12, ((1 << 32) - 1, 1, 2)) == struct.pack("<3I", (1 << 32) - 1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("cpp", "size", "value", "message"),
+    [
+        ("uint2", 8, (-1, 0), r"(-1, 0) does not fit: "),
+        ("dim3", 12, (-1, 0, 0), r"(-1, 0, 0) does not fit: "),
+        ("int2", 8, (1 << 31, 0), r"(2147483648, 0) does not fit: "),
+        ("int2", 8, (1, 2, 3), r"(1, 2, 3) does not fit: "),
+    ],
+)
+def test_numbers_that_do_not_fit_a_vector(cpp: str, size: int, value: Any, message: str) -> None:
+    assert refused(packed, cpp, size, value).startswith(message)
+
+
+DATES = np.zeros(1, "M8[s]")  # 8 bytes that have no buffer
+
+
+def released() -> memoryview:
+    view = memoryview(bytes(8))
+    view.release()
+    return view
+
+
+@pytest.mark.parametrize("cpp", ["float2", "Pair"])
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        (object(), r"takes a struct of 8 bytes, not object"),
+        (fake("a.b", "Thing", getPtr=lambda self: 0)(), r"takes a struct of 8 bytes, not a\.Thing"),
+        (fake("cuda.bindings.driver", "Thing")(), r"takes a struct of 8 bytes, not cuda\.Thing"),
+        (None, r"takes a struct of 8 bytes, not NoneType"),
+        (
+            np.array([None]),
+            r"takes a struct of 8 bytes, not numpy\.ndarray "
+            r"\(the numpy\.ndarray holds Python objects, not their content\)",
+        ),
+        (
+            DATES,
+            r"takes a struct of 8 bytes, not numpy\.ndarray \(numpy\.ndarray is not a buffer in host memory \(.+\)\)",
+        ),
+        (
+            released(),
+            r"takes a struct of 8 bytes, not memoryview \(memoryview is not a buffer in host memory \(.+\)\)",
+        ),
+        (b"1234", r"takes a struct of 8 bytes, not 4 bytes"),
+        (array_interface(), r"takes a struct of 8 bytes by value, not an array on the GPU"),
+    ],
+)
+def test_what_is_no_struct(cpp: str, value: Any, pattern: str) -> None:
+    with pytest.raises(TypeError, match=f"^{pattern}$"):
+        packed(cpp, 8, value)
+
+
+def test_the_bytes_of_a_number_are_no_struct() -> None:
+    assert refused(packed, "Pair", 8, 2.5) == (
+        "takes a struct of 8 bytes, not the number 2.5: if its bytes are meant, pass those, such as "
+        "numpy.float32(1).tobytes()"
+    )
+
+
+def test_a_record_of_other_numbers_is_no_vector() -> None:
+    record = np.array([(1, 2)], [("x", "i4"), ("y", "i4")])
+    assert refused(packed, "float2", 8, record) == (
+        f"takes elements of format f, not {memoryview(record).format}; see the module struct"
+    )
+
+
+def test_a_struct_of_cuda_bindings_is_read_at_its_address() -> None:
+    memory = ctypes.create_string_buffer(b"0123456789abcdef", 16)
+    tensor_map = fake("cuda.bindings.driver", "CUtensorMap", getPtr=lambda self: ctypes.addressof(memory))()
+    for cpp in ("CUtensorMap_st", "double2"):
+        assert packed(cpp, 16, tensor_map) == b"0123456789abcdef"
+    assert packed("CUtensorMap_st", 12, tensor_map) == b"0123456789ab"
+
+
+# --- pointers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typestr", "name"),
+    [
+        ("<f4", "float32"), ("<f2", "float16"), ("<i8", "int64"), ("|i1", "int8"), ("<u2", "uint16"),
+        ("<c8", "complex64"), ("<c16", "complex128"), ("|b1", "bool"), ("|V16", "void128"), ("|V1", "void8"),
+        ("<M8[ns]", "datetime64"), ("<m8[s]", "timedelta64"), ("|S3", "S24"), ("<t4", "t32"),
+    ],
+)  # fmt: skip
+def test_the_name_of_an_array_interfaces_type(typestr: str, name: str) -> None:
+    assert _dtype_name(typestr) == name
+
+
+@pytest.mark.parametrize(
+    ("cpp", "accepted", "wanted"),
+    [
+        ("float2*", ["<f4", "<c8"], "complex64 or float32"),
+        ("double2*", ["<f8", "<c16"], "complex128 or float64"),
+        ("const double4_16a*", ["<f8", "<c16"], "complex128 or float64"),
+        ("uint4*", ["<u4"], "uint32"),
+        ("cuda::std::complex<float>*", ["<c8"], "complex64"),
+        ("cuda::std::complex<double>*", ["<c16"], "complex128"),
+        ("float**", ["<i8", "<u8"], "int64 or uint64"),
+        ("bool*", ["|b1", "|u1"], "bool or uint8"),
+    ],
+)
+def test_a_pointer_takes_its_elements(cpp: str, accepted: list[str], wanted: str) -> None:
+    for typestr in ("<f4", "<f8", "<c8", "<c16", "<i8", "<u4", "<u8", "|b1", "|u1", "|V8"):
+        array = array_interface(typestr)
+        assert read(PointerConverter(cpp, False), array) == 8
+        if typestr in accepted:
+            assert read(PointerConverter(cpp, True), array) == 8
+        else:
+            assert (
+                refused(read, PointerConverter(cpp, True), array)
+                == f"takes an array of {wanted}, not of {_dtype_name(typestr)}"
+            )
+
+
+@pytest.mark.parametrize("cpp", ["long*", "unsigned long*", "ulong2*"])
+def test_an_array_of_longs_of_unknown_size(cpp: str) -> None:
+    assert refused(read, PointerConverter(cpp, True), array_interface("<i8")) == (
+        "is an array, but how many bytes a long has in this code is not known: 4 if it was built on Windows, else 8. "
+        "Pass the array's address"
+    )
+    assert read(PointerConverter(cpp, False), array_interface("<i8")) == 8
+
+
+class Dtype:
+    """The element type of an array; it counts how often its name is read."""
+
+    isnative, is_complex = True, False
+
+    def __init__(self, name: str) -> None:
+        self._name, self.reads = name, 0
+
+    @property
+    def name(self) -> str:
+        self.reads += 1
+        return self._name
+
+    def __str__(self) -> str:
+        return f"torch.{self.name}"
+
+
+def cupy_array(dtype: Any, address: int = 8) -> Any:
+    members = {"__cuda_array_interface__": None, "dtype": dtype, "data": SimpleNamespace(ptr=address, device_id=0)}
+    return fake("cupy", "ndarray", **members)()
+
+
+def tensor(dtype: Any, address: int = 8, **more: Any) -> Any:
+    members = {
+        "__cuda_array_interface__": None, "dtype": dtype, "is_cuda": True, "get_device": lambda self: 0,
+        "data_ptr": lambda self: address, "numel": lambda self: 1, "is_neg": lambda self: False,
+    }  # fmt: skip
+    return fake("torch", "Tensor", **{name: value for name, value in (members | more).items() if value is not ...})()
+
+
+LIBRARIES = [("cupy", cupy_array), ("torch", tensor)]
+
+
+@pytest.mark.parametrize(("library", "make"), LIBRARIES)
+def test_the_launch_function_learns_the_type_of_an_accepted_array(library: str, make: Callable[..., Any]) -> None:
+    converter = PointerConverter("float*", True)
+    names = converter.namespace("x")
+    assert names == {"read_x": converter, "cupy_x": None, "torch_x": None, "dtype_x": None}
+    other = converter.namespace("y")
+    converter.update_in(names, "x")
+    converter.update_in(other, "y")
+    array = make(Dtype("float32"))
+    assert read(converter, array) == 8
+    for name, namespace in (("x", names), ("y", other)):
+        assert namespace[f"{library}_{name}"] is type(array)
+        assert namespace[f"dtype_{name}"] is array.dtype
+        assert namespace["torch_" + name if library == "cupy" else "cupy_" + name] is None
+    expression = converter.expression("value", "x")
+    without_reader = {**names, "read_x": {}, "device": None}
+    assert eval(expression, {**without_reader, "value": array}) == 8
+    array.dtype = Dtype("float32")
+    with pytest.raises(KeyError):
+        eval(expression, {**without_reader, "value": array})
+
+
+@pytest.mark.parametrize(("library", "make"), LIBRARIES)
+def test_the_launch_function_learns_nothing_where_each_array_needs_a_check(
+    library: str, make: Callable[..., Any]
+) -> None:
+    arrays = [(make(Dtype("float32")), 0)]  # with several GPUs
+    if library == "torch":
+        complex_ = Dtype("float32")
+        complex_.is_complex = True
+        arrays += [(tensor(complex_), None), (tensor(Dtype("float32"), is_neg=...), None)]
+    for array, device in arrays:
+        converter = PointerConverter("float*", True)
+        names = converter.namespace("x")
+        converter.update_in(names, "x")
+        assert read(converter, array, device) == 8
+        assert names == converter.namespace("x")
+
+
+@pytest.mark.parametrize(("library", "make"), LIBRARIES)
+def test_the_name_of_an_element_type_is_read_once(library: str, make: Callable[..., Any]) -> None:
+    dtype, converter = Dtype("float32"), PointerConverter("float*", True)
+    array = make(dtype)
+    assert [read(converter, array, 0) for _ in range(3)] == [8] * 3
+    assert dtype.reads == 1
+
+
+@pytest.mark.parametrize("name", ["qint8", "qint32", "quint8", "quint4x2"])
+def test_a_quantized_tensor_is_refused(name: str) -> None:
+    message = "is a quantized tensor: tensor.int_repr() has its integers"
+    assert refused(read, PointerConverter("void*", True), tensor(Dtype(name))) == message
+    assert read(PointerConverter("void*", False), tensor(Dtype(name))) == 8
+
+
+def test_an_address_of_cuda_bindings() -> None:
+    pointer = fake("cuda.bindings.driver", "CUdeviceptr", __int__=lambda self: 0x1234)()
+    derived = fake("project", "Pointer", type(pointer))()
+    for converter in (PointerConverter("float*", True), RawWordConverter(True, False)):
+        assert read(converter, pointer) == read(converter, derived) == 0x1234
+    for library, members in (("cuda.bindings.driver", {}), ("barracuda.cuda", {"__int__": lambda self: 1})):
+        value = fake(library, "Thing", **members)()
+        expected = f"takes an array on the GPU, an address or None, not {library.partition('.')[0]}.Thing"
+        assert refused(read, PointerConverter("float*", True), value) == expected
+
+
+def test_an_instance_may_have_the_array_interface(two: Driver) -> None:
+    value = fake("library", "Lazy")()
+    value.__cuda_array_interface__ = array_interface(address=0x5000).__cuda_array_interface__
+    assert read(PointerConverter("float*", True), value) == 0x5000
+    assert read(PointerConverter("float*", True), value, 1) == 0x5000
+    assert refused(read, PointerConverter("float*", True), value, 0) == ON_GPU_1
+
+
+class ByDLPack:
+    """An array that keeps the options with which its capsule is asked for."""
+
+    def __init__(self, kind: int = 2, code: int = 2, bits: int = 32) -> None:
+        self.kind, self.asked = kind, {}  # type: ignore[var-annotated]
+        content = struct.pack("<QiiiBBHQQQ", 0x1000, kind, 0, 1, code, bits, 1, 0, 0, 0x20)
+        self._memory = ctypes.create_string_buffer(content)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.kind, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.asked = options
+        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self._memory), b"dltensor", None)
+
+
+@pytest.mark.parametrize(("kind", "stream"), [(2, {"stream": -1}), (3, {}), (13, {})])
+def test_dlpack_is_asked_for_version_1_without_synchronisation(kind: int, stream: dict[str, int]) -> None:
+    array = ByDLPack(kind)
+    assert read(PointerConverter("float*", True), array) == 0x1020
+    assert array.asked == {"max_version": (1, 0), **stream}
+
+
+@pytest.mark.parametrize(
+    ("code", "bits", "cpp", "name"),
+    [
+        (0, 32, "int*", "int32"), (1, 16, "unsigned short*", "uint16"), (2, 64, "double*", "float64"),
+        (4, 16, "__nv_bfloat16*", "bfloat16"), (5, 64, "float2*", "complex64"), (6, 8, "bool*", "bool"),
+        (10, 8, "__nv_fp8_e4m3*", "float8_e4m3fn"), (12, 8, "__nv_fp8_e5m2*", "float8_e5m2"),
+        (3, 64, "void*", "DLPack's type 3"),
+    ],
+)  # fmt: skip
+def test_the_element_types_of_dlpack(code: int, bits: int, cpp: str, name: str) -> None:
+    array = ByDLPack(code=code, bits=bits)
+    assert read(PointerConverter(cpp, True), array) == 0x1020
+    assert refused(read, PointerConverter("short*", True), array) == f"takes an array of int16, not of {name}"
+
+
+# --- words of 8 bytes of unknown type ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["bool", "bool_"])
+def test_a_bool_of_numpy_is_a_number_in_each_version(name: str) -> None:
+    """Its class is `bool_` before NumPy 2, and `bool` since."""
+    for answer in (False, True):
+        value = fake("numpy", name, __bool__=lambda self, answer=answer: answer)()
+        assert plain_number(value) is answer
+        assert read(RawWordConverter(True, False), value) == answer
+        other = fake("other", name, __bool__=lambda self: True)()
+        assert plain_number(other) is other
+        message = f"takes an array on the GPU, an address or None, not other.{name}"
+        assert refused(read, RawWordConverter(True, False), other) == message
+
+
+def test_an_array_of_numpy_is_no_word() -> None:
+    for array in (np.zeros(1), np.zeros((2, 2), "i8")):
+        message = "takes an array on the GPU, an address or None, not numpy.ndarray"
+        assert refused(read, RawWordConverter(True, False), array) == message
+    assert read(RawWordConverter(True, False), np.array(5)) == 5
+
+
+def test_an_array_of_numpy_may_stand_for_one_on_the_gpu(two: Driver) -> None:
+    """A subclass has the array interface, or an array without dimensions holds the object that has it."""
+    on_gpu = array_interface(address=0x5000)
+    managed: Any = np.zeros(1, "f4").view(
+        fake("library", "Managed", np.ndarray, __cuda_array_interface__=on_gpu.__cuda_array_interface__)
+    )
+    holder = np.empty((), object)
+    holder[()] = on_gpu
+    for value in (managed, holder):
+        assert read(RawWordConverter(True, False), value, 1) == 0x5000
+        assert refused(read, RawWordConverter(True, False), value, 0) == ON_GPU_1
+
+
+# --- buffers -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["__len__", "__cuda_array_interface__", "__dlpack__"])
+def test_each_of_three_members_makes_an_array(name: str) -> None:
+    array = fake("a", "Array", **{name: None})
+    assert is_array(array) and is_array(fake("b", "Derived", array))
+    assert not is_array(fake("a", "Number", __index__=None, __dlpack_device__=None))
+
+
+def test_the_memory_of_an_array_on_the_gpu() -> None:
+    assert device_bytes(array_interface(shape=(2, 3))) == (8, 24)
+    assert device_bytes(array_interface(shape=(2, 3), strides=(12, 4))) == (8, 24)
+    assert device_bytes(array_interface(shape=(0,), address=None)) == (0, 0)
+    with pytest.raises(ArgumentError, match=r"^the numba\.DeviceArray is not contiguous$"):
+        device_bytes(array_interface(shape=(2, 3), strides=(4, 8)))
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        device_bytes(array_interface(shape=(2, 3), strides=(4,)))
+
+
+@pytest.mark.parametrize("data", [DATES, released(), object(), 5])
+def test_what_is_no_buffer(data: Any) -> None:
+    pattern = rf"^{type_name(type(data))} is not a buffer in host memory \(.+\)$"
+    with pytest.raises(ArgumentError, match=pattern):
+        host_bytes(data)
+
+
+def test_the_name_of_a_type_has_the_library_and_the_class() -> None:
+    assert type_name(list) == "list"
+    assert type_name(fake("library", "Array")) == "library.Array"
+    assert type_name(fake("library.inner.module", "Array")) == "library.Array"
