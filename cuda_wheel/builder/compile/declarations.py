@@ -12,23 +12,16 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.images.variables import identity
-from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.toolchain.nvrtc import cross_references
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
 
 __all__ = ["declared_names", "may_declare_foreign_names"]
 
-_CROSS_REFERENCES = ("-Xcudafe", "--xref=")
-"""An undocumented option of NVRTC's front end. It writes a line for each mention of a name: an address, the qualified
-name, "D" where the mention defines it and "d" where it declares it, the file, the line and the column."""
-
-_NO_CODE = ("-Xcudafe", "--no_code_gen")
-"""End after the front end, which is enough for the cross-references."""
-
 _DECLARATION = re.compile(rb"^[^\t]*\t([^\t\n]+)\t[Dd]\t([^\t\n]+)\t", re.MULTILINE)
+"""Matches a line of `cross_references` that declares or defines a name; its groups are the name and the file."""
 
 _FOREIGN = re.compile(
     # A namespace of a library, or one whose name is reserved for the implementation.
@@ -59,15 +52,10 @@ def declared_names(request: NvrtcRequest, files: Collection[str]) -> frozenset[s
     `request` compiles the source; the headers that it contains are the project's too. A name that a macro declares
     counts where the macro is used.
     """
-    with new_folder() as folder:
-        path = os.path.join(folder, "names")
-        options = [*request["options"], _CROSS_REFERENCES[0], _CROSS_REFERENCES[1] + path, *_NO_CODE]
-        compile_text({**request, "options": options, "expressions": []})
-        try:
-            with open(path, "rb") as stream:
-                mentions = stream.read()
-        except OSError:
-            return None
+    # NVRTC reports an error because there is no code.
+    _, mentions = cross_references({**request, "expressions": []}, ["-Xcudafe", "--no_code_gen"])
+    if mentions is None:
+        return None
     own = {os.path.abspath(os.path.join(request["folder"], file)) for file in (*files, *request.get("headers", ()))}
     by_file: dict[bytes, bool] = {}
     names = set()

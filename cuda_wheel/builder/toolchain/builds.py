@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from hashlib import sha256
 
-from cuda_wheel.runtime.jit.library_builds import build_id
+from cuda_wheel.runtime.jit.library_builds import build_id, files_of
 
 __all__ = ["library_build"]
 
@@ -16,10 +15,7 @@ def library_build(path: str) -> str:
 
     An isolated build installs the toolchain in a new folder each time, so paths and times take no part.
     """
-    # NVRTC loads its builtins from its own folder.
-    pattern = os.path.join(glob.escape(os.path.dirname(path)), "*nvrtc-builtins*")
-    beside = sorted(glob.glob(pattern)) if "nvrtc" in os.path.basename(path).lower() else []
-    return " ".join(map(_build, [path, *(each for each in beside if each != path)]))
+    return " ".join(map(_build, files_of(path)))
 
 
 def _build(path: str) -> str:

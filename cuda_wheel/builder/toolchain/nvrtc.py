@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INVALID_OPTION",
     "compile_text",
+    "cross_references",
     "load",
     "scratch_file",
     "set_precompiled_heap",
@@ -198,14 +199,15 @@ def standards(path: str) -> list[str]:
     return known
 
 
-def uses_build_time(request: NvrtcRequest) -> bool:
-    """Return whether a source that compiles uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; True if NVRTC cannot tell.
+def cross_references(request: NvrtcRequest, ending: list[str]) -> tuple[str, bytes | None]:
+    """Return NVRTC's error, and the cross-references of a source; None if NVRTC's front end does not write them.
 
-    NVRTC's front end lists the names that it resolves, also those that macros paste together. That is much slower than
-    an ordinary compilation, so only sources that may use these macros are worth this call.
+    An undocumented option of the front end writes a line for each mention of a name, also of names that macros paste
+    together: an address, the qualified name, "D" where the mention defines it, "d" where it declares it and "R" where
+    it uses it, the file, the line and the column. `ending` are the options that end the compilation after the front
+    end. This is slow, and the result may have 40 MB.
     """
-    import re  # both only for such a source: start-up time
-    import tempfile
+    import tempfile  # only for a source that needs this: start-up time
 
     os.chdir(request["folder"])
     library = _library(request["library"])
@@ -213,15 +215,29 @@ def uses_build_time(request: NvrtcRequest) -> bool:
     try:
         for expression in request["expressions"]:
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
-        with tempfile.TemporaryDirectory(prefix="cuda-wheel-") as folder:
+        with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
             path = os.path.join(folder, "names")
-            listing = ["--fdevice-syntax-only", "-Xcudafe", f"--xref={path}"]
-            if _compile_program(library, program, [*request["options"], *listing]) or not os.path.isfile(path):
-                return True
-            with open(path, "rb") as names:
-                return re.search(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t", names.read()) is not None
+            error = _compile_program(library, program, [*request["options"], "-Xcudafe", f"--xref={path}", *ending])
+            try:
+                with open(path, "rb") as mentions:
+                    return error, mentions.read()
+            except OSError:
+                return error, None
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def uses_build_time(request: NvrtcRequest) -> bool:
+    """Return whether a source that compiles uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; True if NVRTC cannot tell.
+
+    Much slower than an ordinary compilation, so only sources that may use these macros are worth this call.
+    """
+    import re  # only for such a source: start-up time
+
+    error, mentions = cross_references(request, ["--fdevice-syntax-only"])
+    if error or mentions is None:
+        return True
+    return re.search(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t", mentions) is not None
 
 
 def scratch_file() -> int:

@@ -153,8 +153,7 @@ def _compile_now(handle: int, kernel: str | None, doing: str) -> None:
 def load_compiled(code: bytes, doing: str, options: JitOptions, inspect: Callable[[int], T]) -> tuple[int, T, Jit]:
     """Return the handle of a library that the driver compiles, the result of `inspect`, and how it was compiled.
 
-    `inspect` gets the handle and must make the driver compile. Raises DriverError with the
-    compiler's log.
+    `inspect` gets the handle and must make the driver compile. Raises DriverError with the compiler's log.
     """
     # The driver writes its logs into these until the library is compiled.
     info, errors = bytearray(1 << 16), bytearray(1 << 16)

@@ -5,7 +5,7 @@ import struct
 import sys
 from typing import BinaryIO
 
-__all__ = ["build_id", "build_of", "driver_build", "loaded_build"]
+__all__ = ["build_id", "build_of", "driver_build", "files_of", "loaded_build"]
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
 """Source: ELF, PT_NOTE and NT_GNU_BUILD_ID. The linker computes the build ID from the library's content."""
@@ -59,22 +59,27 @@ def _build_id_note(notes: bytes) -> bytes | None:
     return None
 
 
-def loaded_build(library: str, beside: str = "") -> str | None:
-    """Return what identifies the exact build of the library that cuda.pathfinder loads for a name, such as "nvJitLink".
-
-    None if that is unknown: what such a library makes must not be kept. `beside` is a glob pattern of further libraries
-    in its folder that belong to it.
-    """
+def files_of(library: str) -> list[str]:
+    """Return the paths of a library and of what it loads from its own folder: NVRTC has its builtins there."""
     import glob  # only for what is compiled on this machine
 
+    folder, name = os.path.split(library)
+    builtins = glob.glob(os.path.join(glob.escape(folder), "*nvrtc-builtins*")) if "nvrtc" in name.lower() else []
+    return [library, *(each for each in sorted(builtins) if each != library)]
+
+
+def loaded_build(library: str) -> str | None:
+    """Return what identifies the exact build of the library that cuda.pathfinder loads for a name, such as "nvJitLink".
+
+    None if that is unknown: what such a library makes must not be kept.
+    """
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib  # cuda.bindings loads its libraries by this
     except ImportError:
         return None
     try:
         path = str(load_nvidia_dynamic_lib(library).abs_path)
-        others = sorted(glob.glob(os.path.join(glob.escape(os.path.dirname(path)), beside))) if beside else []
-        return "; ".join(map(build_of, [path, *others]))
+        return "; ".join(map(build_of, files_of(path)))
     except (OSError, RuntimeError):
         return None
 

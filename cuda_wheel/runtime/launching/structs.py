@@ -42,9 +42,7 @@ class StructConverter(Converter):
             self._vector = f"<2{complex_[1][0]}"
         else:
             self._vector = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
-        if (
-            self._vector and struct.calcsize(self._vector) != size
-        ):  # the project's own type with the name of a vector type
+        if self._vector and struct.calcsize(self._vector) != size:  # the project's own type of that name
             self._vector = ""
 
     def expression(self, value: str, name: str) -> str:

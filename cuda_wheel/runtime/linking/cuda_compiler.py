@@ -26,7 +26,7 @@ def nvrtc_version() -> Version | None:
 
 def nvrtc_build() -> str | None:
     """Return what identifies the exact build of the NVRTC that is installed here; None if that is unknown."""
-    return loaded_build("nvrtc", "*nvrtc-builtins*")
+    return loaded_build("nvrtc")
 
 
 def nvrtc_options(lto: bool, options: JitOptions, floating_point: FloatingPoint) -> list[str]:
