@@ -39,7 +39,7 @@ __all__ = ["Blanked", "ExpectedKernel", "Extraction", "compile_device_code", "ex
 
 OPTIONS = (
     "--device-as-default-execution-space",
-    "--pre-include=cuda_wheel_detail/host_code.h",
+    "--pre-include=cuda_wheel_detail/without_host_code.h",
     "--diag-suppress=177",  # "declared but never referenced": the references may be in blanked code
 )
 
