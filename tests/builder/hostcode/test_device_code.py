@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.device_code import Extraction, compile_device_code, extract
 from cuda_wheel.builder.hostcode.unit import Header
+
+from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
