@@ -65,7 +65,12 @@ class Definition:
 
     @property
     def is_function(self) -> bool:
-        return _parameters(self.heading) is not None
+        """Whether it looks like a function and not like a variable with arguments: `type name(1, "text");`."""
+        parameters = _parameters(self.heading)
+        if parameters is None:
+            return False
+        inside = self.heading[parameters : balanced(self.heading, parameters)]
+        return bool(self.body) or not any(token.kind in ("number", "text") for token in inside)
 
 
 class SourceBlocks:

@@ -8,10 +8,10 @@ is in the user's own code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cuda_wheel.builder.cxx.tokens import Token
+from cuda_wheel.builder.cxx.tokens import DECORATION, Token
 from cuda_wheel.builder.hostcode.blocks import Definition, SourceBlocks
 from cuda_wheel.builder.hostcode.edits import INCLUDE, Piece, changed_files
 from cuda_wheel.builder.hostcode.reach import ProjectCode, project_code
@@ -27,6 +27,12 @@ ATTEMPTS = 24
 
 DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
 """Ends of the names of headers that probably contain device code: they are never left out."""
+
+
+_NO_DEFINITION = frozenset(
+    ("static_assert", "using", "typedef", "friend", "class", "struct", "union", "enum", "concept", "asm", "export")
+)
+"""Words of declarations that are neither functions nor variables, or that may declare a type too."""
 
 
 class Complaint(NamedTuple):
@@ -178,8 +184,10 @@ class _State:
                 return self._checked(
                     Piece(file, "function", name, _spans(inner), *_lines(blocks, inner), message), inner
                 )
-        if around.in_class or around.is_template or name in ("", "operator") or "operator" in around.words:
+        if around.in_class or around.is_template or name in ("", "operator"):
             raise _Refusal(f"{name or 'this'} is a part of a class or a template")
+        if around.words & _NO_DEFINITION or any(word.startswith("_") for word in around.words - DECORATION):
+            raise _Refusal  # a word that begins with "_" may be a misspelt marker
         if not around.is_function and "const" in around.words:
             raise _Refusal(f"device code may use the constant {name}")
         kind = "function" if around.is_function else "variable"
@@ -218,10 +226,19 @@ class _State:
                 reason = f"{name} has other declarations, which would be used in its place"
                 complaint = Complaint(((piece.file, piece.line, None),), piece.reason)
                 return Outcome(result, changed, tuple(self.pieces), (complaint,), reason)
-        return Outcome(result, changed, tuple(self.pieces), (), "")
+        return Outcome(result, changed, tuple(_outermost(self.pieces)), (), "")
 
     def _is_whole(self, piece: Piece) -> bool:
         return any(each.start == piece.spans[0][0] for each in self.files[piece.file].definitions)
+
+
+def _outermost(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield the pieces that are not in another one."""
+    for piece in pieces:
+        start, end = piece.spans[0][0], piece.spans[-1][1]
+        others = (each for each in pieces if each.file == piece.file and each is not piece)
+        if not any(each.spans[0][0] <= start and end <= each.spans[-1][1] for each in others):
+            yield piece
 
 
 def _spans(tokens: Iterable[Token]) -> tuple[tuple[int, int], ...]:
