@@ -18,7 +18,7 @@ from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.hostcode.edits import Piece
+    from cuda_wheel.builder.hostcode.edits import LeftOut
     from cuda_wheel.builder.hostcode.leaving_out import Complaint, Outcome, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
@@ -37,7 +37,7 @@ class Answer:
 
     result: NvrtcResult
     request: NvrtcRequest
-    left_out: tuple[Piece, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     missing_headers: tuple[str, ...] = ()
     is_told: Callable[[Diagnostic], bool] = lambda diagnostic: True

@@ -60,7 +60,7 @@ def _deciding_paths(
     the time of the build decides it too."""
     if built.headers is None or built.uses_build_time:
         return None
-    paths = [*built.headers, *built.absent, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
+    paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
     for job in jobs:
         searched = searched_paths(job, built.headers)
         if searched is None:
