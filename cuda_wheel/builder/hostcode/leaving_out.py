@@ -182,7 +182,7 @@ class _LeavingOut:
             if "auto" not in around.words and len(around.body) > 2:
                 inner = around.body[1:-1]
                 return self._checked(
-                    LeftOut(file, "function", name, _spans(inner), *_lines(blocks, inner), message), inner
+                    LeftOut(file, "function", name, _spans(inner), *_lines(blocks, around.tokens), message), inner
                 )
         if around.in_class or around.is_template or name in ("", "operator"):
             raise _Refusal(f"{name or 'this'} is a part of a class or a template")
