@@ -109,13 +109,14 @@ struct IntegerUpdate<T, 2> {
   inline __device__ void operator()(T* address, T operand, const Function& function) {
     const size_t offset = (size_t)address & 2;
     uint32_t* const word = (uint32_t*)((char*)address - offset);
+    const bool upper = offset;
     uint32_t seen = *word;
     uint32_t expected;
     do {
       expected = seen;
-      const uint32_t before = half_of_word(expected, offset);
+      const uint32_t before = upper ? seen >> 16 : seen & 0xffff;
       const uint32_t after = static_cast<uint16_t>(function(operand, static_cast<T>(before)));
-      seen = atomicCAS(word, expected, with_half(expected, after, offset));
+      seen = atomicCAS(word, expected, upper ? (seen & 0xffff) | (after << 16) : (seen & 0xffff0000) | after);
     } while (expected != seen);
   }
 };

@@ -8,19 +8,22 @@
 
 namespace cuda_wheel_detail {
 
+__device__ __forceinline__ __half zero_of(__half) { return __int2half_rz(0); }
+__device__ __forceinline__ __nv_bfloat16 zero_of(__nv_bfloat16) { return __int2bfloat16_rz(0); }
+
 // Adds a value of two bytes with the value beside it in the same aligned word, if that belongs to the tensor too.
 template <typename Pair, typename Value, typename T, typename Index>
-__device__ __forceinline__ void add_as_pair(T* tensor, Index index, const Index numel, Value value, Value zero) {
+__device__ __forceinline__ void add_as_pair(T* tensor, Index index, const Index numel, Value value) {
   Value* const address = reinterpret_cast<Value*>(tensor + index);
   const bool low = reinterpret_cast<uintptr_t>(address) % sizeof(Pair) == 0;
   if (low && index < (numel - 1)) {
     Pair pair;
     pair.x = value;
-    pair.y = zero;
+    pair.y = zero_of(value);
     atomicAdd(reinterpret_cast<Pair*>(address), pair);
   } else if (!low && index > 0) {
     Pair pair;
-    pair.x = zero;
+    pair.x = zero_of(value);
     pair.y = value;
     atomicAdd(reinterpret_cast<Pair*>(address - 1), pair);
   } else {
@@ -47,14 +50,13 @@ __device__ __forceinline__ void fastSpecializedAtomicAdd(scalar_t* tensor, index
                                                          scalar_t value) {
 #if __CUDA_ARCH__ >= 700
   if constexpr (std::is_same<scalar_t, c10::Half>::value) {
-    cuda_wheel_detail::add_as_pair<__half2>(tensor, index, numel, static_cast<__half>(value), __int2half_rz(0));
+    cuda_wheel_detail::add_as_pair<__half2>(tensor, index, numel, static_cast<__half>(value));
     return;
   }
 #endif
 #if __CUDA_ARCH__ >= 800
   if constexpr (std::is_same<scalar_t, c10::BFloat16>::value) {
-    cuda_wheel_detail::add_as_pair<__nv_bfloat162>(tensor, index, numel, *reinterpret_cast<__nv_bfloat16*>(&value),
-                                                   __int2bfloat16_rz(0));
+    cuda_wheel_detail::add_as_pair<__nv_bfloat162>(tensor, index, numel, *reinterpret_cast<__nv_bfloat16*>(&value));
     return;
   }
 #endif

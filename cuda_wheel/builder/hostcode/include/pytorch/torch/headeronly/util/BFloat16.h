@@ -37,7 +37,7 @@ inline C10_HOST_DEVICE uint16_t bits_from_f32(float value) {
   return static_cast<uint16_t>(__float_as_uint(value) >> 16);
 }
 inline C10_HOST_DEVICE uint16_t round_to_nearest_even(float value) {
-  if (value != value) return 0x7FC0;
+  if (::isnan(value)) return 0x7FC0;
   const uint32_t bits = __float_as_uint(value);
   return static_cast<uint16_t>((bits + (((bits >> 16) & 1u) + 0x7FFFu)) >> 16);
 }

@@ -47,14 +47,16 @@ inline C10_HOST_DEVICE uint8_t fp8e4m3fn_from_fp32_value(float value) {
   const uint32_t bits = fp32_to_bits(value);
   const uint32_t sign = bits & 0x80000000u;
   uint32_t magnitude = bits ^ sign;
-  if (magnitude >= (1087u << 20)) return static_cast<uint8_t>(0x7F | (sign >> 24));
   uint8_t result;
-  if (magnitude < (121u << 23)) {
+  if (magnitude >= (1087u << 20)) {
+    result = 0x7F;
+  } else if (magnitude < (121u << 23)) {
     constexpr uint32_t last_bit = 141u << 23;
     result = static_cast<uint8_t>(fp32_to_bits(fp32_from_bits(magnitude) + fp32_from_bits(last_bit)) - last_bit);
   } else {
-    const uint32_t odd = (magnitude >> 20) & 1u;
-    magnitude += (static_cast<uint32_t>(7 - 127) << 23) + 0x7ffffu + odd;
+    const uint8_t odd = (magnitude >> 20) & 1u;
+    magnitude += (static_cast<uint32_t>(7 - 127) << 23) + 0x7ffffu;
+    magnitude += odd;
     result = static_cast<uint8_t>(magnitude >> 20);
   }
   return static_cast<uint8_t>(result | (sign >> 24));

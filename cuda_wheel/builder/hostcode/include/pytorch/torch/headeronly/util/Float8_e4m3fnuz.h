@@ -36,18 +36,19 @@ inline C10_HOST_DEVICE uint8_t fp8e4m3fnuz_from_fp32_value(float value) {
   const uint32_t sign = bits & 0x80000000u;
   uint32_t magnitude = bits ^ sign;
   if (magnitude >= (0x87u << 23)) return 0x80;
-  uint8_t result;
+  uint32_t result;
   if (magnitude < (0x78u << 23)) {
     constexpr uint32_t last_bit = 0x8Cu << 23;
     result = static_cast<uint8_t>(fp32_to_bits(fp32_from_bits(magnitude) + fp32_from_bits(last_bit)) - last_bit);
     // There is no negative zero: its bits are those of NaN.
     if (result == 0) return 0;
   } else {
-    const uint32_t odd = (magnitude >> 20) & 1u;
-    magnitude += (static_cast<uint32_t>(8 - 127) << 23) + 0x7ffffu + odd;
+    const uint8_t odd = (magnitude >> 20) & 1u;
+    magnitude += (static_cast<uint32_t>(8 - 127) << 23) + 0x7ffffu;
+    magnitude += odd;
     result = static_cast<uint8_t>(magnitude >> 20);
   }
-  return static_cast<uint8_t>(result | (sign >> 24));
+  return result | (sign >> 24);
 }
 
 }

@@ -40,17 +40,16 @@ inline C10_HOST_DEVICE uint8_t fp8e5m2_from_fp32_value(float value) {
   const uint32_t bits = fp32_to_bits(value);
   const uint32_t sign = bits & 0x80000000u;
   uint32_t magnitude = bits ^ sign;
-  if (magnitude >= (143u << 23)) {
-    const uint8_t special = magnitude > (255u << 23) ? 0x7F : 0x7C;
-    return static_cast<uint8_t>(special | (sign >> 24));
-  }
   uint8_t result;
-  if (magnitude < (113u << 23)) {
+  if (magnitude >= (143u << 23)) {
+    result = magnitude > (255u << 23) ? 0x7F : 0x7C;
+  } else if (magnitude < (113u << 23)) {
     constexpr uint32_t last_bit = 134u << 23;
     result = static_cast<uint8_t>(fp32_to_bits(fp32_from_bits(magnitude) + fp32_from_bits(last_bit)) - last_bit);
   } else {
     const uint32_t odd = (magnitude >> 21) & 1u;
-    magnitude += (static_cast<uint32_t>(15 - 127) << 23) + 0xfffffu + odd;
+    magnitude += (static_cast<uint32_t>(15 - 127) << 23) + 0xfffffu;
+    magnitude += odd;
     result = static_cast<uint8_t>(magnitude >> 21);
   }
   return static_cast<uint8_t>(result | (sign >> 24));

@@ -38,18 +38,19 @@ inline C10_HOST_DEVICE uint8_t fp8e5m2fnuz_from_fp32_value(float value) {
   const uint32_t sign = bits & 0x80000000u;
   uint32_t magnitude = bits ^ sign;
   if (magnitude >= (0x8Fu << 23)) return 0x80;
-  uint8_t result;
+  uint32_t result;
   if (magnitude < (0x70u << 23)) {
     constexpr uint32_t last_bit = 0x85u << 23;
     result = static_cast<uint8_t>(fp32_to_bits(fp32_from_bits(magnitude) + fp32_from_bits(last_bit)) - last_bit);
     // There is no negative zero: its bits are those of NaN.
     if (result == 0) return 0;
   } else {
-    const uint32_t odd = (magnitude >> 21) & 1u;
-    magnitude += (static_cast<uint32_t>(16 - 127) << 23) + 0xfffffu + odd;
+    const uint8_t odd = (magnitude >> 21) & 1u;
+    magnitude += (static_cast<uint32_t>(16 - 127) << 23) + 0xfffffu;
+    magnitude += odd;
     result = static_cast<uint8_t>(magnitude >> 21);
   }
-  return static_cast<uint8_t>(result | (sign >> 24));
+  return result | (sign >> 24);
 }
 
 }

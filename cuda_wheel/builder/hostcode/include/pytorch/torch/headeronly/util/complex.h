@@ -9,10 +9,20 @@
 #include <complex>
 #include <thrust/complex.h>
 #endif
+#include <cmath>
 #include <iosfwd>
 #include <torch/headeronly/macros/Macros.h>
 #include <torch/headeronly/util/Half.h>
 #include <type_traits>
+
+namespace cuda_wheel_detail {
+// The absolute value, in constant expressions too.
+template <typename T>
+C10_HOST_DEVICE constexpr T magnitude(T x) {
+  if (__builtin_is_constant_evaluated()) return x < 0 ? -x : x;
+  return ::fabs(x);
+}
+}
 
 namespace c10 {
 
@@ -95,8 +105,8 @@ struct alignas(sizeof(T) * 2) complex {
     const T b = imag_;
     const U c = other.real();
     const U d = other.imag();
-    const auto size_c = c < 0 ? -c : c;
-    const auto size_d = d < 0 ? -d : d;
+    const auto size_c = cuda_wheel_detail::magnitude(c);
+    const auto size_d = cuda_wheel_detail::magnitude(d);
     if (size_c >= size_d) {
       if (size_c == U(0) && size_d == U(0)) {
         real_ = a / size_c;
