@@ -100,8 +100,9 @@ class SmallVector : public SmallVectorImpl<T> {
     SmallVector& operator=(std::initializer_list<T>);
 };
 
+// ArrayRef's base, which the stable interface takes; kernels' parameters may name it.
 template <class T>
-class ArrayRef {
+class HeaderOnlyArrayRef {
     const T* data_;
     size_t size_;
 
@@ -112,17 +113,17 @@ class ArrayRef {
     using value_type = T;
     using reverse_iterator = std::reverse_iterator<iterator>;
 
-    constexpr ArrayRef() : data_(nullptr), size_(0) {}
-    constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
-    constexpr ArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
-    constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<size_t>(end - begin)) {}
+    constexpr HeaderOnlyArrayRef() : data_(nullptr), size_(0) {}
+    constexpr HeaderOnlyArrayRef(const T& one) : data_(&one), size_(1) {}
+    constexpr HeaderOnlyArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
+    constexpr HeaderOnlyArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<size_t>(end - begin)) {}
     template <class C, class P = decltype(std::declval<const C&>().data()), class = decltype(std::declval<const C&>().size()),
               class = typename std::enable_if<(std::is_same<P, const T*>::value || std::is_same<P, T*>::value) &&
-                                              !std::is_same<C, ArrayRef>::value>::type>
-    constexpr ArrayRef(const C& container) : data_(container.data()), size_(container.size()) {}
-    constexpr ArrayRef(const std::initializer_list<T>& list) : data_(list.begin()), size_(list.size()) {}
+                                              !std::is_base_of<HeaderOnlyArrayRef, C>::value>::type>
+    constexpr HeaderOnlyArrayRef(const C& container) : data_(container.data()), size_(container.size()) {}
+    constexpr HeaderOnlyArrayRef(const std::initializer_list<T>& list) : data_(list.begin()), size_(list.size()) {}
     template <size_t N>
-    constexpr ArrayRef(const T (&array)[N]) : data_(array), size_(N) {}
+    constexpr HeaderOnlyArrayRef(const T (&array)[N]) : data_(array), size_(N) {}
 
     constexpr iterator begin() const { return data_; }
     constexpr iterator end() const { return data_ + size_; }
@@ -137,15 +138,23 @@ class ArrayRef {
     constexpr const T& back() const { return data_[size_ - 1]; }
     constexpr const T& operator[](size_t i) const { return data_[i]; }
     constexpr const T& at(size_t i) const { return data_[i]; }
-    constexpr bool equals(ArrayRef other) const {
+    constexpr bool equals(HeaderOnlyArrayRef other) const {
         if (size_ != other.size_) return false;
         for (size_t i = 0; i < size_; i++)
             if (!(data_[i] == other.data_[i])) return false;
         return true;
     }
-    constexpr ArrayRef slice(size_t first, size_t count) const { return ArrayRef(data_ + first, count); }
-    constexpr ArrayRef slice(size_t first) const { return ArrayRef(data_ + first, size_ - first); }
     std::vector<T> vec() const;
+};
+
+template <class T>
+class ArrayRef : public HeaderOnlyArrayRef<T> {
+  public:
+    using HeaderOnlyArrayRef<T>::HeaderOnlyArrayRef;
+    constexpr ArrayRef() = default;
+    constexpr ArrayRef(HeaderOnlyArrayRef<T> base) : HeaderOnlyArrayRef<T>(base) {}
+    constexpr ArrayRef slice(size_t first, size_t count) const { return ArrayRef(this->data() + first, count); }
+    constexpr ArrayRef slice(size_t first) const { return ArrayRef(this->data() + first, this->size() - first); }
 };
 
 template <class T>
@@ -376,6 +385,10 @@ using namespace c10;
 }
 namespace torch {
 using namespace at;
-}
+namespace headeronly {
+using c10::HeaderOnlyArrayRef;
+using IntHeaderOnlyArrayRef = HeaderOnlyArrayRef<int64_t>;
+} // namespace headeronly
+} // namespace torch
 
 #endif

@@ -71,9 +71,6 @@ namespace detail {
 std::vector<int64_t> defaultStrides(c10::IntArrayRef);
 std::optional<std::vector<int64_t>> computeStride(c10::IntArrayRef, c10::IntArrayRef, c10::IntArrayRef);
 } // namespace detail
-namespace native {
-bool canUse32BitIndexMath(const TensorBase&, int64_t max_elements = 2147483647);
-} // namespace native
 } // namespace at
 
 #endif

@@ -463,6 +463,17 @@ DeprecatedTypeProperties& CUDA(c10::ScalarType);
 } // namespace at
 
 namespace torch {
+namespace headeronly {
+using c10::DeviceType;
+using c10::Layout;
+using c10::MemoryFormat;
+#define CUDA_WHEEL_PYTORCH_USING(name) using c10::k##name;
+CUDA_WHEEL_PYTORCH_DEVICE_TYPES(CUDA_WHEEL_PYTORCH_USING)
+#undef CUDA_WHEEL_PYTORCH_USING
+using c10::kJagged;
+using c10::kSparse;
+using c10::kStrided;
+} // namespace headeronly
 using c10::Device;
 using c10::DeviceType;
 using c10::TensorOptions;
