@@ -249,7 +249,6 @@ print(module)
 
 @pytest.mark.skipif(installed_extra() is None, reason="no toolchain is installed here to build with")
 def test_the_kernels_of_a_mixed_file_run(make_project, install, tmp_path: Path) -> None:
-    pytest.importorskip("tree_sitter_cuda")
     pytest.importorskip("cuda.core")
     result = pip_wheel(make_project("[tool.cuda-wheel]", **FILES), tmp_path / "dist")
     assert result.returncode == 0, result.stdout

@@ -21,12 +21,15 @@ from cuda_wheel.builder import errors
 from cuda_wheel.builder.compile.preamble import preamble_prefixes
 from cuda_wheel.builder.config import architectures, pyproject
 from cuda_wheel.builder.cxx import kernel_scan, parameter_types
-from cuda_wheel.builder.cxx import macros as macros_module
 from cuda_wheel.builder.cxx import tokens as tokens_module
 from cuda_wheel.builder.cxx.demangling.signatures import signature as signature_of
+from cuda_wheel.builder.cxx.macros import macro_of
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import kernel_table, missing_kernel_warnings
-from cuda_wheel.builder.hostcode import device_code, unit
+from cuda_wheel.builder.hostcode.blocks import SourceBlocks
+from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files
+from cuda_wheel.builder.hostcode.reach import project_code
+from cuda_wheel.builder.hostcode.statements import removable_part
 from cuda_wheel.builder.images import device_files, lowering, ptx_requirements, ptx_text, variables
 from cuda_wheel.builder.jobs import EMPTY
 from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, link_errors, nvvm_log
@@ -203,12 +206,7 @@ def source(data: bytes) -> None:
             at <= directive.start < directive.end and data[directive.start : directive.end].lstrip(b" \t")[:1] == b"#"
         )
         at = directive.end
-    macros: dict[str, list[macros_module.Macro]] = {}
-    for directive in directives:
-        if made := macros_module.macro_of(directive):
-            macros.setdefault(made.name, []).append(made)
-    expanded = _tried(lambda: list(macros_module.expand(tokens, macros)), raises=OverflowError)
-    assert all(0 <= start < len(data) for _, start in expanded or ())
+    assert all(made.name in text for directive in directives if (made := macro_of(directive)))
     kernels = kernel_scan.kernels_in(text)
     lines = [kernel.line for kernel in kernels]
     assert lines == sorted(lines) and all(1 <= line <= data.count(b"\n") + 1 for line in lines)
@@ -226,12 +224,25 @@ def source(data: bytes) -> None:
 
 @_target(seeds.SOURCES, seeds.SOURCE_WORDS)
 def mixed_source(data: bytes) -> None:
-    header = unit.Header("h.h", b"#pragma once\n__device__ int helper() { return 1; }\nvoid host();\n")
-    extraction = device_code.extract(data, "k.cu", lambda name, quoted, includer: header if "h" in name else None)
-    assert extraction.text.count(b"\n") == data.count(b"\n")
-    ends = {"k.cu": data.count(b"\n") + 1, "h.h": 4}
-    assert all(1 <= each.line <= each.last_line <= ends[each.file] for each in extraction.blanked)
-    assert all(1 <= each.line <= ends[each.file] for each in extraction.kernels)
+    blocks = SourceBlocks(data)
+    code = project_code([blocks])
+    at = 0
+    for definition in blocks.definitions:
+        assert at <= definition.start < definition.end <= len(data)
+        at = definition.end
+        code.is_host(definition)
+        code.launches(definition.tokens)
+        middle = definition.tokens[len(definition.tokens) // 2].start
+        part = removable_part(definition.body, middle)
+        assert part is None or (definition.start <= part[0].start and part[-1].end <= definition.end)
+    ends = [token.end for definition in blocks.definitions for token in definition.tokens]
+    lines = [blocks.line(end) for end in ends]
+    assert all(blocks.offset(line, None) <= len(data) for line in lines)
+    pieces = [
+        LeftOut("k.cu", "function", each.name, ((each.start, each.end),), 1, 1, "") for each in blocks.definitions[::2]
+    ]
+    changed = changed_files({"k.cu": blocks}, "k.cu", pieces, lambda name, quoted, includer: None)
+    assert changed["k.cu"].count(b"\n") == data.count(b"\n")
 
 
 # --- PTX --------------------------------------------------------------------------------------------

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.declarations import declared_names
-from cuda_wheel.builder.compile.error_text import lines_of, read_job_log
+from cuda_wheel.builder.compile.error_text import read_job_log
+from cuda_wheel.builder.compile.host_code import compile_with_host_code
 from cuda_wheel.builder.compile.library_variables import DeclaredNames, includes_large_library, with_own_variables
-from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
-from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers, with_ptx
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.compile.precompiled import compile_text
-from cuda_wheel.builder.hostcode.detection import has_kernel_launches, may_contain_host_code
 from cuda_wheel.builder.images import dead_code, ptx_text
 from cuda_wheel.builder.images.assembly import described, kernel_resources, nowhere
 from cuda_wheel.builder.jobs import Compiled, Job
@@ -26,8 +25,6 @@ from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.jit.nvjitlink import link_code
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.hostcode.device_code import Extraction
-    from cuda_wheel.builder.hostcode.mixed_source import Result as MixedResult
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
 __all__ = ["compile_cuda", "ltoir_job"]
@@ -46,55 +43,13 @@ def compile_cuda(job: Job) -> Compiled:
 
 @phase("compiling")
 def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
-    """Return NVRTC's result for a job, the job, and what asks NVRTC for the names that files of the project declare.
-
-    If the source contains host code, that is left out.
-    """
-    request = nvrtc_request(job)
-    requests: list[tuple[NvrtcResult, NvrtcRequest]] = []
-    whole = cache(lambda: _call_nvrtc(job, request))
-    mixed = None
-    if has_kernel_launches(job) or may_contain_host_code(job, whole()):
-        mixed = _compile_without_host_code(job, whole, requests)
-    if mixed is None:
-        return read_nvrtc_result(job, whole()), job, partial(declared_names, request)
-    compiled = read_nvrtc_result(job, mixed.answer, mixed.expressions, lambda file: lines_of(file, job), mixed.lost)
-    headers = None if compiled.headers is None else tuple(sorted({*compiled.headers, *mixed.headers}))
-    compiled = replace(compiled, headers=headers, absent=mixed.absent, blanked=mixed.blanked)
-    request = next((sent for answer, sent in requests if answer is mixed.answer), request)
-    return compiled, job, partial(declared_names, request)
+    """Return NVRTC's result for a job, the job, and what asks NVRTC for the names that files of the project declare."""
+    answer = compile_with_host_code(job, partial(_call_nvrtc, job))
+    return read_nvrtc_result(job, answer), job, partial(declared_names, answer.request)
 
 
 def _call_nvrtc(job: Job, request: NvrtcRequest) -> NvrtcResult:
     return with_build_time(job, request, with_headers(request, compile_text(request)), uses_build_time)
-
-
-def _compile_without_host_code(
-    job: Job, whole: Callable[[], NvrtcResult], requests: list[tuple[NvrtcResult, NvrtcRequest]]
-) -> MixedResult | None:
-    """Return the result of compiling a job's device code alone; None if the source contains no host code.
-
-    `whole` returns the result of compiling the source as it is. Each other result is added to `requests`, with what was
-    compiled.
-    """
-    from cuda_wheel.builder.hostcode.mixed_source import compile_mixed  # start-up time: the room is large
-
-    def compile(extraction: Extraction) -> NvrtcResult:
-        if extraction.text is job.text:
-            return with_ptx(job, whole())
-        request = nvrtc_request(job)
-        request = {
-            **request,
-            "text": extraction.text,
-            "options": [*request["options"], *extraction.options],
-            "expressions": list(extraction.expressions),
-            "headers": dict(extraction.headers),
-        }
-        answer = with_ptx(job, _call_nvrtc(job, request))
-        requests.append((answer, request))
-        return answer
-
-    return compile_mixed(job, compile)
 
 
 def ltoir_job(job: Job) -> Job:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.messages.diagnostics import Log, OriginalLines, no_original_lines, read_nvrtc_log
+from cuda_wheel.builder.messages.diagnostics import Diagnostic, Log, OriginalLines, no_original_lines, read_nvrtc_log
 
 __all__ = ["error_text", "lines_of", "read_job_log"]
 
@@ -22,14 +22,22 @@ def read_job_log(job: Job, log: str, original_lines: OriginalLines = no_original
 
 
 def error_text(
-    job: Job, log: str, original_lines: OriginalLines = no_original_lines, missing_headers: Sequence[str] = ()
+    job: Job,
+    log: str,
+    is_told: Callable[[Diagnostic], bool] = lambda diagnostic: True,
+    notes: Sequence[str] = (),
+    missing_headers: Sequence[str] = (),
 ) -> str:
-    """Return the diagnostics in a log of NVRTC, ptxas or nvJitLink, followed by hints."""
+    """Return the diagnostics in a log of NVRTC, ptxas or nvJitLink for which `is_told` is true, notes, and hints.
+
+    `missing_headers` are headers that were not found and were taken for host headers.
+    """
     # Start-up time: most jobs have no errors.
     from cuda_wheel.builder.messages.hint_rules import Case
     from cuda_wheel.builder.messages.hints import hints
 
-    read = read_job_log(job, log, original_lines)
+    read = read_job_log(job, log)
+    read = read._replace(diagnostics=tuple(filter(is_told, read.diagnostics)))
     standard = next((option[6:] for option in job.options if option.startswith("--std=")), "c++17")
     release = re.search(r"\.so\.(\d+)|nvrtc64_(\d\d)", job.library)
     case = Case(
@@ -41,7 +49,7 @@ def error_text(
         cuda=int(release[1] or release[2]) if release else 12,
         missing_headers=tuple(missing_headers),
     )
-    return "\n".join(filter(None, [str(read), *hints(read.diagnostics, case)]))
+    return "\n".join(filter(None, [str(read), *notes, *hints(read.diagnostics, case)]))
 
 
 def lines_of(file: str, job: Job) -> list[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, looks_like_host_code
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 
@@ -37,6 +38,8 @@ def nvrtc_request(job: Job) -> NvrtcRequest:
     options += ["--ptxas-options=-v"] if cubin else []
     options += ["-lineinfo"] if job.lineinfo else []
     options += FORM_OPTIONS[job.form]
+    if job.host_code != "reject":
+        options += [*HOST_CODE_OPTIONS, *([PREAMBLE_OPTION] if looks_like_host_code(job.text) else [])]
     if not any(_UNROLL_LIMIT in option for option in options) and _UNROLL_LIMIT.encode() not in job.text:
         options.append(f"--define-macro={_UNROLL_LIMIT}=10")
     return {

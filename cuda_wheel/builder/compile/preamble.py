@@ -14,7 +14,7 @@ from hashlib import sha256
 
 from cuda_wheel.builder.compile.precompiled import MIN_JOBS, HeaderGroup
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.hostcode.detection import has_kernel_launches
+from cuda_wheel.builder.hostcode.front_end import looks_like_host_code
 from cuda_wheel.builder.jobs import Job
 
 __all__ = ["PRECOMPILED_HEADERS", "find_header_groups", "may_precompile", "preamble_prefixes"]
@@ -86,11 +86,11 @@ def find_header_groups(jobs: Iterable[Job]) -> dict[Job, HeaderGroup]:
 
 
 def _is_candidate(job: Job) -> bool:
-    # A source with host code is not compiled as it is, but without that code.
-    return job.kind == "cuda" and not has_kernel_launches(job) and not any("pch" in option for option in job.options)
+    return job.kind == "cuda" and not any("pch" in option for option in job.options)
 
 
 def _hash_of_settings(job: Job) -> str:
     """Return a hash of all that must be equal for NVRTC to use the same precompiled headers, but the source."""
+    preamble = looks_like_host_code(job.text)
     settings = (job.library, job.root, job.arch, job.cubin, job.options, job.include_dirs, job.lineinfo, job.form)
-    return sha256(repr(settings).encode(errors="surrogateescape")).hexdigest()
+    return sha256(repr((*settings, job.host_code, preamble)).encode(errors="surrogateescape")).hexdigest()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
 from cuda_wheel.builder.compile.declarations import declared_names
+from cuda_wheel.builder.compile.host_code import Answer, may_leave_out
 from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
@@ -17,7 +18,6 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe.module_manifest import built_module
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.hostcode.detection import has_kernel_launches, may_contain_host_code
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, ImageContent, Job
 from cuda_wheel.builder.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
@@ -60,7 +60,7 @@ def _deciding_paths(
     the time of the build decides it too."""
     if built.headers is None or built.uses_build_time:
         return None
-    paths = [*built.headers, *built.absent, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
+    paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
     for job in jobs:
         searched = searched_paths(job, built.headers)
         if searched is None:
@@ -76,21 +76,19 @@ def _compile_cubin(
 
     None if more than one call of NVRTC is necessary, as for host code.
     """
-    if has_kernel_launches(job):
-        return None
     try:
         request = nvrtc_request(job)
         answer = with_headers(request, worker.call(compile_text, request, timeout))
         answer = with_build_time(job, request, answer, lambda asked: worker.call(uses_build_time, asked, timeout))
-        if may_contain_host_code(job, answer):
+        if may_leave_out(job, answer):
             return None
         result = with_own_variables(
-            read_nvrtc_result(job, answer),
+            read_nvrtc_result(job, Answer(answer, request)),
             job,
             lambda files: worker.call(partial(declared_names, request), files, timeout),
         )
     except CompileError as error:
-        raise CompileError(compile_failure(job, toolchain, error)) from None
+        raise CompileError(str(compile_failure(job, toolchain, error))) from None
     warnings = module_warnings(module, {job.arch: result})
     refusal = warnings_as_errors(module, warnings)
     if refusal is not None:

@@ -1,9 +1,7 @@
-"""Compile files that mix host and device code: extract the device code, so that the files need no editing for NVRTC.
+"""Compile files that contain host code, unedited: NVRTC's front end itself reads the host code.
 
-`mixed_source` is the entry point; it compiles one job. `unit` reads a source with the project's headers and finds the
-CUDA markers. `choice` selects the definitions to compile, by the names that device code uses and by the compiler's
-errors. `template_deduction` (with `template_types`) finds the instances of kernel templates that host code launches.
-`device_code` blanks all other definitions and calls the compiler. In a later version, the compiler itself will read
-host code, which will replace `template_deduction`, `template_types`, `choice` and `unit`; they stay unchanged until
-then.
+`front_end` has the options with which NVRTC accepts host code, and the folders of stand-in headers: declarations of
+what host code includes and this environment does not have. Then a file compiles as with nvcc. If it still does not
+compile, `leaving_out` removes the host functions that the compiler's errors point to, as long as no kernel is lost:
+`blocks` finds the functions in a text, `reach` the kernels that a function launches, `edits` writes the changed files.
 """

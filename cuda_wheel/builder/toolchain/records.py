@@ -8,10 +8,23 @@ from typing import NamedTuple
 
 from cuda_wheel.runtime.manifest import Version
 
-__all__ = ["FURTHER_HEADERS", "HEADERS", "INCLUDE", "LIBRARIES", "Headers", "Nvvm", "Toolchain", "ToolchainPart"]
+__all__ = [
+    "FURTHER_HEADERS",
+    "HEADERS",
+    "INCLUDE",
+    "LIBRARIES",
+    "STAND_INS",
+    "Headers",
+    "Nvvm",
+    "Toolchain",
+    "ToolchainPart",
+]
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder of freestanding C and C++ headers that replace those of the C library, which NVRTC lacks."""
+
+STAND_INS = tuple(str(INCLUDE.parent.parent / "hostcode" / "include" / name) for name in ("cuda", "pytorch"))
+"""The folders of stand-in headers: they declare what host code uses of CUDA's libraries and of PyTorch."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
 """cuda.pathfinder's names of the compilers."""

@@ -31,9 +31,6 @@ Document = dict[str, Any]
 """CycloneDX objects: "components", and "dependencies" with the components that each fatbin was built from. Also used
 for a single component."""
 
-PARSERS = ("tree-sitter", "tree-sitter-cuda")
-"""The packages that separate device code from host code."""
-
 
 def sbom_path(name: str) -> str:
     """Return the path of a module's part of the SBOM, beside its fatbin, if each module is built on its own (CMake)."""
@@ -63,8 +60,6 @@ class Materials:
         parts = list(self._tools)
         if "nvvm" in manifest.toolchain and self._nvvm is not None:
             parts.append(self._nvvm)
-        if manifest.host_code:
-            parts += [self._package(None, name) | {"scope": "excluded"} for name in PARSERS]
         parts += [self._own(path) for path in manifest.sources]
         parts += [self._header(os.path.normpath(path)) for path in headers]
         folder = manifest.name.rpartition(".")[0].replace(".", "/")

@@ -86,7 +86,7 @@ def test_the_sbom_is_valid_and_complete(mixed) -> None:
     required = {name.removesuffix("-cu12") for name, scope in packages.items() if scope == "required"}
     assert required - CRT == {"cuda-wheel", "nvidia-cuda-runtime", "nvidia-cuda-cccl"}
     excluded = {name.removesuffix("-cu12") for name, scope in packages.items() if scope == "excluded"}
-    assert excluded == {"nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvfatbin", "tree-sitter", "tree-sitter-cuda"}
+    assert excluded == {"nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvfatbin"}
 
 
 def test_the_settings_can_disable_the_sbom(make_project, tmp_path: Path) -> None:

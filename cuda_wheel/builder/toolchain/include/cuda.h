@@ -1,4 +1,8 @@
-// <cuda.h> for NVRTC: the driver's types that kernels use. It has no functions: they are host functions, which NVRTC rejects.
+// <cuda.h> for NVRTC: the toolkit's own where a file has host code, and else the driver's types that kernels use, without
+// the functions: NVRTC rejects functions of the host.
+#ifdef CUDA_WHEEL_HOST_CODE
+#include_next <cuda.h>
+#else
 #ifndef CUDA_WHEEL_CUDA_H
 #define CUDA_WHEEL_CUDA_H
 
@@ -86,4 +90,5 @@ typedef enum CUtensorMapFloatOOBfill_enum {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 } CUtensorMapFloatOOBfill;
 
+#endif
 #endif

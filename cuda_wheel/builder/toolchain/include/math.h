@@ -55,36 +55,37 @@ struct when {};
 template <class Type>
 struct when<true, Type> { typedef Type type; };
 
-// 0: none of these; 1: converts to int by promotion; 2: a wider integer; 3: float; 4: double
-template <class Type> struct rank { static constexpr int value = 0; };
-template <> struct rank<bool> { static constexpr int value = 1; };
-template <> struct rank<char> { static constexpr int value = 1; };
-template <> struct rank<signed char> { static constexpr int value = 1; };
-template <> struct rank<unsigned char> { static constexpr int value = 1; };
-template <> struct rank<wchar_t> { static constexpr int value = 1; };
-template <> struct rank<char16_t> { static constexpr int value = 1; };
-template <> struct rank<short> { static constexpr int value = 1; };
-template <> struct rank<unsigned short> { static constexpr int value = 1; };
-template <> struct rank<int> { static constexpr int value = 1; };
-template <> struct rank<unsigned> { static constexpr int value = 2; };
-template <> struct rank<long> { static constexpr int value = 2; };
-template <> struct rank<unsigned long> { static constexpr int value = 2; };
-template <> struct rank<long long> { static constexpr int value = 2; };
-template <> struct rank<unsigned long long> { static constexpr int value = 2; };
-template <> struct rank<char32_t> { static constexpr int value = 2; };
-template <> struct rank<float> { static constexpr int value = 3; };
-template <> struct rank<double> { static constexpr int value = 4; };
+// 0: none of these; 1: converts to int by promotion; 2: a wider integer; 3: float; 4: double. Enumerators, because NVRTC
+// emits static members into each image.
+template <class Type> struct rank { enum { value = 0 }; };
+template <> struct rank<bool> { enum { value = 1 }; };
+template <> struct rank<char> { enum { value = 1 }; };
+template <> struct rank<signed char> { enum { value = 1 }; };
+template <> struct rank<unsigned char> { enum { value = 1 }; };
+template <> struct rank<wchar_t> { enum { value = 1 }; };
+template <> struct rank<char16_t> { enum { value = 1 }; };
+template <> struct rank<short> { enum { value = 1 }; };
+template <> struct rank<unsigned short> { enum { value = 1 }; };
+template <> struct rank<int> { enum { value = 1 }; };
+template <> struct rank<unsigned> { enum { value = 2 }; };
+template <> struct rank<long> { enum { value = 2 }; };
+template <> struct rank<unsigned long> { enum { value = 2 }; };
+template <> struct rank<long long> { enum { value = 2 }; };
+template <> struct rank<unsigned long long> { enum { value = 2 }; };
+template <> struct rank<char32_t> { enum { value = 2 }; };
+template <> struct rank<float> { enum { value = 3 }; };
+template <> struct rank<double> { enum { value = 4 }; };
 
 template <class Type>
-struct integer { static constexpr bool value = rank<Type>::value == 1 || rank<Type>::value == 2; };
+struct integer { enum : bool { value = rank<Type>::value == 1 || rank<Type>::value == 2 }; };
 template <class A, class B>
 struct mixed {
-  static constexpr int a = rank<A>::value, b = rank<B>::value;
-  static constexpr bool value = a != 0 && b != 0 && !(a == b && a >= 3);
+  enum { a = rank<A>::value, b = rank<B>::value };
+  enum : bool { value = int(a) != 0 && int(b) != 0 && !(int(a) == int(b) && int(a) >= 3) };
 };
 template <class A, class B>
 struct mixed_pow {  // pow(float, int) and pow(double, int) are NVRTC's own
-  static constexpr bool value = mixed<A, B>::value && !(rank<A>::value >= 3 && rank<B>::value == 1);
+  enum : bool { value = mixed<A, B>::value && !(rank<A>::value >= 3 && rank<B>::value == 1) };
 };
 
 namespace math {

@@ -1,0 +1,152 @@
+"""Compile a job's source with its host code, and without the host code that does not compile."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.compile.error_text import read_job_log
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.hostcode.front_end import PREAMBLE_OPTION, looks_like_host_code
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.sources.paths import is_inside
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.hostcode.edits import LeftOut
+    from cuda_wheel.builder.hostcode.leaving_out import Complaint, Outcome, Project
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+
+__all__ = ["Answer", "compile_with_host_code", "may_leave_out"]
+
+CallNvrtc = Callable[["NvrtcRequest"], "NvrtcResult"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """NVRTC's result for a job, and the request that it answers.
+
+    If the result is an error, `is_told` says which diagnostics to report: an error that host code causes is told only
+    if nothing else stops the compilation.
+    """
+
+    result: NvrtcResult
+    request: NvrtcRequest
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    missing_headers: tuple[str, ...] = ()
+    is_told: Callable[[Diagnostic], bool] = lambda diagnostic: True
+
+
+def may_leave_out(job: Job, result: NvrtcResult) -> bool:
+    """Return whether a job's result is an error that leaving out host code may mend."""
+    return job.host_code == "auto" and result["error"] not in ("", INVALID_OPTION)
+
+
+def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
+    """Return NVRTC's answer for a job's source. Host code is left out only if the source does not compile with it."""
+    request = nvrtc_request(job)
+    result = call(request)
+    if result["error"] in ("", INVALID_OPTION) or job.host_code == "reject":
+        return Answer(result, request)
+    if not looks_like_host_code(job.text):
+        request = {**request, "options": [*request["options"], PREAMBLE_OPTION]}
+        result = call(request)
+    if not may_leave_out(job, result):
+        return Answer(result, request)
+    return _without_host_code(job, request, result, call)
+
+
+_EDITED_OPTIONS = (
+    "--diag-suppress=177",  # "declared but never referenced": the reference may be in what is left out
+    "--diag-suppress=940",  # "missing return statement": it may be in what is left out
+    *("-Xcudafe", "--error_limit=100000"),  # so that one more compilation finds all that is to be left out
+)
+
+
+def _without_host_code(job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc) -> Answer:
+    from cuda_wheel.builder.hostcode.leaving_out import compile_leaving_out  # start-up time: few jobs need it
+
+    requests: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
+
+    def compile(changed: Mapping[str, bytes]) -> NvrtcResult:
+        headers = {name: text for name, text in changed.items() if name != job.source}
+        options = [*request["options"], *_EDITED_OPTIONS]
+        edited: NvrtcRequest = {**request, "text": changed[job.source], "headers": headers, "options": options}
+        requests.append((call(edited), edited))
+        return requests[-1][0]
+
+    outcome = compile_leaving_out(_project(job), first, compile, lambda result: _complaints(job, result))
+    if not outcome.result["error"] and not outcome.blocking:
+        sent = next(sent for result, sent in requests if result is outcome.result)
+        return Answer(outcome.result, sent, outcome.pieces)
+    return _failure(job, outcome, requests)
+
+
+def _failure(job: Job, outcome: Outcome, requests: Sequence[tuple[NvrtcResult, NvrtcRequest]]) -> Answer:
+    """Return the answer that reports the errors of the source as it is, of which only those that stop the compilation.
+
+    The errors after something was left out may be consequences of that.
+    """
+    whole, request = next(
+        (each for each in requests if any(not _is_missing_header(one) for one in _complaints(job, each[0]))),
+        requests[0],
+    )
+    named = {complaint.key for complaint in _complaints(job, whole)}
+    told = {complaint.key for complaint in outcome.blocking} & named or named
+    notes = [f"note: {piece} was left out, as host code: {piece.reason}" for piece in outcome.pieces]
+    notes += [f"note: this host code cannot be left out: {outcome.reason}."] if outcome.reason else []
+    missing = tuple(piece.name.strip("<>") for piece in outcome.pieces if piece.kind == "include")
+    return Answer(
+        whole, request, (), tuple(notes), missing, lambda each: each.severity != "error" or _key(each) in told
+    )
+
+
+def _is_missing_header(complaint: Complaint) -> bool:
+    return complaint.message.startswith("cannot open source file")
+
+
+def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message
+
+
+_CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
+"""Matches the end of a line that says where a template is instantiated."""
+
+
+def _complaints(job: Job, result: NvrtcResult) -> list[Complaint]:
+    """Return the errors in a result's log."""
+    from cuda_wheel.builder.hostcode.leaving_out import Complaint
+
+    complaints = []
+    for each in read_job_log(job, result["log"]).diagnostics:
+        if each.severity == "error":
+            places = [(each.file, each.line, each.column)] if each.line is not None else []
+            for match in filter(None, map(_CONTEXT.search, each.details)):
+                places.append((match[2] or each.file, int(match[1]), None))
+            complaints.append(Complaint(tuple(places), each.message, _key(each)))
+    return complaints
+
+
+def _project(job: Job) -> Project:
+    """Return how to read the files of a job's project."""
+    from cuda_wheel.builder.hostcode.leaving_out import Project
+
+    root = Path(job.root)
+    folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
+    libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
+
+    def find(name: str, quoted: bool, includer: str) -> str | None:
+        for folder in [os.path.dirname(includer), *folders] if quoted else folders:
+            place = os.path.normpath(os.path.join(job.root, folder, name))
+            if os.path.isfile(place):
+                is_own = is_inside(place, root) and not place.startswith(libraries)
+                return os.path.relpath(place, job.root).replace(os.sep, "/") if is_own else None
+        return None
+
+    return Project(job.source, job.text, lambda path: Path(job.root, path).read_bytes(), find, job.instantiate)

@@ -1,0 +1,247 @@
+"""Find the functions and variables in C++ by its brackets, without a grammar and without headers.
+
+A namespace or class is a container; every other bracket at namespace or class scope belongs to one definition. What the
+brackets do not make clear is no definition: callers then leave it alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cuda_wheel.builder.cxx.tokens import DECORATION, Directive, Token, balanced, scan
+
+__all__ = ["CodeBlock", "SourceBlocks", "read_blocks"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodeBlock:
+    """One definition or declaration at namespace or class scope. The offsets are in bytes."""
+
+    tokens: Sequence[Token]
+    """All tokens; directives are none."""
+    body: Sequence[Token]
+    """The tokens of a function's body with its brackets; empty for a declaration."""
+    in_class: bool
+
+    @property
+    def start(self) -> int:
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        return self.tokens[-1].end
+
+    @property
+    def heading(self) -> Sequence[Token]:
+        """The tokens before the body, without those of `template <...>`."""
+        length = len(self.tokens) - (len(self.body) if self.body else 0)
+        return _without_templates(self.tokens[:length])
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the heading."""
+        return frozenset(token.text for token in self.heading if token.kind == "word")
+
+    @property
+    def is_template(self) -> bool:
+        return self.tokens[0].text == "template"
+
+    @cached_property
+    def name(self) -> str:
+        """The unqualified name: of a function, the word before its parameters; else the last word before `=`, `{`, `[`
+        or the end. Empty if there is none."""
+        heading = self.heading
+        parameters = _parameters(heading)
+        if parameters is None:
+            ends = (i for i, token in enumerate(heading) if token.text in ("=", "{", "[", ";", ","))
+            parameters = next(ends, len(heading))
+        before = [token for token in heading[:parameters] if token.kind == "word" and token.text not in DECORATION]
+        if "operator" in (token.text for token in before):
+            return "operator"
+        return before[-1].text if before else ""
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it looks like a function and not like a variable with arguments: `type name(1, "text");`."""
+        parameters = _parameters(self.heading)
+        if parameters is None:
+            return False
+        inside = self.heading[parameters : balanced(self.heading, parameters)]
+        return bool(self.body) or not any(token.kind in ("number", "text") for token in inside)
+
+
+class SourceBlocks:
+    """A text with its tokens, directives and definitions."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.tokens, self.directives = scan(content)
+        self._lines = [0, *(index + 1 for index, byte in enumerate(content) if byte == 10)]
+        self.definitions = list(_definitions(_without_unbalanced_branches(self.tokens, self.directives)))
+
+    def line(self, offset: int) -> int:
+        """Return the line of an offset, from 1."""
+        return bisect_right(self._lines, offset)
+
+    def offset(self, line: int, column: int | None) -> int:
+        """Return the offset of a place; that of the first character that is no white space, without a column.
+
+        Columns count characters from 1.
+        """
+        if not 1 <= line <= len(self._lines):
+            return len(self.content)
+        start = self._lines[line - 1]
+        text = self.content[start:].split(b"\n", 1)[0]
+        if column is None:
+            return start + len(text) - len(text.lstrip())
+        return start + len(text.decode(errors="replace")[: column - 1].encode(errors="replace"))
+
+    def definition_at(self, offset: int) -> CodeBlock | None:
+        """Return the definition around an offset."""
+        return next((each for each in self.definitions if each.start <= offset < each.end), None)
+
+
+def read_blocks(content: bytes) -> SourceBlocks:
+    """Return a text with its definitions."""
+    return SourceBlocks(content)
+
+
+_CLASS_WORDS = ("class", "struct", "union")
+
+_ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype")
+"""Words whose arguments are in parentheses and are no parameters."""
+
+
+def _definitions(tokens: Sequence[Token]) -> Iterator[CodeBlock]:
+    containers: list[bool] = []  # for each open one, whether it is a class
+    head = index = 0
+    while index < len(tokens):
+        text = tokens[index].text
+        if text in ("(", "["):
+            index = balanced(tokens, index)
+            continue
+        if text == "{":
+            kind = _container(tokens[head:index])
+            if kind is not None:
+                containers.append(kind)
+                head = index = index + 1
+                continue
+            after = balanced(tokens, index)
+            if _is_body(tokens[head:index]) and not _initialises_member(tokens, head, index, after):
+                yield CodeBlock(tokens[head:after], tokens[index:after], bool(containers and containers[-1]))
+                head = after
+            index = after
+            continue
+        index += 1
+        if text == "}":
+            del containers[-1:]
+            head = index
+        elif text == ";":
+            if index - head > 1:
+                yield CodeBlock(tokens[head:index], (), bool(containers and containers[-1]))
+            head = index
+        elif text == ":" and index - head == 2 and tokens[head].text in ("public", "private", "protected"):
+            head = index
+
+
+def _container(heading: Sequence[Token]) -> bool | None:
+    """Return whether a bracket after a heading opens a class (True) or a namespace (False); None for all others."""
+    texts = [token.text for token in heading]
+    if texts[:1] == ["namespace"] or texts[:2] == ["inline", "namespace"]:
+        return False
+    if texts[:1] == ["extern"] and len(texts) == 2 and texts[1].startswith('"'):
+        return False
+    plain = _without_templates(heading)
+    words = [token.text for token in plain]
+    is_class = any(word in words for word in _CLASS_WORDS) and "enum" not in words
+    return True if is_class and "=" not in words and _parameters(plain) is None else None
+
+
+def _is_body(heading: Sequence[Token]) -> bool:
+    plain = _without_templates(heading)
+    texts = [token.text for token in plain]
+    parameters = _parameters(plain)
+    if parameters is None:
+        return False
+    return "=" not in texts[:parameters] or "operator" in texts[:parameters]
+
+
+def _initialises_member(tokens: Sequence[Token], head: int, index: int, after: int) -> bool:
+    """Return whether a bracket initialises a member before the body of a constructor: `: a{1}, b{2} {`."""
+    following = tokens[after].text if after < len(tokens) else ""
+    return following in (",", "{") and tokens[index - 1].text not in (")", "const", "noexcept", "override", "final")
+
+
+def _parameters(heading: Sequence[Token]) -> int | None:
+    """Return the index of the parenthesis that opens a function's parameters; None if there is none."""
+    index = 0
+    while index < len(heading):
+        text = heading[index].text
+        if text == "(":
+            before = heading[index - 1].text if index else ""
+            if before == "operator":
+                index = balanced(heading, index)
+                continue
+            if before not in _ATTRIBUTES and before not in DECORATION:
+                return index
+            index = balanced(heading, index)
+        elif text == "=" and "operator" not in (token.text for token in heading[max(0, index - 3) : index]):
+            return None
+        elif text in ("[", "{"):
+            index = balanced(heading, index)
+        else:
+            index += 1
+    return None
+
+
+def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return a heading without its leading `template <...>`."""
+    start = 0
+    while start + 1 < len(tokens) and tokens[start].text == "template" and tokens[start + 1].text == "<":
+        depth, index = 0, start + 1
+        while index < len(tokens):
+            text = tokens[index].text
+            if text in ("(", "{", "["):
+                index = balanced(tokens, index)
+                continue
+            depth += {"<": 1, ">": -1, "<<<": 3, ">>>": -3}.get(text, 0)
+            index += 1
+            if depth <= 0:
+                break
+        start = index
+    return tokens[start:]
+
+
+def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[Directive]) -> Sequence[Token]:
+    """Return tokens without all but the first branch of each `#if` that has a branch with unmatched brackets."""
+    stack: list[list[tuple[int, int]]] = []
+    dropped: list[tuple[int, int]] = []
+    for directive in directives:
+        if directive.word.startswith("if"):
+            stack.append([(directive.end, directive.end)])
+        elif stack and directive.word in ("else", "elif", "endif"):
+            stack[-1][-1] = (stack[-1][-1][0], directive.start)
+            if directive.word != "endif":
+                stack[-1].append((directive.end, directive.end))
+                continue
+            branches = stack.pop()
+            if len(branches) > 1 and any(_is_unbalanced(tokens, *branch) for branch in branches):
+                dropped += branches[1:]
+    if not dropped:
+        return tokens
+    return [token for token in tokens if not any(start <= token.start < end for start, end in dropped)]
+
+
+def _is_unbalanced(tokens: Sequence[Token], start: int, end: int) -> bool:
+    depth = 0
+    first = bisect_right(tokens, start - 1, key=lambda token: token.start)
+    for token in tokens[first:]:
+        if token.start >= end:
+            break
+        depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
+        if depth < 0:
+            return True
+    return depth != 0

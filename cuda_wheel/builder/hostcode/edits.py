@@ -1,0 +1,87 @@
+"""Write the changed text of a source and of the project's headers from which host code is left out.
+
+A changed header reaches the compiler in memory, under its project-relative path; each file that includes it is changed
+to name that path. Line numbers stay the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from cuda_wheel.builder.cxx.tokens import Directive
+from cuda_wheel.builder.hostcode.blocks import SourceBlocks
+
+__all__ = ["INCLUDE", "LeftOut", "changed_files"]
+
+INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
+
+
+class LeftOut(NamedTuple):
+    """Code that is left out of a file.
+
+    `spans` are its parts, as offsets in bytes; directives between them stay. `reason` is the compiler's message.
+    """
+
+    file: str
+    kind: str
+    name: str
+    spans: tuple[tuple[int, int], ...]
+    line: int
+    last_line: int
+    reason: str
+
+    def __str__(self) -> str:
+        lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
+        return f"{self.file}:{lines}: {self.kind} {self.name}".rstrip()
+
+
+def changed_files(
+    files: Mapping[str, SourceBlocks],
+    source: str,
+    pieces: Iterable[LeftOut],
+    find: Callable[[str, bool, str], str | None],
+) -> dict[str, bytes]:
+    """Return the new text of the source and of each header that changes, by project-relative path.
+
+    `find` returns the project-relative path of the header of `#include "name"` (True) or `<name>` in a file; None if it
+    is no file of the project.
+    """
+    spans: dict[str, list[tuple[int, int, bytes]]] = {source: []}
+    for piece in pieces:
+        spans.setdefault(piece.file, []).extend((start, end, b"") for start, end in piece.spans)
+    includes = [
+        (name, directive, header)
+        for name, blocks in files.items()
+        for directive in blocks.directives
+        if (header := _header(directive, name, find)) is not None
+    ]
+    changed = set(spans)
+    while new := {name for name, _, header in includes if header in changed} - changed:
+        changed |= new
+    for name, directive, header in includes:
+        if name in changed and header in changed:
+            spans.setdefault(name, []).append(
+                (directive.start, directive.end, b'#include "' + os.fsencode(header) + b'"')
+            )
+    return {name: _replaced(files[name].content, edits) for name, edits in spans.items()}
+
+
+def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
+    asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
+    return None if asked is None else find(asked[1] or asked[2], asked[1] is not None, name)
+
+
+def _replaced(content: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
+    """Return a text with new texts in place of spans. A span without a new one becomes blank; all lines stay."""
+    pieces: list[bytes] = []
+    position = 0
+    for start, end, new in sorted(edits):
+        if start < position:  # inside a span that was replaced as a whole
+            continue
+        old = content[start:end]
+        pieces += [content[position:start], new + b"\n" * old.count(b"\n") if new else re.sub(rb"[^\r\n]", b" ", old)]
+        position = end
+    return b"".join([*pieces, content[position:]])

@@ -1,0 +1,249 @@
+"""Leave out host code that does not compile, at the places that the compiler names.
+
+Only these are left out: includes of host libraries, expressions and initializers in host functions, the bodies of host
+functions, and whole host functions and variables whose names nothing else has. Never anything that device code may see,
+and never a launch of a kernel template, unless `instantiate` names its instances. An error anywhere else ends this: it
+is in the user's own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cuda_wheel.builder.cxx.tokens import DECORATION, Token
+from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
+from cuda_wheel.builder.hostcode.edits import INCLUDE, LeftOut, changed_files
+from cuda_wheel.builder.hostcode.reach import ProjectCode, project_code
+from cuda_wheel.builder.hostcode.statements import removable_part
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
+
+__all__ = ["Complaint", "Outcome", "Project", "compile_leaving_out"]
+
+ATTEMPTS = 24
+"""The maximum number of times that a file is compiled to find out what must be left out."""
+
+DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
+"""Ends of the names of headers that probably contain device code: they are never left out."""
+
+
+_NO_DEFINITION = frozenset(
+    ("static_assert", "using", "typedef", "friend", "class", "struct", "union", "enum", "concept", "asm", "export")
+)
+"""Words of declarations that are neither functions nor variables, or that may declare a type too."""
+
+
+class Complaint(NamedTuple):
+    """An error of the compiler. `places` are the project's files and lines with columns where it is, the innermost
+    first: for an error in a library's template, where the project uses that."""
+
+    places: tuple[tuple[str, int, int | None], ...]
+    message: str
+    key: tuple[object, ...] = ()
+    """Equal for the same error of different results."""
+
+
+class Project(NamedTuple):
+    """How to read a job's files. Paths are project-relative."""
+
+    source: str
+    text: bytes
+    read: Callable[[str], bytes]
+    """Returns the content of one of the project's files."""
+    find: Callable[[str, bool, str], str | None]
+    """Returns the path of the header of `#include "name"` (True) or `<name>` in a file; None if it is not its own."""
+    instantiate: tuple[str, ...]
+
+
+class Outcome(NamedTuple):
+    """The result of the last compilation, what was left out for it, and what stops the compilation.
+
+    `blocking` are the errors that cannot be left out, if the result is an error, and `reason` says why.
+    """
+
+    result: NvrtcResult
+    changed: Mapping[str, bytes]
+    pieces: tuple[LeftOut, ...]
+    blocking: tuple[Complaint, ...]
+    reason: str
+
+
+class _Refusal(Exception):
+    """Something cannot be left out. The text says why; it is empty if the code is not host code."""
+
+
+def compile_leaving_out(
+    project: Project,
+    first: NvrtcResult,
+    compile: Callable[[Mapping[str, bytes]], NvrtcResult],
+    complaints_of: Callable[[NvrtcResult], Sequence[Complaint]],
+) -> Outcome:
+    """Return the outcome of compiling a source without the host code that does not compile.
+
+    `first` is the result for the unchanged files, an error; `compile` compiles with changed files by path.
+    """
+    state = _LeavingOut(project)
+    result, changed = first, dict[str, bytes]()
+    for _ in range(ATTEMPTS):
+        complaints = complaints_of(result)
+        blocking, reason = state.leave_out(complaints)
+        if blocking or not complaints:
+            return Outcome(result, changed, tuple(state.pieces), tuple(blocking), reason)
+        changed = changed_files(state.files, project.source, state.pieces, project.find)
+        result = compile(changed)
+        if not result["error"]:
+            return state.checked(result, changed)
+    return Outcome(result, changed, tuple(state.pieces), tuple(complaints_of(result)), "")
+
+
+class _LeavingOut:
+    """The files of a project that were read, and what is left out of them."""
+
+    def __init__(self, project: Project) -> None:
+        self.pieces: list[LeftOut] = []
+        self._project = project
+        self.files: dict[str, SourceBlocks] = {}
+        waiting = [project.source]
+        while waiting:
+            name = waiting.pop()
+            if name in self.files:
+                continue
+            content = project.text if name == project.source else project.read(name)
+            self.files[name] = blocks = SourceBlocks(content)
+            for directive in blocks.directives:
+                asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
+                header = project.find(asked[1] or asked[2], asked[1] is not None, name) if asked else None
+                waiting += [header] if header is not None else []
+        self._code: ProjectCode = project_code(self.files.values())
+        self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
+
+    def leave_out(self, complaints: Sequence[Complaint]) -> tuple[list[Complaint], str]:
+        """Choose what to leave out for each complaint. Return those for which that is not possible, and the reason."""
+        blocking: list[Complaint] = []
+        reason = ""
+        new: dict[tuple[str, tuple[tuple[int, int], ...]], LeftOut] = {}
+        for complaint in complaints:
+            try:
+                piece = self._piece(complaint)
+            except _Refusal as refusal:
+                # An error in device code is never a consequence of host code, so it is told alone.
+                if str(refusal) and not blocking:
+                    reason = str(refusal)
+                blocking.append(complaint)
+                continue
+            new[piece.file, piece.spans] = piece
+        real = [each for each in blocking if not self._is_in_host_code(each)]
+        if not blocking:
+            self.pieces += [piece for key, piece in new.items() if key not in {(p.file, p.spans) for p in self.pieces}]
+        return real or blocking, "" if real else reason
+
+    def _is_in_host_code(self, complaint: Complaint) -> bool:
+        for file, line, column in complaint.places[:1]:
+            if file in self.files:
+                blocks = self.files[file]
+                around = blocks.definition_at(blocks.offset(line, column))
+                return around is not None and self._code.is_host(around)
+        return False
+
+    def _piece(self, complaint: Complaint) -> LeftOut:
+        """Return what to leave out for a complaint; raises _Refusal."""
+        for file, line, column in complaint.places:
+            blocks = self.files.get(file)
+            if blocks is None:
+                continue
+            if complaint.message.startswith("cannot open source file"):
+                return self._include(file, blocks, line, complaint.message)
+            offset = blocks.offset(line, column)
+            around = blocks.definition_at(offset)
+            if around is None or not self._code.is_host(around):
+                raise _Refusal
+            return self._part(file, blocks, around, offset, complaint.message)
+        raise _Refusal
+
+    def _include(self, file: str, blocks: SourceBlocks, line: int, message: str) -> LeftOut:
+        """Return the include directive at a line, if what it names cannot be a header with kernels."""
+        for directive in blocks.directives:
+            asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
+            if asked is not None and blocks.line(directive.start) == line:
+                if asked[1] is not None or asked[2].endswith(DEVICE_HEADERS):
+                    break
+                span = (directive.start, directive.end)
+                return LeftOut(file, "include", asked[0], (span,), line, blocks.line(directive.end - 1), message)
+        raise _Refusal
+
+    def _part(self, file: str, blocks: SourceBlocks, around: CodeBlock, offset: int, message: str) -> LeftOut:
+        name = around.name
+        if around.body and around.body[0].start <= offset:
+            part = removable_part(around.body, offset)
+            if part is not None and not self._lost(part):
+                return self._checked(LeftOut(file, "code in", name, _spans(part), *_lines(blocks, part), message), part)
+            if "auto" not in around.words and len(around.body) > 2:
+                inner = around.body[1:-1]
+                return self._checked(
+                    LeftOut(file, "function", name, _spans(inner), *_lines(blocks, around.tokens), message), inner
+                )
+        if around.in_class or around.is_template or name in ("", "operator"):
+            raise _Refusal(f"{name or 'this'} is a part of a class or a template")
+        if around.words & _NO_DEFINITION or any(word.startswith("_") for word in around.words - DECORATION):
+            raise _Refusal  # a word that begins with "_" may be a misspelt marker
+        if not around.is_function and "const" in around.words:
+            raise _Refusal(f"device code may use the constant {name}")
+        kind = "function" if around.is_function else "variable"
+        spans = _spans(around.tokens)
+        return self._checked(LeftOut(file, kind, name, spans, *_lines(blocks, around.tokens), message), around.tokens)
+
+    def _checked(self, piece: LeftOut, tokens: Sequence[Token]) -> LeftOut:
+        """Return a piece; raises _Refusal if a launch would be lost with it, or if it is left out already."""
+        lost = self._lost(tokens)
+        if lost:
+            raise _Refusal(lost)
+        if any(each.file == piece.file and each.spans == piece.spans for each in self.pieces):
+            raise _Refusal("it does not compile without its body either")
+        return piece
+
+    def _lost(self, tokens: Sequence[Token]) -> str:
+        """Return why a piece of code cannot be left out because of its launches; empty if it can."""
+        launches = self._code.launches(tokens)
+        lost = sorted(launches.templates - self._given)
+        if lost:
+            return (
+                f"it launches the kernel template {lost[0]}, so that leaving it out would lose kernels. "
+                "Name the instances with instantiate to leave it out"
+            )
+        return "it launches kernels that cannot be told from its text" if launches.unknown and not self._given else ""
+
+    def checked(self, result: NvrtcResult, changed: Mapping[str, bytes]) -> Outcome:
+        """Return the outcome of a compilation that succeeded; an error if a name may mean something else in it."""
+        whole: dict[str, int] = {}
+        for piece in self.pieces:
+            if piece.kind in ("function", "variable") and self._is_whole(piece):
+                whole[piece.name] = whole.get(piece.name, 0) + 1
+        for name, count in whole.items():
+            if count != self._code.declared.get(name, 0):
+                piece = next(each for each in self.pieces if each.name == name and self._is_whole(each))
+                reason = f"{name} has other declarations, which would be used in its place"
+                complaint = Complaint(((piece.file, piece.line, None),), piece.reason)
+                return Outcome(result, changed, tuple(self.pieces), (complaint,), reason)
+        return Outcome(result, changed, tuple(_outermost(self.pieces)), (), "")
+
+    def _is_whole(self, piece: LeftOut) -> bool:
+        return any(each.start == piece.spans[0][0] for each in self.files[piece.file].definitions)
+
+
+def _outermost(pieces: Sequence[LeftOut]) -> Iterator[LeftOut]:
+    """Yield the pieces that are not in another one."""
+    for piece in pieces:
+        start, end = piece.spans[0][0], piece.spans[-1][1]
+        others = (each for each in pieces if each.file == piece.file and each is not piece)
+        if not any(each.spans[0][0] <= start and end <= each.spans[-1][1] for each in others):
+            yield piece
+
+
+def _spans(tokens: Iterable[Token]) -> tuple[tuple[int, int], ...]:
+    return tuple((token.start, token.end) for token in tokens)
+
+
+def _lines(blocks: SourceBlocks, tokens: Sequence[Token]) -> tuple[int, int]:
+    return blocks.line(tokens[0].start), blocks.line(tokens[-1].end - 1)

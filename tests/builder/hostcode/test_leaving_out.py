@@ -1,0 +1,141 @@
+"""Host code that does not compile is left out at the places that the compiler names, and no kernel is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Compiled
+
+Compile = Callable[..., Compiled]
+
+KERNELS = """
+#include <cuda_runtime.h>
+#include <unknown/library.h>
+template <class T> __global__ void fill(T* p, T v) { p[threadIdx.x] = v; }
+__global__ void plain(int* p) { *p = 1; }
+"""
+
+
+def kernels(result: Compiled) -> set[str]:
+    return {signature(symbol).name for symbol in result.kernels}
+
+
+def left_out(result: Compiled) -> list[str]:
+    return sorted(text.partition(": ")[2] for text in result.blanked)
+
+
+def test_statements_are_left_out_and_the_launch_beside_them_stays(compiled: Compile) -> None:
+    result = compiled(
+        KERNELS
+        + """
+    void use(float* p) {
+      library::begin(3);
+      if (p) { library::check(p); }
+      auto q = p + 1;
+      float scale = library::scale(4);
+      fill<<<1, 32>>>(q, scale);
+      library::log << "done" << q;
+    }
+    """
+    )
+    assert kernels(result) == {"fill<float>", "plain"}
+    assert left_out(result) == [*["code in use"] * 4, "include <unknown/library.h>"]
+
+
+def test_a_function_is_left_out_whole_if_its_heading_does_not_compile(compiled: Compile) -> None:
+    result = compiled(
+        KERNELS
+        + """
+    library::Mat convert(library::Mat m);
+    library::Mat convert(library::Mat m) { return m; }
+    library::Registry registry("name");
+    int main() {
+      auto m = convert(library::Mat());
+      registry.add(m);
+      plain<<<1, 1>>>(nullptr);
+      return 0;
+    }
+    """
+    )
+    assert kernels(result) == {"plain"}
+    assert left_out(result) == [
+        *("function convert", "function convert", "function main", "include <unknown/library.h>", "variable registry"),
+    ]
+
+
+def test_host_code_in_a_header_is_left_out_too(compiled: Compile, tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner/deep.h").write_text(
+        "#pragma once\n__device__ int two() { return 2; }\ninline void log() { library::log(1); }\n"
+    )
+    (tmp_path / "outer.h").write_text('#pragma once\n#include "inner/deep.h"\n')
+    text = (
+        '#include "outer.h"\n#include "inner/deep.h"\n__global__ void k(int* p) { *p = two(); }\nvoid f() { log(); }\n'
+    )
+    result = compiled(text)
+    assert kernels(result) == {"k"}
+    assert result.blanked == ("inner/deep.h:3: code in log",)
+    assert {Path(path).name for path in result.headers or ()} >= {"outer.h", "deep.h"}
+
+
+LOST = {
+    "the launch itself": "void f(float* p) { fill<<<1, 1>>>(p, library::value()); }",
+    "a variable that it needs": "void f() { auto p = library::data(); fill<<<1, 1>>>(p, *p); }",
+    "a function that launches": """
+        template <class T> void run(T* p) { fill<<<1, 1>>>(p, T()); }
+        int main() { for (auto x : library::all()) run<double>(nullptr); }""",
+    "a macro that launches": """
+        #define RUN(T) fill<T><<<1, 1>>>(nullptr, T())
+        int main() { while (library::next()) RUN(double); }""",
+    "an address": "void f() { auto k = library::wrap(fill<float>); }",
+}
+
+
+@pytest.mark.parametrize("text", LOST.values(), ids=list(LOST))
+def test_a_launch_of_a_template_is_never_lost(text: str, compiled: Compile) -> None:
+    with pytest.raises(CompileError, match="launches the kernel template fill") as failure:
+        compiled(KERNELS + text)
+    assert 'name followed by "::" must be a class or namespace name' in str(failure.value)
+    assert "include <unknown/library.h> was left out, as host code" in str(failure.value)
+    # Naming the instances is a way on.
+    result = compiled(KERNELS + text, instantiate=("fill<float>",))
+    assert kernels(result) >= {"fill<float>", "plain"}
+
+
+REFUSED = {
+    "a constant": "const int size = library::size();",
+    "an overload": """
+        template <class T> int pick(T) { return 1; }
+        int pick(library::Mat m) { return 2; }
+        void f() { plain<<<1, 1>>>(nullptr); }""",
+    "a field": "struct S { library::Mat m; int x; };\n__global__ void k(S* s) { s->x = 1; }",
+    "a trait": "template <class T> struct trait { static constexpr int n = library::n<T>; };\n"
+               "__global__ void k(int* p) { *p = trait<int>::n; }",
+    "a constexpr function": "constexpr int f() { return library::n; }",
+    "a function marked by a macro": "#define FN __host__ __device__\nFN int f() { return library::n; }",
+    "a deduced type": "auto value() { return library::value(); }\nvoid f() { fill<<<1, 1>>>((float*)0, value()); }",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=list(REFUSED))
+def test_what_may_change_the_meaning_of_other_code_is_not_left_out(text: str, compiled: Compile) -> None:
+    with pytest.raises(CompileError, match="library"):
+        compiled(KERNELS + text)
+
+
+def test_a_mistake_in_device_code_is_not_hidden_by_what_is_left_out(compiled: Compile) -> None:
+    text = KERNELS + "library::Mat m;\nvoid f() { m.x(); }\n__global__ void k(int* p) { *p = missing; }\n"
+    with pytest.raises(CompileError) as failure:
+        compiled(text)
+    assert 'error: identifier "missing" is undefined' in str(failure.value)
+    assert str(failure.value).count(": error: ") == 1
+
+
+def test_keep_leaves_nothing_out(compiled: Compile) -> None:
+    with pytest.raises(CompileError, match="unknown/library"):
+        compiled(KERNELS, host_code="keep")

@@ -1,0 +1,147 @@
+"""NVRTC reads host code as nvcc does: files compile unedited, with exactly the kernels that they can launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Compiled
+
+Compile = Callable[..., Compiled]
+
+
+def kernels(result: Compiled) -> set[str]:
+    return {signature(symbol).name for symbol in result.kernels}
+
+
+LAUNCHES = """
+template <class T, int N> __global__ void scale(T* p, T by) { p[threadIdx.x] = by * N; }
+template <class T> __global__ void by_pointer(T* p) { p[0] = 1; }
+template <class T> __global__ void by_runtime(T* p) { p[0] = 2; }
+template <class... A> __global__ void fill(int* p, A... values) { ((*p++ = values), ...); }
+template <class F> __global__ void apply(F f, float* p) { p[threadIdx.x] = f(p[threadIdx.x]); }
+template <class T> __global__ void never(T* p) { p[0] = 3; }
+static __global__ void unused(int* p) { p[0] = 4; }
+template <int N> void go(float* p) {
+  scale<float, N><<<1, 32>>>(p, 1);
+  if constexpr (N > 1) go<N / 2>(p);
+}
+namespace a { __global__ void same(int* p) { *p = 5; } }
+namespace b { template <class T> __global__ void same(T* p) { *p = 6; } }
+template <class T> T* data() { return nullptr; }
+void launch(float* p, int n, bool flag) {
+  go<4>(p);
+  if (flag) scale<double, 1><<<dim3(1, 2), 32, 0, nullptr>>>(data<double>(), n + 1.0f);
+  void (*pointer)(short*) = by_pointer<short>;
+  auto other = &by_pointer<long>;
+  other<<<1, 1>>>(nullptr);
+  cudaLaunchKernel((const void*)&by_runtime<char>, dim3(1), dim3(1), nullptr, 0, nullptr);
+  cudaFuncSetAttribute(by_runtime<unsigned char>, cudaFuncAttributeMaxDynamicSharedMemorySize, 1000);
+  fill<<<1, 1>>>(nullptr, n, 2.0f);
+  apply<<<1, 32>>>([=] __device__(float x) { return x * n; }, p);
+  using namespace b;
+  b::same<<<1, 1>>>(&n);
+}
+"""
+
+
+def test_launches_instantiate_what_they_instantiate_with_nvcc(compiled: Compile) -> None:
+    # nvcc 13.0 has the same kernels for this text.
+    names = kernels(compiled(LAUNCHES))
+    assert {name for name in names if not name.startswith("apply<")} == {
+        *("scale<float, 1>", "scale<float, 2>", "scale<float, 4>", "scale<double, 1>"),
+        *("by_pointer<short>", "by_pointer<long>", "by_runtime<char>", "by_runtime<unsigned char>"),
+        *("fill<int, float>", "unused", "a::same", "b::same<int>"),
+    }
+    assert len([name for name in names if name.startswith("apply<")]) == 1
+
+
+HOST = """
+#include <cuda_runtime.h>
+struct Base { virtual ~Base() {} virtual int f() { return 1; } };
+struct Derived : Base { int f() override { return 2; } Derived(int x) : x{x} {} int x; };
+static Base* global = new Derived(3);
+thread_local int local = 4;
+int host_counter = 5;
+int variadic(const char* format, ...) { return format[0]; }
+int catches(Base* base) {
+  static int once = variadic("a");
+  try { if (!dynamic_cast<Derived*>(base)) throw 3; } catch (int x) { return x; } catch (...) { throw; }
+  return once + host_counter++;
+}
+__host__ __device__ int both(int x) {
+#ifdef __CUDA_ARCH__
+  return x;
+#else
+  return catches(global);
+#endif
+}
+__global__ void k(int* p) { *p = both(*p); }
+int main(int argc, char** argv) {
+  int* p;
+  cudaMalloc(&p, sizeof(int));
+  k<<<1, 1>>>(p);
+  return cudaGetLastError() == cudaSuccess ? 0 : 1;
+}
+"""
+
+
+def test_nothing_of_host_code_is_in_the_image(compiled: Compile) -> None:
+    whole = compiled(HOST)
+    alone = compiled("__device__ int both(int x) { return x; }\n__global__ void k(int* p) { *p = both(*p); }")
+    assert whole.ptx == alone.ptx
+    assert (whole.variables, whole.blanked) == ((), ())
+
+
+MISUSES = {
+    "a host function": ("int f() { return *new int; }\n__global__ void k(int* p) { *p = f(); }", "f"),
+    "a host variable": ("int v = 3;\n__global__ void k(int* p) { *p = v; }", "v"),
+    "a host lambda": ("auto f = [](int x) { return x + 1; };\n__global__ void k(int* p) { *p = f(*p); }", "f"),
+}
+
+
+@pytest.mark.parametrize("text", [text for text, _ in MISUSES.values()], ids=list(MISUSES))
+def test_host_code_in_device_code_is_an_error(text: str, compiled: Compile) -> None:
+    with pytest.raises(CompileError):
+        compiled(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('#error "wrong"\nint main() {}\n__global__ void k() {}', "wrong"),
+        ('static_assert(sizeof(int) == 8, "sizes");\nint main() {}\n__global__ void k() {}', "sizes"),
+        ("template <class T> struct A { static const int n = 1; };\n"
+         "template <> struct A<float> { static const int n = undefined_name; };\n"
+         "__global__ void k(int* p) { *p = A<float>::n; }\nint main() { k<<<1, 1>>>(nullptr); }", "undefined_name"),
+        ("__host__ __device__ int f(int x) { return undefined_name; }\ntemplate <class T> __device__ T f(T x);\n"
+         "__global__ void k(int* p) { *p = f(1); }\nint main() { k<<<1, 1>>>(nullptr); }", "undefined_name"),
+        ("constexpr int width() { return undefined_name; }\n__global__ void k() {}", "undefined_name"),
+        ('#include "kernels.cuh"\n__global__ void k() {}\nint main() {}', "kernels.cuh"),
+        ('#include "missing.h"\n__global__ void k() {}\nint main() {}', "missing.h"),
+        ("#include <missing/kernels.cuh>\n__global__ void k() {}\nint main() {}", "kernels.cuh"),
+        ("__globl__ void bad(int* x) { *x = 1; }\n__global__ void k() {}\nint main() {}", "__globl__"),
+        ("this is garbage\n__global__ void k() {}\nint main() {}", "k.cu:1"),
+        ("}\n__global__ void k() {}\nint main() {}", "k.cu:1"),
+    ],
+)  # fmt: skip
+def test_what_device_code_may_see_is_never_left_out(text: str, message: str, compiled: Compile) -> None:
+    with pytest.raises(CompileError, match=message):
+        compiled(text)
+
+
+def test_reject_makes_host_code_an_error(compiled: Compile) -> None:
+    with pytest.raises(CompileError, match=r"k\.cu:1:"):
+        compiled("int main() {}\n__global__ void k() {}", host_code="reject")
+
+
+def test_an_error_is_reported_alone_and_at_its_place(compiled: Compile) -> None:
+    text = HOST.replace("*p = both(*p);", "*p = bath(*p);") + "void host() { nowhere(1); }\n"
+    with pytest.raises(CompileError) as failure:
+        compiled(text)
+    line = HOST[: HOST.index("__global__")].count("\n") + 1
+    assert f'k.cu:{line}:34: error: identifier "bath" is undefined' in str(failure.value)
+    assert "nowhere" not in str(failure.value)
