@@ -88,7 +88,7 @@ def _compile_cubin(
             lambda files: worker.call(partial(declared_names, request), files, timeout),
         )
     except CompileError as error:
-        raise CompileError(compile_failure(job, toolchain, error)) from None
+        raise CompileError(str(compile_failure(job, toolchain, error))) from None
     warnings = module_warnings(module, {job.arch: result})
     refusal = warnings_as_errors(module, warnings)
     if refusal is not None:
