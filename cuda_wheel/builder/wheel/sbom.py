@@ -52,7 +52,7 @@ class Materials:
         self._root = root
         self._is_vendored = config.loader == "vendor"
         self._toolchain = toolchain
-        self._include_dirs = (str(INCLUDE), *STAND_INS, *toolchain.include_dirs)
+        self._include_dirs = toolchain.header_folders
         self._folders = cuda_folders()
         self._owners = cache(_owners)
         # Modules share most of their components.
