@@ -12,7 +12,7 @@ import pytest
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 
@@ -58,7 +58,7 @@ def compiled(workers: Workers, toolchain: Toolchain, tmp_path: Path) -> Callable
             cubin=True,
             ptx=True,
             options=("--std=c++17",),
-            include_dirs=("", str(INCLUDE), *STAND_INS, *toolchain.include_dirs),
+            include_dirs=("", *toolchain.header_folders),
             instantiate=(),
             lineinfo=False,
             ptx_version="auto",

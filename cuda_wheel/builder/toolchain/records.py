@@ -71,6 +71,11 @@ class Toolchain:
     """What identifies each of these libraries exactly: two patches of one MAJOR.MINOR compile differently."""
 
     @property
+    def header_folders(self) -> tuple[str, ...]:
+        """The absolute folders that every CUDA source is compiled with: this package's headers, then `include_dirs`."""
+        return (str(INCLUDE), *STAND_INS, *self.include_dirs)
+
+    @property
     def name(self) -> str:
         """The compiler's name and release: "NVRTC 12.9.86"."""
         return f"NVRTC {self.nvrtc}"
