@@ -11,8 +11,9 @@ struct nothing {};
 }
 
 namespace std {
-template <class T> struct tuple_size;
-template <decltype(sizeof(0)) i, class T> struct tuple_element;
+// CUTLASS declares them so, for NVRTC, and libcu++ before CUDA 13.5 does.
+template <class...> struct tuple_size;
+template <decltype(sizeof(0)) i, class...> struct tuple_element;
 }
 
 namespace cuda_wheel_detail {
