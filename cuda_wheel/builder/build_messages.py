@@ -9,6 +9,7 @@ from cuda_wheel.builder.describe.kernel_table import missing_kernel_warnings
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target
+from cuda_wheel.builder.messages.merged_failures import Failure
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
@@ -23,9 +24,14 @@ __all__ = [
 ]
 
 
-def compile_failure(job: Job, toolchain: Toolchain, error: CompileError) -> str:
-    """Return the error for a job that failed."""
-    return f"{job.source} does not compile for {job.target_name} with {toolchain.name}:\n{error}"
+def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module: ModulePlan | None = None) -> Failure:
+    """Return the failure of a job, for one of several modules that have its source, which the heading then names."""
+    by = f"for {job.target_name} with {toolchain.name}"
+    subject = job.source
+    if module is not None:
+        macros = [f"{name}={value}" if value else name for name, value in module.module.settings.defines]
+        subject = f"{job.source} (module {', '.join([module.module.name, *macros])})"
+    return Failure(f"{subject} does not compile {by}:", by, str(error))
 
 
 def bundle_failure(module: ModulePlan, toolchain: Toolchain, error: CompileError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import BuiltModule, Bundle, Compiled, ImageContent, Job, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
 from cuda_wheel.builder.messages.link_errors import link_failure
+from cuda_wheel.builder.messages.merged_failures import CommonErrors, Failure, merged
 from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modules_by_job
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule.durations import BUNDLING_SECONDS, Durations
@@ -65,7 +67,8 @@ def execute(
             if cache:
                 cache.save()
     if runner.failures:
-        texts = [runner.failures[name] for name in sorted(runner.failures)]
+        texts = merged(runner.failures)
+        texts += [runner.ended_early] if runner.ended_early else []
         texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
         raise CompileError("\n\n".join(texts))
     consumed |= runner.consumed
@@ -144,8 +147,10 @@ class _PlanRunner(Generic[T]):
     ) -> None:
         self.consumed: dict[str, T] = {}
         """What `consume` returned for each module, by name."""
-        self.failures: dict[str, str] = {}
-        """The error of each module that cannot be built, by name."""
+        self.failures: dict[str, Failure] = {}
+        """Why each module cannot be built that has failed, by name."""
+        self.ended_early = ""
+        """Why the other modules were not compiled, if they were not."""
         self.lacking: list[LackingKernelsError] = []
         """Of the modules whose images do not all have the same kernels."""
         self._kernels = kernels
@@ -163,6 +168,9 @@ class _PlanRunner(Generic[T]):
         """How many modules still need a job's result."""
         self._compiling: dict[Job, Future[Timed[Any]]] = {}
         self._groups: dict[Job, HeaderGroup] = {}
+        self._shared = Counter(path for module in plan.modules for path in module.module.paths)
+        """How many modules have a source."""
+        self._common_errors = CommonErrors()
 
     def run(self) -> None:
         cached = {job: key for job in self._modules if (key := self._cache_key(job))}
@@ -179,7 +187,7 @@ class _PlanRunner(Generic[T]):
     def _wait(self) -> None:
         """Handle results until no call is pending, and report the time left."""
         next_report = 0.0
-        while self._tasks:
+        while self._tasks and not self.ended_early:
             if (began := now()) >= next_report:
                 self._reporter.time_remaining(
                     self._tasks.seconds_left(state.link_seconds for state in self._states.values())
@@ -233,8 +241,9 @@ class _PlanRunner(Generic[T]):
         try:
             result = self._result(future, subject)
         except CompileError as error:
-            self._fail_job(job, compile_failure(job, self._plan.toolchain, error))
+            self._fail_job(job, error)
             return
+        self._common_errors.job_compiled()
         if self._cache:
             self._cache.store_job(job, result.value)
         self.durations.record(subject.module, job, result.seconds)
@@ -252,11 +261,14 @@ class _PlanRunner(Generic[T]):
             if not state.missing_jobs:
                 self._link(module)
 
-    def _fail_job(self, job: Job, text: str) -> None:
+    def _fail_job(self, job: Job, error: CompileError) -> None:
         """Fail the modules that need a job, and cancel their other jobs that no other module needs."""
         modules = self._modules[job]
         for module in modules:
-            self._fail(module, text)
+            named = module if self._shared[job.source] > 1 else None
+            self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
+        self._common_errors.job_failed(str(error), job.source)
+        self.ended_early = self._common_errors.reason_to_end(len(self._states) - len(self.failures))
         for other in dict.fromkeys(other for module in modules for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
                 self._compiling[other].cancel()
@@ -374,8 +386,9 @@ class _PlanRunner(Generic[T]):
             raise error
         raise build_error from error
 
-    def _fail(self, module: ModulePlan, text: str) -> None:
-        self.failures.setdefault(module.module.name, text)
+    def _fail(self, module: ModulePlan, why: str | Failure) -> None:
+        failure = why if isinstance(why, Failure) else Failure("", "", why)
+        self.failures.setdefault(module.module.name, failure)
         self._states[module.module.name].link_seconds = 0.0
         self._release_results(module)
 

@@ -94,8 +94,6 @@ class Compiled:
     """Absolute paths of all files that the compiler read beside the source; None if it cannot list them."""
     log: str
     """The compiler's warnings."""
-    absent: tuple[str, ...] = ()
-    """Absolute paths in the project where a missing header that was left out would be found."""
     blanked: tuple[str, ...] = ()
     """The host code that was left out, such as "k.cu:12-40: function main"."""
     ltoir: bytes | None = None
@@ -171,7 +169,5 @@ class BuiltModule:
     fatbin: bytes
     headers: tuple[str, ...] | None
     """The files that the sources include; None if the compiler cannot list them."""
-    absent: tuple[str, ...]
-    """The paths where a missing header that was left out would be found."""
     uses_build_time: bool = False
     """Whether every build may differ, as in `Compiled`."""

@@ -56,7 +56,7 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
     may leave files there. Raises ConfigError, ToolchainError or CompileError.
     """
     files = list(files)
-    modules, packages = select(config, root, files), attaching_packages(files)
+    modules, packages = select(config, root, files, reporter.warning), attaching_packages(files)
 
     def write_module(module: BuiltModule, document: Document) -> Document:
         write(module_files(module), folder)

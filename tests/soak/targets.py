@@ -27,7 +27,7 @@ from cuda_wheel.builder.cxx.macros import macro_of
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import kernel_table, missing_kernel_warnings
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.edits import Piece, changed_files
+from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files
 from cuda_wheel.builder.hostcode.reach import project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
 from cuda_wheel.builder.images import device_files, lowering, ptx_requirements, ptx_text, variables
@@ -239,7 +239,7 @@ def mixed_source(data: bytes) -> None:
     lines = [blocks.line(end) for end in ends]
     assert all(blocks.offset(line, None) <= len(data) for line in lines)
     pieces = [
-        Piece("k.cu", "function", each.name, ((each.start, each.end),), 1, 1, "") for each in blocks.definitions[::2]
+        LeftOut("k.cu", "function", each.name, ((each.start, each.end),), 1, 1, "") for each in blocks.definitions[::2]
     ]
     changed = changed_files({"k.cu": blocks}, "k.cu", pieces, lambda name, quoted, includer: None)
     assert changed["k.cu"].count(b"\n") == data.count(b"\n")

@@ -105,7 +105,7 @@ class CompileCache:
         searched = searched_paths(job, compiled.headers)
         if searched is None:
             return None
-        places = sorted({*read, *(place_of(path, job) for path in (*searched, *compiled.absent))})
+        places = sorted({*read, *(place_of(path, job) for path in searched)})
         existing = filter(os.path.isfile, (path_of(place, job) for place in places))
         return places if unchanged_since(self._began, existing) else None
 
@@ -164,7 +164,6 @@ def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str]
         "manifest": len(built.text),
         "warnings": list(warnings),
         "headers": [place_of(path, module.jobs[0]) for path in built.headers or ()],
-        "absent": [place_of(path, module.jobs[0]) for path in built.absent],
     }
     return json.dumps(document).encode() + b"\n" + built.text + built.fatbin
 
@@ -173,9 +172,6 @@ def _unpack_module(entry: bytes, module: ModulePlan) -> tuple[BuiltModule, list[
     head, _, body = entry.partition(b"\n")
     document = json.loads(head)
     text, fatbin = body[: document["manifest"]], body[document["manifest"] :]
-    headers, absent = (
-        tuple(path_of((number, path), module.jobs[0]) for number, path in document[name])
-        for name in ("headers", "absent")
-    )
+    headers = tuple(path_of((number, path), module.jobs[0]) for number, path in document["headers"])
     manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")
-    return BuiltModule(manifest, text, fatbin, headers, absent), document["warnings"]
+    return BuiltModule(manifest, text, fatbin, headers), document["warnings"]

@@ -12,7 +12,6 @@ from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
 __all__ = ["pack", "unpack"]
 
 _IMAGES = ("cubin", "ptx", "ltoir")
-_PATHS = ("headers", "absent")
 
 
 def pack(compiled: Compiled, job: Job | None) -> bytes:
@@ -20,8 +19,7 @@ def pack(compiled: Compiled, job: Job | None) -> bytes:
     document = {item.name: getattr(compiled, item.name) for item in fields(compiled)}
     images = [document[name] for name in _IMAGES]
     document |= {name: None if image is None else len(image) for name, image in zip(_IMAGES, images, strict=True)}
-    for name in _PATHS:
-        document[name] = [place_of(path, job) for path in document[name] or ()] if job else []
+    document["headers"] = [place_of(path, job) for path in compiled.headers or ()] if job else []
     return json.dumps(document).encode() + b"\n" + b"".join(image or b"" for image in images)
 
 
@@ -37,8 +35,7 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
         size = document[name]
         document[name] = None if size is None else body[at : at + size]
         at += size or 0
-    for name in _PATHS:
-        document[name] = tuple(path_of(tuple(place), job) for place in document[name]) if job else ()
+    document["headers"] = tuple(path_of(tuple(place), job) for place in document["headers"]) if job else ()
     version = document["ptx_version_compiled"]
     kernels = document["kernels"].items()
     return Compiled(

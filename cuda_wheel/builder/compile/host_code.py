@@ -18,7 +18,7 @@ from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.hostcode.edits import Piece
+    from cuda_wheel.builder.hostcode.edits import LeftOut
     from cuda_wheel.builder.hostcode.leaving_out import Complaint, Outcome, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
@@ -37,7 +37,7 @@ class Answer:
 
     result: NvrtcResult
     request: NvrtcRequest
-    left_out: tuple[Piece, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     missing_headers: tuple[str, ...] = ()
     is_told: Callable[[Diagnostic], bool] = lambda diagnostic: True
@@ -62,6 +62,13 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     return _without_host_code(job, request, result, call)
 
 
+_EDITED_OPTIONS = (
+    "--diag-suppress=177",  # "declared but never referenced": the reference may be in what is left out
+    "--diag-suppress=940",  # "missing return statement": it may be in what is left out
+    *("-Xcudafe", "--error_limit=100000"),  # so that one more compilation finds all that is to be left out
+)
+
+
 def _without_host_code(job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc) -> Answer:
     from cuda_wheel.builder.hostcode.leaving_out import compile_leaving_out  # start-up time: few jobs need it
 
@@ -69,8 +76,7 @@ def _without_host_code(job: Job, request: NvrtcRequest, first: NvrtcResult, call
 
     def compile(changed: Mapping[str, bytes]) -> NvrtcResult:
         headers = {name: text for name, text in changed.items() if name != job.source}
-        # A reference to a function may have been in the part that is left out.
-        options = [*request["options"], "--diag-suppress=177"]
+        options = [*request["options"], *_EDITED_OPTIONS]
         edited: NvrtcRequest = {**request, "text": changed[job.source], "headers": headers, "options": options}
         requests.append((call(edited), edited))
         return requests[-1][0]

@@ -125,7 +125,8 @@ class Config(Settings):
     sources: tuple[str, ...] = _key(
         STRINGS,
         (),
-        "Which `.cu` files to compile, as globs; without any, all in the wheel's packages.",
+        "Which `.cu` files to compile, as globs; without any, all in the wheel's packages. An "
+        'entry such as "!src/pkg/detail/*.cu" takes files out again; the last that matches counts.',
     )
     ptx_version: str = _key(
         PTX_VERSION,

@@ -9,7 +9,7 @@ from cuda_wheel.builder.jobs import EMPTY, Compiled, ImageContent, Job
 from cuda_wheel.builder.plan import Link, ModulePlan
 from cuda_wheel.runtime.manifest import Kind, Target
 
-__all__ = ["absent_headers", "all_headers", "image_contents", "merge_results"]
+__all__ = ["all_headers", "image_contents", "merge_results"]
 
 V = TypeVar("V")
 
@@ -47,7 +47,6 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
         names=_union(unit.names for unit in units),
         headers=all_headers(units),
         log="\n".join(dict.fromkeys(filter(None, (unit.log for unit in units)))),
-        absent=absent_headers(units),
         blanked=_unique(unit.blanked for unit in units),
         uses_build_time=any(unit.uses_build_time for unit in units),
     )
@@ -69,11 +68,6 @@ def all_headers(results: Iterable[Compiled]) -> tuple[str, ...] | None:
             return None
         paths.update(result.headers)
     return tuple(sorted(paths))
-
-
-def absent_headers(results: Iterable[Compiled]) -> tuple[str, ...]:
-    """Return the paths where missing headers would be found, sorted."""
-    return tuple(sorted({path for result in results for path in result.absent}))
 
 
 def image_contents(

@@ -8,7 +8,7 @@ from hashlib import sha256
 from cuda_wheel.builder.cxx.known_types import LONG_SIZE
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import kernel_table, variable_table
-from cuda_wheel.builder.describe.merge import absent_headers, all_headers
+from cuda_wheel.builder.describe.merge import all_headers
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.releases import first_reading
@@ -62,7 +62,7 @@ def built_module(
     Manifest.from_json(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
     merged = results.values()
     uses_build_time = any(result.uses_build_time for result in merged)
-    return BuiltModule(manifest, text, bundled.fatbin, headers, absent_headers(merged), uses_build_time)
+    return BuiltModule(manifest, text, bundled.fatbin, headers, uses_build_time)
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:

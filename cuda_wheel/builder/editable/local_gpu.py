@@ -61,7 +61,7 @@ def _deciding_paths(
     the time of the build decides it too."""
     if built.headers is None or built.uses_build_time:
         return None
-    paths = [*built.headers, *built.absent, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
+    paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
     for job in jobs:
         searched = searched_paths(job, built.headers)
         if searched is None:
@@ -92,7 +92,7 @@ def _compile_cubin(
             assembly = assembly_request(job, (result.ptx or b"").decode(), job.root)
             result = with_machine_code(job, result, worker.call(compile_text, assembly, timeout))
     except CompileError as error:
-        raise CompileError(compile_failure(job, toolchain, error)) from None
+        raise CompileError(str(compile_failure(job, toolchain, error))) from None
     warnings = module_warnings(module, {job.arch: result})
     refusal = warnings_as_errors(module, warnings)
     if refusal is not None:

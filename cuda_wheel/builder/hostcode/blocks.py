@@ -13,11 +13,11 @@ from functools import cached_property
 
 from cuda_wheel.builder.cxx.tokens import DECORATION, Directive, Token, balanced, scan
 
-__all__ = ["Definition", "SourceBlocks", "read_blocks"]
+__all__ = ["CodeBlock", "SourceBlocks", "read_blocks"]
 
 
 @dataclass(frozen=True, eq=False)
-class Definition:
+class CodeBlock:
     """One definition or declaration at namespace or class scope. The offsets are in bytes."""
 
     tokens: Sequence[Token]
@@ -99,7 +99,7 @@ class SourceBlocks:
             return start + len(text) - len(text.lstrip())
         return start + len(text.decode(errors="replace")[: column - 1].encode(errors="replace"))
 
-    def definition_at(self, offset: int) -> Definition | None:
+    def definition_at(self, offset: int) -> CodeBlock | None:
         """Return the definition around an offset."""
         return next((each for each in self.definitions if each.start <= offset < each.end), None)
 
@@ -115,7 +115,7 @@ _ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype"
 """Words whose arguments are in parentheses and are no parameters."""
 
 
-def _definitions(tokens: Sequence[Token]) -> Iterator[Definition]:
+def _definitions(tokens: Sequence[Token]) -> Iterator[CodeBlock]:
     containers: list[bool] = []  # for each open one, whether it is a class
     head = index = 0
     while index < len(tokens):
@@ -131,7 +131,7 @@ def _definitions(tokens: Sequence[Token]) -> Iterator[Definition]:
                 continue
             after = balanced(tokens, index)
             if _is_body(tokens[head:index]) and not _initialises_member(tokens, head, index, after):
-                yield Definition(tokens[head:after], tokens[index:after], bool(containers and containers[-1]))
+                yield CodeBlock(tokens[head:after], tokens[index:after], bool(containers and containers[-1]))
                 head = after
             index = after
             continue
@@ -141,7 +141,7 @@ def _definitions(tokens: Sequence[Token]) -> Iterator[Definition]:
             head = index
         elif text == ";":
             if index - head > 1:
-                yield Definition(tokens[head:index], (), bool(containers and containers[-1]))
+                yield CodeBlock(tokens[head:index], (), bool(containers and containers[-1]))
             head = index
         elif text == ":" and index - head == 2 and tokens[head].text in ("public", "private", "protected"):
             head = index

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from cuda_wheel.builder.cxx.tokens import Directive
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 
-__all__ = ["INCLUDE", "Piece", "changed_files"]
+__all__ = ["INCLUDE", "LeftOut", "changed_files"]
 
 INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
 
 
-class Piece(NamedTuple):
+class LeftOut(NamedTuple):
     """Code that is left out of a file.
 
     `spans` are its parts, as offsets in bytes; directives between them stay. `reason` is the compiler's message.
@@ -41,7 +41,7 @@ class Piece(NamedTuple):
 def changed_files(
     files: Mapping[str, SourceBlocks],
     source: str,
-    pieces: Iterable[Piece],
+    pieces: Iterable[LeftOut],
     find: Callable[[str, bool, str], str | None],
 ) -> dict[str, bytes]:
     """Return the new text of the source and of each header that changes, by project-relative path.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.cxx.tokens import DECORATION, Token
-from cuda_wheel.builder.hostcode.blocks import Definition, SourceBlocks
-from cuda_wheel.builder.hostcode.edits import INCLUDE, Piece, changed_files
+from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
+from cuda_wheel.builder.hostcode.edits import INCLUDE, LeftOut, changed_files
 from cuda_wheel.builder.hostcode.reach import ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
 
@@ -65,7 +65,7 @@ class Outcome(NamedTuple):
 
     result: NvrtcResult
     changed: Mapping[str, bytes]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LeftOut, ...]
     blocking: tuple[Complaint, ...]
     reason: str
 
@@ -84,7 +84,7 @@ def compile_leaving_out(
 
     `first` is the result for the unchanged files, an error; `compile` compiles with changed files by path.
     """
-    state = _State(project)
+    state = _LeavingOut(project)
     result, changed = first, dict[str, bytes]()
     for _ in range(ATTEMPTS):
         complaints = complaints_of(result)
@@ -98,11 +98,11 @@ def compile_leaving_out(
     return Outcome(result, changed, tuple(state.pieces), tuple(complaints_of(result)), "")
 
 
-class _State:
+class _LeavingOut:
     """The files of a project that were read, and what is left out of them."""
 
     def __init__(self, project: Project) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[LeftOut] = []
         self._project = project
         self.files: dict[str, SourceBlocks] = {}
         waiting = [project.source]
@@ -123,7 +123,7 @@ class _State:
         """Choose what to leave out for each complaint. Return those for which that is not possible, and the reason."""
         blocking: list[Complaint] = []
         reason = ""
-        new: dict[tuple[str, tuple[tuple[int, int], ...]], Piece] = {}
+        new: dict[tuple[str, tuple[tuple[int, int], ...]], LeftOut] = {}
         for complaint in complaints:
             try:
                 piece = self._piece(complaint)
@@ -147,7 +147,7 @@ class _State:
                 return around is not None and self._code.is_host(around)
         return False
 
-    def _piece(self, complaint: Complaint) -> Piece:
+    def _piece(self, complaint: Complaint) -> LeftOut:
         """Return what to leave out for a complaint; raises _Refusal."""
         for file, line, column in complaint.places:
             blocks = self.files.get(file)
@@ -162,7 +162,7 @@ class _State:
             return self._part(file, blocks, around, offset, complaint.message)
         raise _Refusal
 
-    def _include(self, file: str, blocks: SourceBlocks, line: int, message: str) -> Piece:
+    def _include(self, file: str, blocks: SourceBlocks, line: int, message: str) -> LeftOut:
         """Return the include directive at a line, if what it names cannot be a header with kernels."""
         for directive in blocks.directives:
             asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
@@ -170,19 +170,19 @@ class _State:
                 if asked[1] is not None or asked[2].endswith(DEVICE_HEADERS):
                     break
                 span = (directive.start, directive.end)
-                return Piece(file, "include", asked[0], (span,), line, blocks.line(directive.end - 1), message)
+                return LeftOut(file, "include", asked[0], (span,), line, blocks.line(directive.end - 1), message)
         raise _Refusal
 
-    def _part(self, file: str, blocks: SourceBlocks, around: Definition, offset: int, message: str) -> Piece:
+    def _part(self, file: str, blocks: SourceBlocks, around: CodeBlock, offset: int, message: str) -> LeftOut:
         name = around.name
         if around.body and around.body[0].start <= offset:
             part = removable_part(around.body, offset)
             if part is not None and not self._lost(part):
-                return self._checked(Piece(file, "code in", name, _spans(part), *_lines(blocks, part), message), part)
+                return self._checked(LeftOut(file, "code in", name, _spans(part), *_lines(blocks, part), message), part)
             if "auto" not in around.words and len(around.body) > 2:
                 inner = around.body[1:-1]
                 return self._checked(
-                    Piece(file, "function", name, _spans(inner), *_lines(blocks, inner), message), inner
+                    LeftOut(file, "function", name, _spans(inner), *_lines(blocks, around.tokens), message), inner
                 )
         if around.in_class or around.is_template or name in ("", "operator"):
             raise _Refusal(f"{name or 'this'} is a part of a class or a template")
@@ -192,9 +192,9 @@ class _State:
             raise _Refusal(f"device code may use the constant {name}")
         kind = "function" if around.is_function else "variable"
         spans = _spans(around.tokens)
-        return self._checked(Piece(file, kind, name, spans, *_lines(blocks, around.tokens), message), around.tokens)
+        return self._checked(LeftOut(file, kind, name, spans, *_lines(blocks, around.tokens), message), around.tokens)
 
-    def _checked(self, piece: Piece, tokens: Sequence[Token]) -> Piece:
+    def _checked(self, piece: LeftOut, tokens: Sequence[Token]) -> LeftOut:
         """Return a piece; raises _Refusal if a launch would be lost with it, or if it is left out already."""
         lost = self._lost(tokens)
         if lost:
@@ -228,11 +228,11 @@ class _State:
                 return Outcome(result, changed, tuple(self.pieces), (complaint,), reason)
         return Outcome(result, changed, tuple(_outermost(self.pieces)), (), "")
 
-    def _is_whole(self, piece: Piece) -> bool:
+    def _is_whole(self, piece: LeftOut) -> bool:
         return any(each.start == piece.spans[0][0] for each in self.files[piece.file].definitions)
 
 
-def _outermost(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _outermost(pieces: Sequence[LeftOut]) -> Iterator[LeftOut]:
     """Yield the pieces that are not in another one."""
     for piece in pieces:
         start, end = piece.spans[0][0], piece.spans[-1][1]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.macros import macro_of
 from cuda_wheel.builder.cxx.tokens import MARKERS, Token, words
-from cuda_wheel.builder.hostcode.blocks import Definition, SourceBlocks
+from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 
 __all__ = ["Launches", "ProjectCode", "project_code"]
 
@@ -43,7 +43,7 @@ class ProjectCode(NamedTuple):
     declared: Mapping[str, int]
     """How many definitions and declarations each name has."""
 
-    def is_host(self, definition: Definition) -> bool:
+    def is_host(self, definition: CodeBlock) -> bool:
         """Return whether no marker of device code is in the heading of a definition."""
         return not definition.words & self.device_words
 

@@ -261,34 +261,13 @@ def _caret_index(lines: Sequence[str]) -> int | None:
 
 
 def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -> Diagnostic:
-    """Return a diagnostic that shows its source line, and the column in it, as its author wrote it."""
-    line_number, column = diagnostic.line, diagnostic.column
-    if line_number is None or column is None:
-        return diagnostic
+    """Return a diagnostic that shows its source line as its author wrote it. Columns are the same in both."""
     lines, caret = original_lines(diagnostic.file), _caret_index(diagnostic.details)
-    if lines is None or caret is None or not 0 < line_number <= len(lines):
+    if lines is None or caret is None or diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
-    original = lines[line_number - 1].rstrip("\r\n")
-    compiled = diagnostic.details[caret - 1][2:]
-    if compiled == original:
-        return diagnostic
-    at = _original_offset(column - 1, compiled, original)
-    shown = (f"  {original}", f"  {caret_below(original[:at])}")
-    details = (*diagnostic.details[: caret - 1], *shown, *diagnostic.details[caret + 1 :])
-    return diagnostic._replace(column=at + 1, details=details)
-
-
-def _original_offset(offset: int, compiled: str, original: str) -> int:
-    """Return the offset in an original line for an offset in the line that was compiled.
-
-    Only one change for the compiler has another length than the original: `const` becomes `constexpr`.
-    """
-    here = there = 0
-    while there < offset:
-        longer = compiled.startswith("constexpr", there) and original.startswith("const", here)
-        longer = longer and not original.startswith("constexpr", here)
-        here, there = (here + 5, there + 9) if longer else (here + 1, there + 1)
-    return here
+    original = lines[diagnostic.line - 1].rstrip("\r\n")
+    details = (*diagnostic.details[: caret - 1], f"  {original}", *diagnostic.details[caret:])
+    return diagnostic._replace(details=details)
 
 
 # --- name expressions ---------------------------------------------------------------------------------

@@ -8,19 +8,43 @@ from pathlib import Path, PurePosixPath
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.paths import UNPRINTABLE, leads_out
 
-__all__ = ["expanded", "is_glob", "matching_files", "project_path"]
+__all__ = ["EXCLUDED", "expanded", "is_glob", "literal_paths", "matching_files", "project_path"]
+
+EXCLUDED = "!"
+"""How a pattern begins whose files are taken out of those that the patterns before it name."""
 
 
-def expanded(patterns: Iterable[str], where: str, root: Path) -> tuple[str, ...]:
-    """Return the files that a list of paths and globs names, in order; those of each glob sorted."""
-    paths: list[str] = []
+def expanded(patterns: Iterable[str], where: str, root: Path, start: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the files of `start` and those that a list of paths and globs names, in order; those of each glob sorted.
+
+    A pattern that begins with "!" takes its files out again; of several patterns that match a file, the last counts.
+    """
+    paths = list(start)
     for pattern in patterns:
-        plain = project_path(pattern, where, root)
+        positive = pattern.removeprefix(EXCLUDED)
+        plain = project_path(positive, where, root)
+        found = [plain]
         if is_glob(plain, root):
-            paths += [project_path(path, where, root) for path in matching_files(pattern, where, root)]
+            found = [project_path(path, where, root) for path in matching_files(positive, where, root)]
+        if pattern == positive:
+            paths += found
         else:
-            paths.append(plain)
+            _check_excluded(found, pattern, where, root)
+            paths = [path for path in paths if path not in found]
     return tuple(paths)
+
+
+def literal_paths(patterns: Iterable[str], root: Path) -> set[str]:
+    """Return the project-relative paths in a list that are no globs and exclude nothing: what a person named."""
+    plain = (str(PurePosixPath(pattern.replace("\\", "/"))) for pattern in patterns if not pattern.startswith(EXCLUDED))
+    return {path for path in plain if not is_glob(path, root)}
+
+
+def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) -> None:
+    """Raise ConfigError if a pattern excludes a file that does not exist: it is misspelt, or the file was renamed."""
+    missing = next((path for path in found if not (root / path).is_file()), None)
+    if missing is not None:
+        raise ConfigError(f"{where}: {pattern!r} excludes no file: there is no file {missing}.")
 
 
 def is_glob(path: str, root: Path) -> bool:

@@ -186,7 +186,9 @@ _FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!
 _OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)(?:=(.*))?", re.IGNORECASE)
 """Options that read precompiled headers, or pass options to a compiler inside NVRTC, which may be any."""
 
-_HARMLESS_VALUE = re.compile(r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda)(?:=.*)?")
+_HARMLESS_VALUE = re.compile(
+    r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda|relaxed_constexpr)(?:=.*)?"
+)
 """Options of NVRTC's front end that read no files: those that `config.compiler_options` lets through."""
 
 

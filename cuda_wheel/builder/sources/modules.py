@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -13,12 +13,14 @@ from typing import Any
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.sources.globs import expanded, is_glob, matching_files, project_path
+from cuda_wheel.builder.sources.globs import EXCLUDED, expanded, is_glob, literal_paths, matching_files, project_path
+from cuda_wheel.builder.sources.include_graph import option_folders
+from cuda_wheel.builder.sources.included_sources import included_sources
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.module_names import check_case, check_name
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
 
-__all__ = ["SourceModule", "named_sources", "needs_nvvm", "one_module", "select", "source_module"]
+__all__ = ["SourceModule", "is_excluded", "named_sources", "needs_nvvm", "one_module", "select", "source_module"]
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,17 @@ class SourceModule:
         return not self.settings.extern or bool(self.defaults)
 
 
-def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[SourceModule, ...]:
+def _nothing(text: str) -> None:
+    """Tell nobody."""
+
+
+def select(
+    config: Config, root: Path, files: Iterable[WheelFile], tell: Callable[[str], None] = _nothing
+) -> tuple[SourceModule, ...]:
     """Return the modules of the project in `root`, whose wheel has `files`, by name.
+
+    A `.cu` file that another source includes is a header, unless the settings name it without a wildcard; `tell` gets
+    a line about each.
 
     Raises ConfigError if a source is missing, unreadable or outside the project, if a name is invalid or used twice,
     and if there is nothing to compile.
@@ -71,12 +82,10 @@ def select(config: Config, root: Path, files: Iterable[WheelFile]) -> tuple[Sour
         where = f"{TABLE}.module[{index}]"
         if table.name in settings:
             raise ConfigError(f"{where}: a second module named {table.name}; names must be unique.")
-        settings[table.name] = _with_sources(table, where, root, named)
+        settings[table.name] = _with_sources(table, where, root, named, tell)
         claimed.update(settings[table.name].sources, settings[table.name].extern_default)
 
-    for source in _selected(config, root, named, claimed):
-        if source in claimed:
-            continue
+    for source in _own_modules(config, root, named, settings.values(), tell):
         name = named[source]
         if name in settings:
             other = settings[name].sources[0]
@@ -110,7 +119,7 @@ def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str])
 
 def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
     """Return the module of settings that name its sources; raises ConfigError."""
-    settings = _with_sources(settings, f"the module {settings.name}", root, {})
+    settings = _with_sources(settings, f"the module {settings.name}", root, {}, _nothing)
     check_name(settings.name, settings.sources[0], {"/".join(settings.name.split(".")[:-1])})
     return _source_module(root, settings)
 
@@ -156,8 +165,19 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
 def named_sources(config: Config, root: Path) -> set[Path]:
     """Return the real paths of the files that the module tables of the project in `root` name, existing or not."""
     named = (path for module in config.module for path in (*module.sources, *module.extern_default))
+    named = (path for path in named if not path.startswith(EXCLUDED))
     paths = (path for each in named for path in (root.glob(each) if is_glob(each, root) else (root / each,)))
     return {Path(os.path.realpath(path)) for path in paths}
+
+
+def is_excluded(config: Config, root: Path, source: str) -> bool:
+    """Return whether the project's `sources` take a file out: the last entry that matches it begins with "!"."""
+    path = Path(root, source)
+    for pattern in reversed(config.sources):
+        positive = pattern.removeprefix(EXCLUDED)
+        if positive == source or (is_glob(positive, root) and path in root.glob(positive)):
+            return pattern != positive
+    return False
 
 
 def needs_nvvm(modules: Iterable[SourceModule]) -> bool:
@@ -165,8 +185,14 @@ def needs_nvvm(modules: Iterable[SourceModule]) -> bool:
     return any(source.kind == "nvvm" for module in modules for source in (*module.sources, *module.defaults))
 
 
-def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[str, str]) -> ModuleConfig:
+def _with_sources(
+    table: ModuleConfig, where: str, root: Path, named: Mapping[str, str], tell: Callable[[str], None]
+) -> ModuleConfig:
     sources = expanded(table.sources, f"{where}.sources", root)
+    literal, whole = literal_paths(table.sources, root), replace(table, sources=sources)
+    sources = tuple(_without_included(sources, literal, [whole], root, tell))
+    if table.sources and not sources:
+        raise ConfigError(f"{where}.sources excludes every file that it names.")
     if not sources:
         sources = tuple(source for source, name in named.items() if name == table.name)
         if not sources:
@@ -185,20 +211,60 @@ def _with_sources(table: ModuleConfig, where: str, root: Path, named: Mapping[st
     return replace(table, sources=sources, extern_default=defaults)
 
 
+def _own_modules(
+    config: Config,
+    root: Path,
+    named: Mapping[str, str],
+    tables: Iterable[ModuleConfig],
+    tell: Callable[[str], None],
+) -> list[str]:
+    """Return the sources that become modules without a table, project-relative, sorted."""
+    tables = list(tables)
+    claimed = {path for table in tables for path in (*table.sources, *table.extern_default)}
+    chosen = [source for source in _selected(config, root, named, claimed) if source not in claimed]
+    whole = replace(config.for_module(), sources=tuple(chosen))
+    return _without_included(chosen, literal_paths(config.sources, root), [whole, *tables], root, tell)
+
+
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
     """Return the selected sources, project-relative, sorted; `claimed` are those of module tables."""
-    if not config.sources:
-        return sorted(named)
     key = f"{TABLE}.sources"
-    selected = set()
-    for pattern in config.sources:
-        project_path(pattern, key, root)
-        for source in matching_files(pattern, key, root):
-            project_path(source, key, root)
-            if source not in named and source not in claimed:
-                raise ConfigError(
-                    f"{key}: {source} is in no package that goes into the wheel, so it has no name to load it by. "
-                    f"Give it one in a [[{TABLE}.module]] table."
-                )
-            selected.add(source)
-    return sorted(selected)
+    excludes_only = all(pattern.startswith(EXCLUDED) for pattern in config.sources)
+    selected = expanded(config.sources, key, root, sorted(named) if excludes_only else ())
+    for source in selected:
+        if not excludes_only and not (root / source).is_file():
+            matching_files(source, key, root)  # raises the error for a name without a file
+        if source not in named and source not in claimed:
+            raise ConfigError(
+                f"{key}: {source} is in no package that goes into the wheel, so it has no name to load it by. "
+                f"Give it one in a [[{TABLE}.module]] table."
+            )
+    return sorted(set(selected))
+
+
+def _without_included(
+    sources: Sequence[str],
+    explicit: AbstractSet[str],
+    compiled: Iterable[ModuleConfig],
+    root: Path,
+    tell: Callable[[str], None],
+) -> list[str]:
+    """Return the sources without those that another compiled source includes, except those in `explicit`.
+
+    `compiled` are the modules whose sources may include them, with their include folders.
+    """
+    folders = {
+        path: (*module.include_dirs, *option_folders(module.options))
+        for module in compiled
+        for path in (*module.sources, *module.extern_default)
+        if path.endswith(".cu")
+    }
+    folders |= {path: () for path in sources if path not in folders and path.endswith(".cu")}
+    included = included_sources(root, folders)
+    headers = [source for source in sources if source in included and source not in explicit]
+    for header in headers:
+        tell(
+            f"{header} is included by {included[header]}, and is no module of its own. To compile it alone too, name "
+            f"it in sources of [{TABLE}] or of a module, without a wildcard."
+        )
+    return [source for source in sources if source not in headers]

@@ -12,7 +12,7 @@ from pathlib import Path
 from cuda_wheel.builder.config.pyproject import is_concerned, read_config, read_pyproject
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.kernel_scan import kernel_macro_arguments, kernels_in
-from cuda_wheel.builder.sources.modules import SourceModule, one_module, source_module
+from cuda_wheel.builder.sources.modules import SourceModule, is_excluded, one_module, source_module
 
 __all__ = ["find_source", "kernels_beside", "module_that_may_make"]
 
@@ -66,7 +66,10 @@ def _source(
             if not beside.is_file():
                 continue
             # In setuptools' strict editable mode, the file beside the package is a link.
-            settings = replace(settings, sources=(os.path.relpath(os.path.realpath(beside), root),))
+            source = os.path.relpath(os.path.realpath(beside), root).replace(os.sep, "/")
+            if own is None and is_excluded(config, root, source):
+                continue
+            settings = replace(settings, sources=(source,))
         return root, config, source_module(root, settings)
     return None
 

@@ -13,6 +13,7 @@ import pytest
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import Toolchain
 from tests.support.processes import run
 
@@ -74,6 +75,19 @@ PASTED = [
         (["-rdc=false", "-O3", "-DX"], ["-DX"]),
         (["-Xcompiler -fPIC", "-DX"], ["-DX"]),
         (["-ftz=true", "-fmad=false", "-prec-div=false"], None),
+        (["-opt-info", "inline"], ["--optimization-info=inline"]),
+        (["-Xcompiler", "-DX=1,-O3,-U,Y,-Iinclude"], ["-D", "X=1", "-U", "Y", "-I", "include"]),
+        (["--compiler-options='-fPIC -DX'"], ["-D", "X"]),
+        (["-O3 --use_fast_math", "-DS=a -b", "-Xcompiler -fPIC -O2"], ["--use_fast_math", "-DS=a -b"]),
+        (
+            ["-expt-relaxed-constexpr"],
+            ["-Xcudafe=--relaxed_constexpr", "-Xcudafe=--diag_suppress=unannotated_function_in_jit"],
+        ),
+        (
+            ["-Xcudafe", "--diag_suppress=177,--diag_suppress=set_but_not_used"],
+            ["--diag-suppress=177", "-Xcudafe=--diag_suppress=set_but_not_used"],
+        ),
+        (["-rdc", "false", "-MF", "x.d", "--machine", "64", "-idp", "/x", "-ldir", "x"], []),
     ],
 )
 def test_what_nvrtc_gets(options: list[str], arguments: list[str] | None) -> None:
@@ -94,6 +108,9 @@ def test_what_nvrtc_gets(options: list[str], arguments: list[str] | None) -> Non
         (["-arch=sm_80"], {"architectures": ("80",)}),
         (["-arch", "sm_90a", "--gpu-architecture=compute_75"], {"architectures": ("90a", "75-virtual")}),
         (["-arch=native"], {"architectures": ("native",)}),
+        (["-arch=compute_80", "-code=sm_80"], {"architectures": ("80-real",)}),
+        (["-code", "sm_90,compute_90", "-arch=sm_90"], {"architectures": ("90-real", "90-virtual")}),
+        (["-Xcudafe", "--promote_warnings"], {"warnings-as-errors": True}),
         (["-gencode=arch=compute_80,code=sm_80"], {"architectures": ("80-real",)}),
         (["-gencode", "arch=compute_90,code=compute_90"], {"architectures": ("90-virtual",)}),
         (["-gencode arch=compute_90a,code=sm_90a"], {"architectures": ("90a-real",)}),
@@ -130,8 +147,13 @@ def test_options_that_are_keys(options: list[str], expected: dict[str, Any]) -> 
         (["-Xptxas", "-lineinfo"], "key lineinfo"),
         (["-Xcudafe", "--dependencies"], "--dependencies is an internal option"),
         (["-Xnvvm", "-opt=0"], "'-Xnvvm"),
-        (["-Xcompiler", "-DX=1"], "reaches device code with nvcc; use the keys defines"),
-        (["-code=sm_80"], "key architectures"),
+        (["-code=sm_80"], "stands without -arch=compute_XY; use the key architectures"),
+        (["-arch=compute_80", "-code=sm_86"], "assembles code of compute_80 as sm_86"),
+        (["-arch=compute_80", "-code=80"], "is not nvcc's arch=compute_XY"),
+        (["--entries", "k"], "'--entries' is set by the key instances"),
+        (["-optf", "x"], "write them into options"),
+        (["--ltoir"], "something else"),
+        (["-rdc", "true"], "'-rdc true' is set by the keys link and relocatable"),
         (["-gencode=arch=compute_80,code=sm_86"], "assembles code of compute_80 as sm_86"),
         (["-gencode=arch=sm_80"], "is not nvcc's arch=compute_XY"),
         (["-std=c++17", "-std=c++20"], "names c++17 and c++20"),
@@ -249,3 +271,48 @@ def test_an_unknown_standard_is_refused_with_those_that_the_compiler_knows(toolc
     known = ["c++03", "c++11", "c++14", "c++17", "c++20", *(["c++23"] if toolchain.nvrtc.startswith("13.5") else [])]
     listed = ", ".join(f'"{each}"' for each in known)
     assert f"this NVRTC does not know the C++ standard of std; it knows {listed}." in output
+
+
+OF_NVCC = """
+--objdir-as-tempdir -objtemp --library=l -ll -l l --define-macro=X -DX -D X --undefine-macro=X -UX -U X --include-path=i
+-Ii -I i --system-include=i -isystem=i -isystem i --library-path=p -Lp -L p --output-directory=d -odir d
+--compiler-bindir=g -ccbin g --allow-unsupported-compiler --archiver-binary=a -arbin a --cudart=none -cudart none
+--cudadevrt=none --libdevice-directory=d -ldir d --target-directory=d -target-dir d --use-local-env --profile -pg --debug
+-g --device-debug -G --generate-line-info -lineinfo --optimization-info=inline -opt-info inline --optimize=3 -O3 -O 3
+--Ofast-compile=mid -Ofc mid --dopt=on -dopt on --ftemplate-backtrace-limit=9 --ftemplate-depth=99 -ftemplate-depth 99
+--no-exceptions -noeh --shared -x cu -std=c++17 --no-host-device-initializer-list -nohdinitlist -nohdmoveforward
+--no-host-device-move-forward --expt-relaxed-constexpr --extended-lambda --expt-extended-lambda --machine=64 -m 64 -m64
+--compiler-options=-Wall -Xcompiler -Wall --linker-options=-s -Xlinker -s -Xarchive -s --ptxas-options=-v -Xptxas -v
+--nvlink-options=-v -Xnvlink -v --static-global-template-stub=true --device-entity-has-hidden-visibility=true
+--forward-unknown-to-host-compiler --forward-unknown-to-host-linker --forward-unknown-opts --dont-use-profile -noprof
+--dryrun --verbose -v --threads=2 -t 2 --split-compile=2 --split-compile-extended=2 --keep --keep-dir=d --save-temps
+--clean-targets -clean --run-args=a --input-drive-prefix=p -idp p -ddp p -dp p -M -MM -MD -MMD -MP -MF f -MT t
+--generate-dependencies --dependency-output=f --dependency-target-name=t --compile -c --output-file=o -o o
+--no-align-double --no-device-link -nodlink -gencode arch=compute_80,code=sm_80 --relocatable-device-code=false
+--maxrregcount=64 -maxrregcount 64 --use_fast_math --ftz=true -ftz true --prec-div=true --prec-sqrt=true --fmad=true
+--extra-device-vectorization --default-stream=legacy -default-stream per-thread --disable-warnings -w
+--keep-device-functions --source-in-ptx -src-in-ptx --restrict --Wreorder -Wreorder --Wdefault-stream-launch
+--Wmissing-launch-bounds --Wext-lambda-captures-this --Wno-deprecated-declarations -Wno-deprecated-gpu-targets
+--Werror=all-warnings -Werror cross-execution-space-call --resource-usage -res-usage --no-compress --qpp-config=q
+--display-error-number -err-no --diag-error=177 --diag-suppress=177 -diag-suppress 177
+--diag-warn=177 --host-linker-script=use-lcs -hls use-lcs --augment-host-linker-script -aug-hls --brief-diagnostics=true
+-brief-diag true --jump-table-density=5 -jtd 5 --device-stack-protector=true --compress-mode=size --jobserver
+-Xfatbin -compress-all -Xcudafe --diag_suppress=177
+"""
+"""The options of nvcc 13.0 (`nvcc --help`), long and short, except for those that are refused."""
+
+
+def test_no_option_of_nvcc_reaches_nvrtc_that_nvrtc_does_not_know(toolchain: Toolchain) -> None:
+    read = read_options(OF_NVCC.split(), "options")
+    assert set(read.keys) == {"architectures", "lineinfo", "std", "warnings-as-errors"}
+    result = compile_text(
+        {
+            "library": toolchain.libraries[0],
+            "folder": ".",
+            "text": b"__global__ void k() {}",
+            "name": "k.cu",
+            "options": ["--gpu-architecture=compute_80", *read.arguments],
+            "expressions": [],
+        }
+    )
+    assert not result["error"], result["log"]

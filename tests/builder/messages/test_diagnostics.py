@@ -87,7 +87,7 @@ def test_details_and_notes_stay_with_their_error() -> None:
 
 
 def test_original_lines_are_shown_if_the_compiler_was_given_changed_lines() -> None:
-    log = ERROR.format(line="constexpr int a = 1;       y;", caret=" " * 27)
+    log = ERROR.format(line="const int a = 1;       y;", caret=" " * 23)
     lines = ["", "", "const int a = 1; b();  y;\r", ""]
     assert read(log, original_lines=lambda file: lines).split("\n")[:3] == [
         'pkg/k.cu:3:24: error: identifier "y" is undefined',

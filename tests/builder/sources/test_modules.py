@@ -11,7 +11,7 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.modules import named_sources, select
+from cuda_wheel.builder.sources.modules import is_excluded, named_sources, select
 
 PACKAGE = ["src/pkg/__init__.py", "src/pkg/kernels/__init__.py", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu"]
 
@@ -36,6 +36,69 @@ def test_every_cu_in_the_packages_is_a_module_by_default(root: Path) -> None:
 
 def test_sources_choose_among_them(root: Path) -> None:
     assert list(names(root, {"sources": ["src/**/b.cu"]})) == ["pkg.kernels.b"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected", "excluded"),
+    [
+        (["!src/pkg/kernels/a.cu"], "b c", "a"),
+        (["!src/**/[ab].cu"], "c", "a b"),
+        (["src/**/*.cu", "!src/**/detail/*.cu"], "a b", ""),
+        (["!src/**/*.cu", "src/**/b.cu"], "b", "a"),
+        (["src/**/*.cu", "!src/**/*.cu", "src/**/c.cu"], "c", "a b"),
+        (["src/**/a.cu", "!src/**/b.cu"], "a", "b"),
+    ],
+)
+def test_an_entry_with_an_exclamation_mark_takes_files_out(
+    root: Path, sources: list[str], expected: str, excluded: str
+) -> None:
+    for name in ("__init__.py", "c.cu"):
+        (root / "src/pkg/kernels/detail").mkdir(exist_ok=True)
+        (root / "src/pkg/kernels/detail" / name).write_text("")
+    files = [WheelFile(path, path.relative_to(root / "src").as_posix()) for path in sorted(root.glob("src/**/*.*"))]
+    config = Config.from_table({"sources": sources})
+    assert " ".join(module.name[-1] for module in select(config, root, files)) == expected
+    named = {each: is_excluded(config, root, f"src/pkg/kernels/{each}.cu") for each in "ab"}
+    assert " ".join(each for each in named if named[each]) == excluded
+
+
+def test_a_table_takes_exclusions(root: Path) -> None:
+    table = {"module": [{"name": "pkg.kernels.c", "sources": ["src/**/[ab].cu", "!src/**/b.cu"]}]}
+    assert names(root, table)["pkg.kernels.c"] == "src/pkg/kernels/a.cu"
+    assert named_sources(Config.from_table(table), root) >= {root / PACKAGE[2]}
+
+
+def test_a_source_that_another_includes_is_no_module(root: Path) -> None:
+    kernels = root / "src/pkg/kernels"
+    (kernels / "b.inl.cu").write_text("__global__ void inner() {}\n")
+    (root / "include/middle.cuh").write_text('#include "deep.cu"\n')
+    (kernels / "deep.cu").write_text("")
+    (kernels / "a.cu").write_text('#include "b.inl.cu"\n#include <middle.cuh>\n// #include "b.cu"\n')
+    (kernels / "one.cu").write_text('#include "two.cu"\n')
+    (kernels / "two.cu").write_text('#include "one.cu"\n')
+    files = [WheelFile(path, path.relative_to(root / "src").as_posix()) for path in sorted(root.glob("src/**/*.*"))]
+
+    def selected(**table: object) -> tuple[str, list[str]]:
+        told: list[str] = []
+        folders = {"include-dirs": ["include", "src/pkg/kernels"]}
+        modules = select(Config.from_table(folders | table), root, files, told.append)
+        return " ".join(module.name.removeprefix("pkg.kernels.") for module in modules), told
+
+    chosen, told = selected()
+    assert chosen == "a b one"
+    assert [line.partition(",")[0] for line in told] == [
+        "src/pkg/kernels/b.inl.cu is included by src/pkg/kernels/a.cu",
+        "src/pkg/kernels/deep.cu is included by src/pkg/kernels/a.cu",
+        "src/pkg/kernels/two.cu is included by src/pkg/kernels/one.cu",
+    ]
+    assert selected(sources=["src/pkg/kernels/deep.cu", "src/**/[ab].cu"]) == ("a b deep", [])
+    assert selected(sources=["src/pkg/kernels/deep.cu"]) == ("deep", [])
+    module = {"name": "pkg.kernels.d", "sources": ["src/**/deep.cu"]}
+    assert selected(module=[module], sources=["src/**/[ab].cu"]) == ("a b d", [])
+    module = {"name": "pkg.kernels.d", "sources": ["src/**/a.cu", "src/**/deep.cu"]}
+    chosen, told = selected(module=[module], sources=["src/**/b.cu"])
+    assert chosen == "b d"
+    assert "deep.cu is included by src/pkg/kernels/a.cu" in told[0]
 
 
 def test_a_table_gives_a_source_from_elsewhere_its_name(root: Path) -> None:
@@ -76,6 +139,14 @@ def test_a_byte_order_mark_is_dropped(root: Path) -> None:
         ({"sources": ["src/*.cu"]}, "tool.cuda-wheel.sources: 'src/*.cu' matches no file in project."),
         ({"sources": ["**.cu"]}, "'**.cu' is not a pattern of files"),
         ({"sources": ["."]}, "'.' is not a pattern of files"),
+        ({"sources": ["!src/*.cu"]}, "tool.cuda-wheel.sources: 'src/*.cu' matches no file in project."),
+        ({"sources": ["!src/z.cu"]}, "'!src/z.cu' excludes no file: there is no file src/z.cu."),
+        ({"sources": ["!../z.cu"]}, "../z.cu lies outside the project"),
+        ({"sources": ["!src/**/*.cu"]}, "there is nothing to compile"),
+        (
+            {"module": [{"name": "pkg.kernels.z", "sources": ["csrc/c.cu", "!csrc/c.cu"]}]},
+            "module[0].sources excludes every file that it names.",
+        ),
         ({"sources": ["csrc/*.cu"]}, "csrc/c.cu is in no package that goes into the wheel"),
         ({"include-dirs": ["includes"]}, "tool.cuda-wheel.include-dirs: there is no folder includes in project."),
         ({"include-dirs": ["../include"]}, "../include lies outside the project"),

@@ -1,4 +1,5 @@
-// <cub/cub.cuh> for NVRTC: the parts of CUB for blocks, warps and threads. The rest declares host functions, which NVRTC rejects.
+// <cub/cub.cuh> for NVRTC: the parts of CUB for blocks, warps and threads, and in host code the declarations of its
+// device-wide algorithms.
 #ifndef CUDA_WHEEL_CUB
 #define CUDA_WHEEL_CUB
 
@@ -39,5 +40,9 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
 #include <cub/warp/warp_store.cuh>
+
+#ifdef CUDA_WHEEL_HOST_CODE
+#include <cub/device/cuda_wheel_all.h>
+#endif
 
 #endif

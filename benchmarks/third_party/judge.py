@@ -1,0 +1,248 @@
+"""Compare cuda-wheel with nvcc on the corpus: `python benchmarks/third_party/judge.py JUDGED.json [KEY ...]`.
+
+Each file is compiled twice for sm_80: by cuda-wheel, as `measure.py` does, and by `nvcc -cubin` with PyTorch's own
+headers and the options that PyTorch's `BuildExtension` passes. The kernels of the two are compared by symbol (without
+the hash in the names of anonymous namespaces), and each kernel's machine code by its instructions. nvcc judges exactly
+only if cuda-wheel uses NVRTC of the same release.
+
+It needs nvcc, cuobjdump, PyTorch (no GPU) and the corpus, but neither git nor a network. JUDGED.json gets one record
+for each file, and a summary is printed. KEY selects files whose names contain it.
+
+Options: those of `measure.py` (--resume leaves out the files that JUDGED.json has), --cuobjdump PATH,
+--torch-include FOLDER (repeatable; default: those of the installed PyTorch), --work FOLDER for cubins (those of nvcc
+are reused).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import sysconfig
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # run from a checkout, without installing it
+
+from corpus import Package, Source, packages, sources
+from measure import Outcome, chosen, first_error, in_parallel, in_process, parser, run
+
+from cuda_wheel.runtime.formats.cubin import read_cubin
+from cuda_wheel.runtime.manifest import Manifest
+
+__all__ = ["Verdict", "judge"]
+
+Code = tuple[str, ...]
+"""The instructions of a kernel, as text."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What nvcc and cuda-wheel make of one file."""
+
+    key: str
+    ours: str
+    """The result of `measure.Outcome`."""
+    nvcc: str
+    """"compiled" or the first error."""
+    kernels: int = 0
+    """How many kernels nvcc has."""
+    missing: Sequence[str] = ()
+    """Kernels that only nvcc has."""
+    additional: Sequence[str] = ()
+    """Kernels that only cuda-wheel has."""
+    identical: int = 0
+    """Kernels with the same instructions and operands."""
+    same_opcodes: int = 0
+    """Kernels with the same number of each instruction, but other registers or another order."""
+    different: Sequence[tuple[str, int, int]] = ()
+    """Other kernels, with the numbers of instructions of nvcc and of cuda-wheel."""
+    error: str = ""
+    """cuda-wheel's first error."""
+    seconds: float = 0.0
+    nvcc_seconds: float = 0.0
+
+
+def judge(source: Source, options: argparse.Namespace) -> Verdict:
+    """Compile one file with both compilers and compare the results."""
+    cubin = options.work / "nvcc" / (source.key.replace("/", "+") + ".cubin")
+    nvcc, nvcc_seconds = compile_with_nvcc(source, options, cubin)
+    outcome: Outcome = in_process(source, options)
+    verdict = Verdict(
+        key=source.key,
+        ours=outcome.result,
+        nvcc=nvcc,
+        error=outcome.error,
+        seconds=outcome.seconds,
+        nvcc_seconds=round(nvcc_seconds, 2),
+    )
+    if nvcc != "compiled":
+        return verdict
+    theirs = {_plain(name) for name in read_cubin(cubin.read_bytes()).kernels}
+    if outcome.result != "compiled":
+        return Verdict(**{**asdict(verdict), "kernels": len(theirs)})
+    built = options.images / source.key.replace("/", "+") / "corpus"
+    manifest = Manifest.from_json((built / "m.fatbin.json").read_bytes(), source.key)
+    ours = {_plain(kernel.symbol) for kernel in manifest.kernels}
+    reference, code = (instructions(path, options.cuobjdump) for path in (cubin, built / "m.fatbin"))
+    common = sorted(theirs & ours)
+    identical = [name for name in common if reference[name] == code[name]]
+    same = [
+        name for name in common if reference[name] != code[name] and _opcodes(reference[name]) == _opcodes(code[name])
+    ]
+    different = [(name, len(reference[name]), len(code[name])) for name in common if name not in {*identical, *same}]
+    return Verdict(
+        **{
+            **asdict(verdict),
+            "kernels": len(theirs),
+            "missing": sorted(theirs - ours),
+            "additional": sorted(ours - theirs),
+            "identical": len(identical),
+            "same_opcodes": len(same),
+            "different": different,
+        }
+    )
+
+
+def compile_with_nvcc(source: Source, options: argparse.Namespace, cubin: Path) -> tuple[str, float]:
+    """Return "compiled" or nvcc's first error, and the seconds; writes the cubin unless it exists."""
+    note = cubin.with_suffix(".json")
+    if note.exists():
+        result, seconds = json.loads(note.read_text())
+        return result, seconds
+    cubin.parent.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    command = ["nvcc", *nvcc_arguments(source, options), "-cubin", "-arch=sm_80", "-o", str(cubin)]
+    try:
+        status, output, errors = run(command, options.limit * 2, source.package.home(options.corpus))
+        result = (first_error(errors + output) or "failed") if status else "compiled"
+    except TimeoutError:
+        result = f"timeout after {options.limit * 2:g} s"
+    seconds = time.perf_counter() - began
+    note.write_text(json.dumps([result, seconds]))
+    return result, seconds
+
+
+def nvcc_arguments(source: Source, options: argparse.Namespace) -> list[str]:
+    """Return nvcc's arguments for a file, as its package's build passes them for one architecture."""
+    package: Package = source.package
+    own = [each for each in package.nvcc_options if not each.startswith(("-arch", "-gencode", "--threads"))]
+    folders = [*(package.home(options.corpus).resolve() / each for each in package.include)]
+    system = [*options.torch_include, sysconfig.get_paths()["include"]] if package.kind == "torch" else []
+    return [
+        source.path,
+        *own,
+        *(f"-I{folder}" for folder in folders),
+        *(part for folder in system for part in ("-isystem", str(folder))),
+        "-w",
+    ]
+
+
+def instructions(path: Path, cuobjdump: str) -> dict[str, Code]:
+    """Return the instructions of each function of a cubin or fatbin, without addresses and encodings."""
+    process = subprocess.run([cuobjdump, "-sass", str(path)], capture_output=True, text=True, check=True)
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in process.stdout.splitlines():
+        if line.strip().startswith("Function : "):
+            lines = found.setdefault(_plain(line.split(" : ")[1].strip()), [])
+        elif match := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
+            lines.append(_plain(match[1]))
+    return {name: _without_padding(code) for name, code in found.items()}
+
+
+def _without_padding(lines: Sequence[str]) -> Code:
+    """Return instructions without the NOPs that fill the last block."""
+    end = len(lines)
+    while end and lines[end - 1].split()[0] in ("NOP", "BRA"):
+        end -= 1
+    return tuple(lines[:end])
+
+
+def _opcodes(code: Code) -> Counter[str]:
+    """Return how often each instruction occurs, without predicates and modifiers."""
+    words = (re.sub(r"^@!?U?P\w+\s+", "", line).split(maxsplit=1)[0] for line in code)
+    return Counter(word.split(".")[0] for word in words)
+
+
+def _plain(text: str) -> str:
+    """Return text in which the names of anonymous namespaces are equal in every compilation."""
+    result = ""
+    while match := re.search(r"(\d+)_GLOBAL__N_", text):
+        start, length = match.end(1), int(match[1])
+        result += text[: match.start()] + "ANONYMOUS"
+        text = text[start + length :]
+    return result + text
+
+
+def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield the lines of a summary."""
+    both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
+    theirs, ours = (sum(getattr(each, name) == "compiled" for each in verdicts) for name in ("nvcc", "ours"))
+    yield f"{len(verdicts)} files: nvcc compiles {theirs}, cuda-wheel {ours}, both {len(both)}"
+    same = sum(not each.missing and not each.additional for each in both)
+    yield f"the same kernels in {same} files of {len(both)}"
+    kernels = sum(each.kernels for each in both)
+    missing, additional = (sum(len(getattr(each, name)) for each in both) for name in ("missing", "additional"))
+    yield f"{kernels} kernels of nvcc: {missing} missing, {additional} additional"
+    for what in ("identical", "same_opcodes"):
+        yield f"{what}: {sum(getattr(each, what) for each in both)} kernels"
+    yield f"different: {sum(len(each.different) for each in both)} kernels"
+    for each in verdicts:
+        if each.nvcc == "compiled" and each.ours != "compiled":
+            yield f"ours fails: {each.key}: {each.ours}: {each.error}"
+    for each in verdicts:
+        if each.nvcc != "compiled":
+            yield f"nvcc fails ({each.ours}): {each.key}: {each.nvcc}"
+    for each in both:
+        if each.missing or each.additional:
+            yield f"missing {len(each.missing)}, additional {len(each.additional)}: {each.key}: " + ", ".join(
+                [*each.missing[:2], *each.additional[:2]]
+            )
+    for each in both:
+        if each.different:
+            name, theirs, ours = max(each.different, key=lambda kernel: abs(kernel[1] - kernel[2]))
+            yield f"different {len(each.different)} of {each.kernels}: {each.key}: {name}: {theirs} and {ours}"
+
+
+def _options() -> argparse.Namespace:
+    own = parser()
+    own.add_argument("--cuobjdump", default="cuobjdump")
+    own.add_argument("--torch-include", action="append", default=[])
+    own.add_argument("--work", type=Path, default=Path("judged"))
+    options = own.parse_intermixed_args()
+    options.images = options.images or options.work / "images"
+    if not options.torch_include:
+        from torch.utils.cpp_extension import include_paths  # type: ignore[import-not-found,unused-ignore]
+
+        options.torch_include = include_paths("cuda")
+    return options
+
+
+def main() -> None:
+    options = _options()
+    options.corpus, options.work, options.images = (
+        each.resolve() for each in (options.corpus, options.work, options.images)
+    )
+    every = sources(packages(options.list) if options.list else packages())
+    verdicts = {}
+    if options.result.exists():
+        verdicts = {each["key"]: Verdict(**each) for each in json.loads(options.result.read_text(encoding="utf-8"))}
+
+    def received(verdict: Verdict) -> None:
+        verdicts[verdict.key] = verdict
+        print(f"{verdict.ours:12} nvcc {verdict.nvcc[:20]:20} {verdict.key}", flush=True)
+        ordered = [asdict(verdicts[each.key]) for each in every if each.key in verdicts]
+        options.result.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+
+    in_parallel(chosen(every, options.keys, set(verdicts) if options.resume else set()), options, judge, received)
+    print("\n".join(summary([verdicts[each.key] for each in every if each.key in verdicts])))
+
+
+if __name__ == "__main__":
+    main()

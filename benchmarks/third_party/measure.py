@@ -1,0 +1,268 @@
+"""Compile the corpus with cuda-wheel: `python benchmarks/third_party/measure.py RESULT.json [KEY ...]`.
+
+Each file becomes one module of a project of its own, in the fetched repository's folder, with the include folders and
+the options of its package's build. It is compiled for one target (machine code and PTX of sm_80) in a process of its
+own with a time limit, so that a crash or a hang ends only that file. RESULT.json gets one record for each file;
+`docs.py` formats it. KEY selects files whose names contain it.
+
+Options: --corpus FOLDER (default: what fetch.py writes), --images FOLDER keeps the fatbins there, --processes N,
+--limit SECONDS for a file, --minutes M starts no file after that time, --resume leaves out the files that RESULT.json
+has, --failed those that compiled there, --no-settings leaves out the settings of the list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from corpus import CORPUS, Source, packages, sources
+
+__all__ = [
+    "Outcome",
+    "chosen",
+    "compile_source",
+    "first_error",
+    "in_parallel",
+    "in_process",
+    "parser",
+    "read_outcomes",
+    "run",
+    "write_outcomes",
+]
+
+T = TypeVar("T")
+MODULE = "corpus.m"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file."""
+
+    key: str
+    result: str
+    """"compiled"; the kind of failure: "CompileError", "ConfigError", ...; or what must never be: "traceback", "crash",
+    "timeout"."""
+    error: str = ""
+    """The first error's line, without this machine's folders."""
+    message: str = ""
+    """The whole message of the failure."""
+    seconds: float = 0.0
+    """Wall-clock seconds of the build in its process, without Python's start."""
+    kernels: Sequence[str] = ()
+    """The names in the manifest."""
+    warnings: Sequence[str] = ()
+    settings: bool = False
+    """Whether settings beyond the build's own options were used."""
+
+
+@dataclass
+class Listener:
+    """A reporter that collects a build's warnings and the built module."""
+
+    warnings: list[str] = field(default_factory=list)
+    kernels: list[str] = field(default_factory=list)
+
+    def build_started(self, plan: Any) -> None: ...
+
+    def step_finished(self, step: Any) -> None:
+        self.warnings += [text for text in [getattr(step, "log", "")] if text]
+
+    def time_remaining(self, seconds: float) -> None: ...
+
+    def warning(self, text: str) -> None:
+        self.warnings.append(text)
+
+    def module_built(self, module: Any) -> None:
+        self.kernels += [kernel.name for kernel in module.manifest.kernels]
+
+
+def compile_source(source: Source, corpus: Path, images: Path | None, settings: bool) -> Outcome:
+    """Compile one file in this process. Unexpected exceptions end in the result "traceback"."""
+    from cuda_wheel.builder.config.settings import Config
+    from cuda_wheel.builder.project import build_files
+    from cuda_wheel.builder.sources.layout import WheelFile
+    from cuda_wheel.runtime.errors import CudaWheelError
+
+    package, listener = source.package, Listener()
+    home = package.home(corpus)
+    extra = package.settings.get(source.path, {}) if settings else {}
+    module = {"name": MODULE, "sources": [source.path], **extra.get("module", {})}
+    table = {
+        "architectures": ["80"],
+        "include-dirs": [folder for folder in package.include if (home / folder).is_dir()],
+        "options": list(package.nvcc_options),
+        "compress": "none",
+        "sbom": False,
+        **{key: value for key, value in extra.items() if key != "module"},
+        "module": [module],
+    }
+    began = time.perf_counter()
+    result, message = "compiled", ""
+    with tempfile.TemporaryDirectory() as scratch:
+        output = images / source.key.replace("/", "+") if images else Path(scratch, "output")
+        package_file = Path(scratch, "__init__.py")
+        package_file.touch()
+        files = [WheelFile(package_file, "corpus/__init__.py")]
+        try:
+            build_files(home.resolve(), Config.from_table(table), files, listener, output)
+        except CudaWheelError as error:
+            result, message = type(error).__name__, str(error)
+        except BaseException:
+            result, message = "traceback", traceback.format_exc()
+    seconds = round(time.perf_counter() - began, 2)
+    if re.search(r"Traceback \(most recent|RecursionError|internal error in cuda-wheel", message):
+        result = "traceback"
+    message = message.replace(str(home.resolve()) + "/", "")
+    return Outcome(
+        source.key, result, first_error(message), message, seconds, listener.kernels, listener.warnings, bool(extra)
+    )
+
+
+def first_error(message: str) -> str:
+    """Return the first line of a message that names an error, else its first line."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if "Traceback" in message:
+        return lines[-1][:300]
+    errors = [line for line in lines if re.search(r"\b(catastrophic )?error\b", line)]
+    return next(iter(errors or lines), "")[:300]
+
+
+def chosen(every: Sequence[Source], keys: Sequence[str], done: AbstractSet[str]) -> list[Source]:
+    """Return the files to work on: those with a key that contains one of `keys`, and those first that include
+    CUTLASS, because they take longest."""
+    todo = [each for each in every if each.key not in done and (not keys or any(key in each.key for key in keys))]
+    return sorted(todo, key=lambda source: not any("cutlass" in need.at for need in source.package.needs))
+
+
+def in_parallel(
+    todo: Sequence[Source],
+    options: argparse.Namespace,
+    function: Callable[[Source, argparse.Namespace], T],
+    received: Callable[[T], None],
+) -> None:
+    """Call `function` for each file in `options.processes` threads, and `received` with each result as it comes."""
+    end = time.monotonic() + options.minutes * 60
+
+    def unless_late(source: Source) -> T | None:
+        return function(source, options) if time.monotonic() < end else None
+
+    with ThreadPoolExecutor(options.processes) as threads:
+        for future in as_completed([threads.submit(unless_late, source) for source in todo]):
+            result = future.result()
+            if result is not None:
+                received(result)
+
+
+def in_process(source: Source, options: argparse.Namespace) -> Outcome:
+    command = [
+        sys.executable,
+        __file__,
+        *(["--list", str(options.list)] if options.list else []),
+        "--one",
+        "--corpus",
+        str(options.corpus),
+        "unused",
+        source.key,
+    ]
+    command += ["--images", str(options.images)] * bool(options.images) + ["--no-settings"] * options.no_settings
+    with tempfile.TemporaryDirectory() as cache:
+        try:
+            status, output, errors = run(command, options.limit, CUDA_WHEEL_CACHE_DIR=cache)
+        except TimeoutError:
+            return Outcome(source.key, "timeout", f"not compiled after {options.limit:g} s", seconds=options.limit)
+    try:
+        return Outcome(**json.loads(output.splitlines()[-1]))
+    except (IndexError, ValueError, TypeError):
+        kind = "traceback" if "Traceback" in errors else "crash"
+        return Outcome(source.key, kind, first_error(errors) or f"exit status {status}", errors)
+
+
+def run(command: Sequence[str], limit: float, folder: Path | None = None, **environ: str) -> tuple[int, str, str]:
+    """Return a command's exit status, output and errors. At the limit, in seconds, it is killed with all processes that
+    it started, and TimeoutError is raised."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise TimeoutError from None
+    return process.returncode, output, errors
+
+
+def read_outcomes(path: Path) -> dict[str, Outcome]:
+    """Return the outcomes of a file by key; {} if there is no file."""
+    if not path.exists():
+        return {}
+    return {each["key"]: Outcome(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def write_outcomes(path: Path, outcomes: Iterable[Outcome]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps([asdict(each) for each in outcomes], indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("result", type=Path)
+    parser.add_argument("keys", nargs="*")
+    parser.add_argument("--corpus", type=Path, default=CORPUS)
+    parser.add_argument("--list", type=Path, help="another list than packages.toml")
+    parser.add_argument("--images", type=Path)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=600)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--failed", action="store_true")
+    parser.add_argument("--no-settings", action="store_true")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def main() -> None:
+    options = parser().parse_intermixed_args()
+    every = sources(packages(options.list) if options.list else packages())
+    if options.one:
+        (source,) = [each for each in every if each.key == options.keys[0]]
+        print(json.dumps(asdict(compile_source(source, options.corpus, options.images, not options.no_settings))))
+        return
+    outcomes = read_outcomes(options.result)
+    done = {key for key, outcome in outcomes.items() if options.resume or outcome.result == "compiled"}
+    todo = chosen(every, options.keys, done if options.resume or options.failed else set())
+
+    def received(outcome: Outcome) -> None:
+        outcomes[outcome.key] = outcome
+        print(f"{outcome.result:12} {outcome.seconds:7.1f} s {len(outcome.kernels):5} {outcome.key}", flush=True)
+        write_outcomes(options.result, (outcomes[each.key] for each in every if each.key in outcomes))
+
+    in_parallel(todo, options, in_process, received)
+    good = sum(outcome.result == "compiled" for outcome in outcomes.values())
+    print(f"{good} of {len(outcomes)} files compile")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+// The device-wide algorithms that <cub/cub.cuh> declares.
+#include <cub/device/device_adjacent_difference.cuh>
+#include <cub/device/device_copy.cuh>
+#include <cub/device/device_find.cuh>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_histogram.cuh>
+#include <cub/device/device_memcpy.cuh>
+#include <cub/device/device_merge.cuh>
+#include <cub/device/device_merge_sort.cuh>
+#include <cub/device/device_partition.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_radix_sort.cuh>
+#include <cub/device/device_segmented_reduce.cuh>
+#include <cub/device/device_segmented_scan.cuh>
+#include <cub/device/device_segmented_sort.cuh>
+#include <cub/device/device_select.cuh>
+#include <cub/device/device_topk.cuh>
+#include <cub/device/device_transform.cuh>
+#include <cub/util_allocator.cuh>

@@ -1,0 +1,2 @@
+// <thrust/adjacent_difference.h>: Thrust's algorithms.
+#include <thrust/detail/cuda_wheel/algorithms.h>

@@ -1,0 +1,2 @@
+// <thrust/binary_search.h>: Thrust's algorithms.
+#include <thrust/detail/cuda_wheel/algorithms.h>

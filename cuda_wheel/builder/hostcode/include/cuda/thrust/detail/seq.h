@@ -1,0 +1,2 @@
+// <thrust/detail/seq.h>: Thrust's execution policies.
+#include <thrust/detail/cuda_wheel/policies.h>

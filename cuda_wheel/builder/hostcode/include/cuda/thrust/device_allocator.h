@@ -1,0 +1,2 @@
+// <thrust/device_allocator.h>: Thrust's vectors.
+#include <thrust/detail/cuda_wheel/vectors.h>

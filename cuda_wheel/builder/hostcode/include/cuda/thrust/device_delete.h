@@ -1,0 +1,2 @@
+// <thrust/device_delete.h>: Thrust's pointers.
+#include <thrust/detail/cuda_wheel/pointers.h>

@@ -1,0 +1,2 @@
+// <thrust/for_each.h>: Thrust's algorithms.
+#include <thrust/detail/cuda_wheel/algorithms.h>

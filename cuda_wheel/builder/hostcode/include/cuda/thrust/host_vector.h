@@ -1,0 +1,2 @@
+// <thrust/host_vector.h>: Thrust's vectors.
+#include <thrust/detail/cuda_wheel/vectors.h>

@@ -1,0 +1,2 @@
+// <thrust/memory.h>: Thrust's pointers.
+#include <thrust/detail/cuda_wheel/pointers.h>

@@ -1,0 +1,2 @@
+// <thrust/reduce.h>: Thrust's algorithms.
+#include <thrust/detail/cuda_wheel/algorithms.h>

@@ -1,0 +1,2 @@
+// <thrust/system/cuda/memory.h>: Thrust's vectors.
+#include <thrust/detail/cuda_wheel/vectors.h>

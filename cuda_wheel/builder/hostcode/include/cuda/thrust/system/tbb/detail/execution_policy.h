@@ -1,0 +1,2 @@
+// <thrust/system/tbb/detail/execution_policy.h>: Thrust's execution policies.
+#include <thrust/detail/cuda_wheel/policies.h>

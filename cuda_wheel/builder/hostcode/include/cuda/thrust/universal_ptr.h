@@ -1,0 +1,2 @@
+// <thrust/universal_ptr.h>: Thrust's pointers.
+#include <thrust/detail/cuda_wheel/pointers.h>

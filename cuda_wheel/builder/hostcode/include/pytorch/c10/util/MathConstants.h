@@ -1,0 +1,67 @@
+// c10::pi and other constants of any type.
+#ifndef CUDA_WHEEL_PYTORCH_MATH_CONSTANTS_H
+#define CUDA_WHEEL_PYTORCH_MATH_CONSTANTS_H
+
+#include <c10/macros/Macros.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
+namespace c10 {
+
+// The function is specialised below; the variable is what code uses.
+#define CUDA_WHEEL_MATH_CONSTANT(name, value)              \
+  namespace detail {                                  \
+  template <typename T>                               \
+  C10_HOST_DEVICE inline constexpr T name() {         \
+    return static_cast<T>(value);                     \
+  }                                                   \
+  }
+CUDA_WHEEL_MATH_CONSTANT(e, 2.718281828459045235360287471352662)
+CUDA_WHEEL_MATH_CONSTANT(euler, 0.577215664901532860606512090082402)
+CUDA_WHEEL_MATH_CONSTANT(frac_1_pi, 0.318309886183790671537767526745028)
+CUDA_WHEEL_MATH_CONSTANT(frac_1_sqrt_pi, 0.564189583547756286948079451560772)
+CUDA_WHEEL_MATH_CONSTANT(frac_sqrt_2, 0.707106781186547524400844362104849)
+CUDA_WHEEL_MATH_CONSTANT(frac_sqrt_3, 0.577350269189625764509148780501957)
+CUDA_WHEEL_MATH_CONSTANT(golden_ratio, 1.618033988749894848204586834365638)
+CUDA_WHEEL_MATH_CONSTANT(ln_10, 2.302585092994045684017991454684364)
+CUDA_WHEEL_MATH_CONSTANT(ln_2, 0.693147180559945309417232121458176)
+CUDA_WHEEL_MATH_CONSTANT(log_10_e, 0.434294481903251827651128918916605)
+CUDA_WHEEL_MATH_CONSTANT(log_2_e, 1.442695040888963407359924681001892)
+CUDA_WHEEL_MATH_CONSTANT(pi, 3.141592653589793238462643383279502)
+CUDA_WHEEL_MATH_CONSTANT(sqrt_2, 1.414213562373095048801688724209698)
+CUDA_WHEEL_MATH_CONSTANT(sqrt_3, 1.732050807568877293527446341505872)
+#undef CUDA_WHEEL_MATH_CONSTANT
+
+namespace detail {
+template <>
+C10_HOST_DEVICE inline constexpr BFloat16 pi<BFloat16>() {
+  return BFloat16(0x4049, BFloat16::from_bits());
+}
+template <>
+C10_HOST_DEVICE inline constexpr Half pi<Half>() {
+  return Half(0x4248, Half::from_bits());
+}
+}
+
+#define CUDA_WHEEL_MATH_CONSTANT(name) \
+  template <typename T>           \
+  constexpr T name = c10::detail::name<T>();
+CUDA_WHEEL_MATH_CONSTANT(e)
+CUDA_WHEEL_MATH_CONSTANT(euler)
+CUDA_WHEEL_MATH_CONSTANT(frac_1_pi)
+CUDA_WHEEL_MATH_CONSTANT(frac_1_sqrt_pi)
+CUDA_WHEEL_MATH_CONSTANT(frac_sqrt_2)
+CUDA_WHEEL_MATH_CONSTANT(frac_sqrt_3)
+CUDA_WHEEL_MATH_CONSTANT(golden_ratio)
+CUDA_WHEEL_MATH_CONSTANT(ln_10)
+CUDA_WHEEL_MATH_CONSTANT(ln_2)
+CUDA_WHEEL_MATH_CONSTANT(log_10_e)
+CUDA_WHEEL_MATH_CONSTANT(log_2_e)
+CUDA_WHEEL_MATH_CONSTANT(pi)
+CUDA_WHEEL_MATH_CONSTANT(sqrt_2)
+CUDA_WHEEL_MATH_CONSTANT(sqrt_3)
+#undef CUDA_WHEEL_MATH_CONSTANT
+
+}
+
+#endif

@@ -1,0 +1,360 @@
+// c10::complex: a pair of numbers, aligned to its size, with arithmetic that is part of PyTorch.
+//
+// Conversions to and from thrust::complex and std::complex need their headers, which take longer to compile than many
+// kernels. A file that does not mention complex numbers is compiled with CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS.
+#ifndef CUDA_WHEEL_PYTORCH_HEADERONLY_COMPLEX_H
+#define CUDA_WHEEL_PYTORCH_HEADERONLY_COMPLEX_H
+
+#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
+#include <complex>
+#include <thrust/complex.h>
+#endif
+#include <cmath>
+#include <iosfwd>
+#include <torch/headeronly/macros/Macros.h>
+#include <torch/headeronly/util/Half.h>
+#include <type_traits>
+
+namespace cuda_wheel_detail {
+// The absolute value, in constant expressions too.
+template <typename T>
+C10_HOST_DEVICE constexpr T magnitude(T x) {
+  if (__builtin_is_constant_evaluated()) return x < 0 ? -x : x;
+  return ::fabs(x);
+}
+}
+
+namespace c10 {
+
+template <typename T>
+struct alignas(sizeof(T) * 2) complex {
+  using value_type = T;
+
+  T real_ = T(0);
+  T imag_ = T(0);
+
+  constexpr complex() = default;
+  C10_HOST_DEVICE constexpr complex(const T& re, const T& im = T()) : real_(re), imag_(im) {}
+
+  // From float to double implicitly, from double to float explicitly.
+  template <typename U = T>
+  C10_HOST_DEVICE explicit constexpr complex(
+      const std::enable_if_t<std::is_same<U, float>::value, complex<double>>& other)
+      : real_(other.real_), imag_(other.imag_) {}
+  template <typename U = T>
+  C10_HOST_DEVICE constexpr complex(const std::enable_if_t<std::is_same<U, double>::value, complex<float>>& other)
+      : real_(other.real_), imag_(other.imag_) {}
+
+  constexpr complex<T>& operator=(T value) {
+    real_ = value;
+    imag_ = 0;
+    return *this;
+  }
+  constexpr complex<T>& operator+=(T value) {
+    real_ += value;
+    return *this;
+  }
+  constexpr complex<T>& operator-=(T value) {
+    real_ -= value;
+    return *this;
+  }
+  constexpr complex<T>& operator*=(T value) {
+    real_ *= value;
+    imag_ *= value;
+    return *this;
+  }
+  constexpr complex<T>& operator/=(T value) {
+    real_ /= value;
+    imag_ /= value;
+    return *this;
+  }
+
+  template <typename U>
+  constexpr complex<T>& operator=(const complex<U>& other) {
+    real_ = other.real();
+    imag_ = other.imag();
+    return *this;
+  }
+  template <typename U>
+  constexpr complex<T>& operator+=(const complex<U>& other) {
+    real_ += other.real();
+    imag_ += other.imag();
+    return *this;
+  }
+  template <typename U>
+  constexpr complex<T>& operator-=(const complex<U>& other) {
+    real_ -= other.real();
+    imag_ -= other.imag();
+    return *this;
+  }
+  template <typename U>
+  constexpr complex<T>& operator*=(const complex<U>& other) {
+    const T a = real_;
+    const T b = imag_;
+    const U c = other.real();
+    const U d = other.imag();
+    real_ = a * c - b * d;
+    imag_ = a * d + b * c;
+    return *this;
+  }
+  // The larger part of the divisor is divided out first, so that its square cannot overflow. The order of the
+  // operations is PyTorch's, and so is the rounding.
+  template <typename U>
+  constexpr complex<T>& operator/=(const complex<U>& other) {
+    const T a = real_;
+    const T b = imag_;
+    const U c = other.real();
+    const U d = other.imag();
+    const auto size_c = cuda_wheel_detail::magnitude(c);
+    const auto size_d = cuda_wheel_detail::magnitude(d);
+    if (size_c >= size_d) {
+      if (size_c == U(0) && size_d == U(0)) {
+        real_ = a / size_c;
+        imag_ = b / size_d;
+      } else {
+        const auto ratio = d / c;
+        const auto scale = U(1.0) / (c + d * ratio);
+        real_ = (a + b * ratio) * scale;
+        imag_ = (b - a * ratio) * scale;
+      }
+    } else {
+      const auto ratio = c / d;
+      const auto scale = U(1.0) / (d + c * ratio);
+      real_ = (a * ratio + b) * scale;
+      imag_ = (b * ratio - a) * scale;
+    }
+    return *this;
+  }
+
+#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
+  template <typename U>
+  explicit constexpr complex(const std::complex<U>& other) : complex(other.real(), other.imag()) {}
+  template <typename U>
+  explicit C10_HOST_DEVICE complex(const thrust::complex<U>& other) : real_(other.real()), imag_(other.imag()) {}
+  template <typename U>
+  constexpr complex<T>& operator=(const std::complex<U>& other) {
+    real_ = other.real();
+    imag_ = other.imag();
+    return *this;
+  }
+  template <typename U>
+  C10_HOST_DEVICE complex<T>& operator=(const thrust::complex<U>& other) {
+    real_ = other.real();
+    imag_ = other.imag();
+    return *this;
+  }
+  template <typename U>
+  explicit constexpr operator std::complex<U>() const {
+    return std::complex<U>(std::complex<T>(real(), imag()));
+  }
+  template <typename U>
+  C10_HOST_DEVICE explicit operator thrust::complex<U>() const {
+    return static_cast<thrust::complex<U>>(thrust::complex<T>(real(), imag()));
+  }
+#endif
+
+  explicit constexpr operator bool() const { return real() || imag(); }
+
+  C10_HOST_DEVICE constexpr T real() const { return real_; }
+  constexpr void real(T value) { real_ = value; }
+  C10_HOST_DEVICE constexpr T imag() const { return imag_; }
+  constexpr void imag(T value) { imag_ = value; }
+};
+
+namespace complex_literals {
+constexpr complex<float> operator""_if(long double value) { return complex<float>(0.0f, static_cast<float>(value)); }
+constexpr complex<double> operator""_id(long double value) { return complex<double>(0.0, static_cast<double>(value)); }
+constexpr complex<float> operator""_if(unsigned long long value) {
+  return complex<float>(0.0f, static_cast<float>(value));
+}
+constexpr complex<double> operator""_id(unsigned long long value) {
+  return complex<double>(0.0, static_cast<double>(value));
+}
+}
+
+template <typename T>
+constexpr complex<T> operator+(const complex<T>& a) {
+  return a;
+}
+template <typename T>
+constexpr complex<T> operator-(const complex<T>& a) {
+  return complex<T>(-a.real(), -a.imag());
+}
+template <typename T>
+constexpr complex<T> operator+(const complex<T>& a, const complex<T>& b) {
+  complex<T> result = a;
+  return result += b;
+}
+template <typename T>
+constexpr complex<T> operator+(const complex<T>& a, const T& b) {
+  complex<T> result = a;
+  return result += b;
+}
+template <typename T>
+constexpr complex<T> operator+(const T& a, const complex<T>& b) {
+  return complex<T>(a + b.real(), b.imag());
+}
+template <typename T>
+constexpr complex<T> operator-(const complex<T>& a, const complex<T>& b) {
+  complex<T> result = a;
+  return result -= b;
+}
+template <typename T>
+constexpr complex<T> operator-(const complex<T>& a, const T& b) {
+  complex<T> result = a;
+  return result -= b;
+}
+template <typename T>
+constexpr complex<T> operator-(const T& a, const complex<T>& b) {
+  complex<T> result = -b;
+  return result += a;
+}
+template <typename T>
+constexpr complex<T> operator*(const complex<T>& a, const complex<T>& b) {
+  complex<T> result = a;
+  return result *= b;
+}
+template <typename T>
+constexpr complex<T> operator*(const complex<T>& a, const T& b) {
+  complex<T> result = a;
+  return result *= b;
+}
+template <typename T>
+constexpr complex<T> operator*(const T& a, const complex<T>& b) {
+  complex<T> result = b;
+  return result *= a;
+}
+template <typename T>
+constexpr complex<T> operator/(const complex<T>& a, const complex<T>& b) {
+  complex<T> result = a;
+  return result /= b;
+}
+template <typename T>
+constexpr complex<T> operator/(const complex<T>& a, const T& b) {
+  complex<T> result = a;
+  return result /= b;
+}
+template <typename T>
+constexpr complex<T> operator/(const T& a, const complex<T>& b) {
+  complex<T> result(a, T());
+  return result /= b;
+}
+
+// With an integer, which is converted to the type of the parts.
+#define CUDA_WHEEL_COMPLEX_WITH_INTEGER(op)                                                                           \
+  template <typename F, typename I,                                                                                   \
+            typename std::enable_if_t<std::is_floating_point<F>::value && std::is_integral<I>::value, int> = 0>       \
+  constexpr c10::complex<F> operator op(const c10::complex<F>& a, const I& b) {                                       \
+    return a op static_cast<F>(b);                                                                                    \
+  }                                                                                                                   \
+  template <typename F, typename I,                                                                                   \
+            typename std::enable_if_t<std::is_floating_point<F>::value && std::is_integral<I>::value, int> = 0>       \
+  constexpr c10::complex<F> operator op(const I& a, const c10::complex<F>& b) {                                       \
+    return static_cast<F>(a) op b;                                                                                    \
+  }
+CUDA_WHEEL_COMPLEX_WITH_INTEGER(+)
+CUDA_WHEEL_COMPLEX_WITH_INTEGER(-)
+CUDA_WHEEL_COMPLEX_WITH_INTEGER(*)
+CUDA_WHEEL_COMPLEX_WITH_INTEGER(/)
+#undef CUDA_WHEEL_COMPLEX_WITH_INTEGER
+
+template <typename T>
+constexpr bool operator==(const complex<T>& a, const complex<T>& b) {
+  return (a.real() == b.real()) && (a.imag() == b.imag());
+}
+template <typename T>
+constexpr bool operator==(const complex<T>& a, const T& b) {
+  return (a.real() == b) && (a.imag() == T());
+}
+template <typename T>
+constexpr bool operator==(const T& a, const complex<T>& b) {
+  return (a == b.real()) && (T() == b.imag());
+}
+template <typename T>
+constexpr bool operator!=(const complex<T>& a, const complex<T>& b) {
+  return !(a == b);
+}
+template <typename T>
+constexpr bool operator!=(const complex<T>& a, const T& b) {
+  return !(a == b);
+}
+template <typename T>
+constexpr bool operator!=(const T& a, const complex<T>& b) {
+  return !(a == b);
+}
+
+template <typename T, typename CharT, typename Traits>
+std::basic_ostream<CharT, Traits>& operator<<(std::basic_ostream<CharT, Traits>& out, const complex<T>& value);
+template <typename T, typename CharT, typename Traits>
+std::basic_istream<CharT, Traits>& operator>>(std::basic_istream<CharT, Traits>& in, complex<T>& value);
+
+#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
+template <typename T>
+C10_HOST_DEVICE complex<T> polar(const T& radius, const T& angle = T()) {
+  return static_cast<complex<T>>(thrust::polar(radius, angle));
+}
+#endif
+
+// Stored as halves, computed as floats; it has only these operators of its own.
+template <>
+struct alignas(4) complex<Half> {
+  Half real_;
+  Half imag_;
+
+  complex() = default;
+  C10_HOST_DEVICE explicit inline complex(const Half& re, const Half& im) : real_(re), imag_(im) {}
+  C10_HOST_DEVICE inline complex(const c10::complex<float>& value) : real_(value.real()), imag_(value.imag()) {}
+  inline C10_HOST_DEVICE operator c10::complex<float>() const { return {real_, imag_}; }
+
+  constexpr C10_HOST_DEVICE Half real() const { return real_; }
+  constexpr C10_HOST_DEVICE Half imag() const { return imag_; }
+
+  C10_HOST_DEVICE complex<Half>& operator+=(const complex<Half>& other) {
+    real_ = static_cast<float>(real_) + static_cast<float>(other.real_);
+    imag_ = static_cast<float>(imag_) + static_cast<float>(other.imag_);
+    return *this;
+  }
+  C10_HOST_DEVICE complex<Half>& operator-=(const complex<Half>& other) {
+    real_ = static_cast<float>(real_) - static_cast<float>(other.real_);
+    imag_ = static_cast<float>(imag_) - static_cast<float>(other.imag_);
+    return *this;
+  }
+  C10_HOST_DEVICE complex<Half>& operator*=(const complex<Half>& other) {
+    const float a = real_;
+    const float b = imag_;
+    const float c = other.real();
+    const float d = other.imag();
+    real_ = a * c - b * d;
+    imag_ = a * d + b * c;
+    return *this;
+  }
+};
+
+}
+
+namespace torch {
+namespace headeronly {
+using c10::complex;
+using c10::operator+;
+using c10::operator-;
+using c10::operator*;
+using c10::operator/;
+using c10::operator+=;
+using c10::operator-=;
+using c10::operator*=;
+using c10::operator/=;
+using c10::operator==;
+using c10::operator!=;
+using c10::operator<<;
+using c10::operator>>;
+#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
+using c10::polar;
+#endif
+namespace complex_literals {
+using c10::complex_literals::operator""_if;
+using c10::complex_literals::operator""_id;
+}
+}
+}
+
+#endif

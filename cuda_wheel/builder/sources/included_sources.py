@@ -1,0 +1,56 @@
+"""Find the `.cu` files that other sources include: they are headers, and no modules of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from cuda_wheel.builder.sources.include_graph import visit
+from cuda_wheel.builder.sources.includes import includes
+
+__all__ = ["included_sources"]
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_SOURCE = re.compile(rb'\.cu[>"]')
+
+
+def included_sources(root: Path, sources: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return those of the sources that another one includes, directly or through headers, with the first that does.
+
+    `sources` are project-relative paths with their include folders. Of sources that include each other, the first by
+    name counts as including, so that one remains.
+    """
+    reached = {source: set(_reached(root, source, folders)) & sources.keys() for source, folders in sources.items()}
+    reached = {source: others - {source} for source, others in reached.items()}
+    everything = set().union(*reached.values())
+    tops = [source for source in sorted(sources) if source not in everything]
+    covered = set(tops).union(*(reached[source] for source in tops))
+    for source in sorted(sources):  # what is left includes each other
+        if source not in covered:
+            tops.append(source)
+            covered |= {source, *reached[source]}
+    includers = {other: source for source in sorted(reached, reverse=True) for other in reached[source]}
+    return {other: source for other, source in sorted(includers.items()) if other not in tops}
+
+
+def _reached(root: Path, source: str, folders: Sequence[str]) -> Iterator[str]:
+    """Yield the project-relative paths of all files that a source includes and that are found in the project."""
+
+    def included(path: str) -> Iterator[str]:
+        try:
+            text = (root / path).read_bytes() if (root / path).is_file() else b""
+        except OSError:  # reading the source raises the error
+            text = b""
+        names = list(map(os.fsdecode, _INCLUDE.findall(text)))
+        if _SOURCE.search(text):  # rare; and only what is no comment may turn a source into a header
+            certain = {each.name for each in includes(text) if not each.is_test}
+            names = [name for name in names if not name.endswith(".cu") or name in certain]
+        for name in names:
+            places = (os.path.normpath(os.path.join(folder, name)) for folder in (os.path.dirname(path), *folders))
+            found = next((place for place in places if not os.path.isabs(place) and (root / place).is_file()), None)
+            if found is not None:
+                yield found.replace(os.sep, "/")
+
+    yield from visit([source], included)

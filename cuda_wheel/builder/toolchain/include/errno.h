@@ -1,0 +1,25 @@
+// <errno.h> for host code: the error number of the C library.
+#ifndef CUDA_WHEEL_ERRNO_H
+#define CUDA_WHEEL_ERRNO_H
+
+extern "C" int* __errno_location();
+#define errno (*__errno_location())
+
+#define EPERM 1
+#define ENOENT 2
+#define EINTR 4
+#define EIO 5
+#define EAGAIN 11
+#define ENOMEM 12
+#define EACCES 13
+#define EEXIST 17
+#define ENOTDIR 20
+#define EINVAL 22
+#define ENOSPC 28
+#define EPIPE 32
+#define EDOM 33
+#define ERANGE 34
+#define ENOSYS 38
+#define ETIMEDOUT 110
+
+#endif

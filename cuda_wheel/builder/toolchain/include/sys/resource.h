@@ -1,0 +1,17 @@
+// <sys/resource.h> for host code: the use of resources.
+#ifndef CUDA_WHEEL_SYS_RESOURCE_H
+#define CUDA_WHEEL_SYS_RESOURCE_H
+
+#include <sys/time.h>
+
+struct rusage {
+  timeval ru_utime;
+  timeval ru_stime;
+  long ru_maxrss;
+};
+
+extern "C" int getrusage(int, rusage*);
+
+#define RUSAGE_SELF 0
+
+#endif
