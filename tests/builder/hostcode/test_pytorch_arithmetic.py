@@ -175,6 +175,6 @@ C10_LAUNCH_BOUNDS_2(512, 8) __global__ void many(float* x) { CUDA_KERNEL_ASSERT(
         assert b"__assertfail" in result.cubin
         assert dict((name, (int(threads), int(blocks))) for name, threads, blocks in bounds) == {
             "none": (256, 4),
-            "two": (512, 3 if 512 * 3 <= fallback * 512 else fallback),
+            "two": (512, 3 if fallback * 512 >= 512 * 3 else fallback),
             "many": (512, fallback),
         }, arch

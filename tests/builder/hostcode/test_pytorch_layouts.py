@@ -149,7 +149,7 @@ void launch() {
   store<at::acc_type<c10::Half, true>><<<1, 1>>>(nullptr, 0);
   store<at::opmath_type<c10::complex<at::Half>>><<<1, 1>>>(nullptr, 0);
 }
-"""  # noqa: E501
+"""
 
 SYMBOLS = {
     "_Z4rowsN5torch10headeronly6detail27GenericPackedTensorAccessorINS1_14TensorAccessorIN3c108ArrayRefIlEEfLm1ENS0_17"
@@ -256,6 +256,12 @@ def test_constants_are_pytorchs(name: str, headers: Callable[[str], str]) -> Non
 
 def test_operators_are_pytorchs(headers: Callable[[str], str]) -> None:
     # For each type, 4 operators with 11 pairs of operands, and the sign; BFloat16 has 5 more.
-    for name, count in {"Half": 45, "BFloat16": 50, "Float8_e4m3fn": 45, "Float8_e5m2": 45, "Float8_e8m0fnu": 0}.items():
+    for name, count in {
+        "Half": 45,
+        "BFloat16": 50,
+        "Float8_e4m3fn": 45,
+        "Float8_e5m2": 45,
+        "Float8_e8m0fnu": 0,
+    }.items():
         text = headers(f"torch/headeronly/util/{name}.h")
         assert len(re.findall(r"C10_HOST_DEVICE[^;{]*?\boperator[-+*/|^&<>]=?\(", text)) == count, name
