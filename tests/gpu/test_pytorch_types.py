@@ -383,7 +383,12 @@ def philox(counter: list[int], key: list[int]) -> list[int]:
 
 def test_random_bits(kernels: Any) -> None:
     assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]  # Random123's known answer
-    for seed, subsequence, offset in ((0, 0, 0), (2**64 - 1, 2**63, 5), (67280421310721, 3, 2**32 - 1), (1, 2, 2**64 - 1)):
+    for seed, subsequence, offset in (
+        (0, 0, 0),
+        (2**64 - 1, 2**63, 5),
+        (67280421310721, 3, 2**32 - 1),
+        (1, 2, 2**64 - 1),
+    ):
         out = torch.zeros(8, dtype=torch.int32, device="cuda")
         run(kernels["random_bits"], out, seed, subsequence, offset, grid=1, block=1)
         start = (subsequence << 64) + offset

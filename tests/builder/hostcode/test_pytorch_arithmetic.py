@@ -184,3 +184,33 @@ C10_LAUNCH_BOUNDS_2(512, 8) __global__ void many(float* x) { CUDA_KERNEL_ASSERT(
             "two": (512, min(3, fallback)),
             "many": (512, fallback),
         }, arch
+
+
+COMPLEX_FUNCTIONS = """
+#include <c10/util/complex.h>
+#ifdef PLAIN
+#include <thrust/complex.h>
+typedef thrust::complex<float> Number;
+namespace functions = thrust;
+#else
+typedef c10::complex<float> Number;
+namespace functions = std;
+#endif
+extern "C" __global__ void k(Number* z, float* x) {
+  z[0] = functions::exp(z[0]);
+  z[1] = functions::tanh(z[1]);
+  x[0] = functions::abs(z[2]);
+}
+"""
+
+
+def test_functions_of_complex_numbers_are_thrusts(
+    compiled: Compile, nvdisasm: Callable[[Path], str], tmp_path: Path
+) -> None:
+    found = []
+    for defines in ((), ("-DPLAIN",)):
+        (tmp_path / "k.cubin").write_bytes(compiled(COMPLEX_FUNCTIONS, options=("--std=c++17", *defines)).cubin)
+        found.append(operations(nvdisasm(tmp_path / "k.cubin"))["k"])
+    arithmetic = [{name: count for name, count in each.items() if re.match(r"F|MUFU", name)} for each in found]
+    assert arithmetic[0] == arithmetic[1]
+    assert len(arithmetic[0]) > 10
