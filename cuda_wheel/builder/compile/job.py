@@ -35,6 +35,8 @@ def compile_job(job: Job) -> Compiled:
     if job.form == "lto":
         return compiled
     ptx = (compiled.ptx or b"").decode()
+    if job.form == "whole" and job.kind == "cuda":
+        _check_whole(ptx, job)
     if job.lineinfo:
         ptx = ptx_text.relocate_files(ptx, line_info_folders(job.include_dirs) | {os.getcwd(): ""})
     if job.cubin and compiled.cubin is None:
@@ -49,6 +51,17 @@ def compile_job(job: Job) -> Compiled:
     with phase("lowering"):
         lowered = lowering.lower(ptx, job.ptx_version, job.arch, job.source, machine_code)
     return replace(compiled, ptx=lowered.encode())
+
+
+def _check_whole(ptx: str, job: Job) -> None:
+    """Raise CompileError if the code calls a function that nobody defines.
+
+    Only the assembler would find it, and PTX is assembled on the user's machine.
+    """
+    calls = [symbol for symbol, declaration in ptx_text.undefined(ptx).items() if declaration.startswith(".func")]
+    if calls:
+        log = "\n".join(f"error : Unresolved extern function '{symbol}'" for symbol in calls)
+        raise CompileError(error_text(job, log))
 
 
 def _assemble(ptx: str, job: Job) -> tuple[bytes, dict[str, dict[str, int]]]:
