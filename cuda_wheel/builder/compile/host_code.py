@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
-from cuda_wheel.builder.hostcode.front_end import PREAMBLE_OPTION, looks_like_host_code
+from cuda_wheel.builder.hostcode.front_end import COMPLEX_FUNCTIONS, PREAMBLE_OPTION, looks_like_host_code
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.paths import is_inside
@@ -56,6 +56,9 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
         return Answer(result, request)
     if not looks_like_host_code(job.text):
         request = {**request, "options": [*request["options"], PREAMBLE_OPTION]}
+        result = call(request)
+    if result["error"] and COMPLEX_FUNCTIONS in result["log"]:
+        request = {**request, "options": [*request["options"], f"--define-macro={COMPLEX_FUNCTIONS}"]}
         result = call(request)
     if not may_leave_out(job, result):
         return Answer(result, request)

@@ -32,7 +32,11 @@ VALUES: dict[str, tuple[str, str, str]] = {
     "pointer_difference": ("", "float array[4];", "&array[3] - &array[0]"),
     "size": ("", "double d = 0;", "sizeof(d)"),
     "overloads": ("double pick(char); float pick(int); short pick(const char*);", "", "pick('a')"),
-    "overloads_by_conversion": ("double pick(long double); float pick(unsigned); float pick(float) = delete;", "", "pick(1u)"),
+    "overloads_by_conversion": (
+        "double pick(long double); float pick(unsigned); float pick(float) = delete;",
+        "",
+        "pick(1u)",
+    ),
     "variable_template": ("template <class T> constexpr T three = T(3);", "", "three<float>"),
     "variable_template_specialised": (
         "template <class T> constexpr T three = T(3); template <> constexpr short three<char> = 3;",
@@ -55,10 +59,18 @@ VALUES: dict[str, tuple[str, str, str]] = {
     ),
     "decltype_of_sum": ("", "", "decltype(1 + 2.0f)(3)"),
     "deduced_return": ("auto make() { return 5LL; }", "", "make()"),
-    "trailing_return": ("template <class A, class B> auto sum(A a, B b) -> decltype(a + b) { return a + b; }", "", "sum(1u, 2.5)"),
+    "trailing_return": (
+        "template <class A, class B> auto sum(A a, B b) -> decltype(a + b) { return a + b; }",
+        "",
+        "sum(1u, 2.5)",
+    ),
     "conversion_operator": ("struct Id { operator short() const { return 1; } };", "Id id;", "+id"),
     "structured_binding": ("struct Pair { int first; double second; };", "auto [a, b] = Pair{1, 2.0};", "plain(b)"),
-    "class_template_deduction": ("template <class T> struct Box { T value; Box(T v) : value(v) {} };", "Box box(2.5f);", "box.value"),
+    "class_template_deduction": (
+        "template <class T> struct Box { T value; Box(T v) : value(v) {} };",
+        "Box box(2.5f);",
+        "box.value",
+    ),
     "deduction_guide": (
         "template <class T> struct Box { T value; template <class U> Box(U u) : value(u) {} };\n"
         "template <class U> Box(U) -> Box<double>;",
@@ -68,7 +80,7 @@ VALUES: dict[str, tuple[str, str, str]] = {
     "comma": ("", "", "(1, 2.0f)"),
     "bit_field": ("struct Bits { unsigned low : 3; };", "Bits bits{1};", "+bits.low"),
     "literal_suffix": ("", "", "3ULL"),
-    "literal_operator": ("constexpr float operator\"\"_f(long double v) { return float(v); }", "", "2.0_f"),
+    "literal_operator": ('constexpr float operator""_f(long double v) { return float(v); }', "", "2.0_f"),
     "booleans": ("", "", "true + true"),
     "complement": ("", "unsigned char c = 1;", "~c"),
     "chosen_type": (
@@ -101,7 +113,11 @@ VALUES: dict[str, tuple[str, str, str]] = {
         "Derived d;",
         "d.get(1)",
     ),
-    "virtual_call": ("struct Shape { virtual float area() const = 0; virtual ~Shape() {} };", "const Shape* shape = nullptr;", "shape->area()"),
+    "virtual_call": (
+        "struct Shape { virtual float area() const = 0; virtual ~Shape() {} };",
+        "const Shape* shape = nullptr;",
+        "shape->area()",
+    ),
     "member_pointer": ("struct Point { int x; double y; };", "Point p{}; auto m = &Point::y;", "p.*m"),
     "constexpr_branch": (
         "template <int N> auto choose_by() { if constexpr (N > 3) return 1.0f; else return 1; }",
@@ -117,10 +133,18 @@ VALUES: dict[str, tuple[str, str, str]] = {
     ),
     "constness_overload": ("struct Data { float get() const; double get(); };", "const Data data{};", "data.get()"),
     "qualified_reference_overload": ("struct Data { float get() &; double get() &&; };", "", "Data{}.get()"),
-    "nested_alias": ("template <class T> struct Vec { using value_type = T; }; template <class T> using Elem = typename Vec<T>::value_type;", "", "Elem<char>(1)"),
+    "nested_alias": (
+        "template <class T> struct Vec { using value_type = T; }; template <class T> using Elem = typename Vec<T>::value_type;",
+        "",
+        "Elem<char>(1)",
+    ),
     "immediately_called_lambda": ("", "", "[] { return 2ul; }()"),
     "macro": ("#define VALUE 1\n#undef VALUE\n#define VALUE 1.5f", "", "VALUE"),
-    "macro_under_condition": ("#if defined(__CUDACC__) && !defined(NOT_HERE)\n#define VALUE 1.5\n#else\n#define VALUE 1\n#endif", "", "VALUE"),
+    "macro_under_condition": (
+        "#if defined(__CUDACC__) && !defined(NOT_HERE)\n#define VALUE 1.5\n#else\n#define VALUE 1\n#endif",
+        "",
+        "VALUE",
+    ),
 }
 
 WAYS: dict[str, tuple[str, str]] = {
@@ -131,13 +155,19 @@ WAYS: dict[str, tuple[str, str]] = {
         "launch(EXPR);",
     ),
     "generic_lambda": ("", "auto go = [&](auto value) { store<<<1, 1>>>(pointer(value), value); }; go(EXPR);"),
-    "attribute_of_address": ("", "cudaFuncSetAttribute(store<decltype(plain(EXPR))>, cudaFuncAttributeMaxDynamicSharedMemorySize, 1);"),
+    "attribute_of_address": (
+        "",
+        "cudaFuncSetAttribute(store<decltype(plain(EXPR))>, cudaFuncAttributeMaxDynamicSharedMemorySize, 1);",
+    ),
     "table": (
         "template <class T> struct Table { static void (*const entries[2])(T*, T); };\n"
         "template <class T> void (*const Table<T>::entries[2])(T*, T) = {store<T>, nullptr};",
         "auto entry = Table<decltype(plain(EXPR))>::entries[0]; entry<<<1, 1>>>(pointer(EXPR), EXPR);",
     ),
-    "local_table": ("", "using T = decltype(plain(EXPR)); void (*table[])(T*, T) = {store, nullptr}; table[0]<<<1, 1>>>(nullptr, EXPR);"),
+    "local_table": (
+        "",
+        "using T = decltype(plain(EXPR)); void (*table[])(T*, T) = {store, nullptr}; table[0]<<<1, 1>>>(nullptr, EXPR);",
+    ),
     "member_template": (
         "struct Launcher { int* out; template <class T> void operator()(T value) const { fill<<<1, 1>>>(out, value); } };",
         "Launcher{nullptr}(EXPR);",
@@ -155,19 +185,34 @@ WAYS: dict[str, tuple[str, str]] = {
         "#define DISPATCH(n, ...) switch (n) { case 16: { constexpr int W = 16; __VA_ARGS__ } break; case 32: { constexpr int W = 32; __VA_ARGS__ } break; default: break; }",
         "int n = 16; DISPATCH(n, { auto go = [&] { step<W><<<1, 1>>>(pointer(EXPR)); }; go(); })",
     ),
-    "launch_by_address": ("", "cudaLaunchKernel((const void*)store<decltype(plain(EXPR))>, dim3(1), dim3(1), nullptr, 0, nullptr);"),
-    "device_lambda": ("", "auto value = EXPR; run<<<1, 1>>>([=] __device__(int i) { return int(i + 2000 + sizeof(value)); }, (int*)nullptr);"),
+    "launch_by_address": (
+        "",
+        "cudaLaunchKernel((const void*)store<decltype(plain(EXPR))>, dim3(1), dim3(1), nullptr, 0, nullptr);",
+    ),
+    "device_lambda": (
+        "",
+        "auto value = EXPR; run<<<1, 1>>>([=] __device__(int i) { return int(i + 2000 + sizeof(value)); }, (int*)nullptr);",
+    ),
     "class_template_deduction": (
         "template <class T> struct Later { T value; Later(T v) : value(v) {} void run() { store<<<1, 1>>>(pointer(value), value); } void never() { step<77><<<1, 1>>>(pointer(value)); } };",
         "Later later(EXPR); later.run();",
     ),
-    "occupancy": ("", "int blocks; cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, store<decltype(plain(EXPR))>, 128, 0);"),
-    "assigned_pointer": ("", "using T = decltype(plain(EXPR)); void (*kernel)(T*, T); kernel = &store<T>; if (kernel) kernel<<<1, 1, 0, 0>>>(nullptr, EXPR);"),
+    "occupancy": (
+        "",
+        "int blocks; cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, store<decltype(plain(EXPR))>, 128, 0);",
+    ),
+    "assigned_pointer": (
+        "",
+        "using T = decltype(plain(EXPR)); void (*kernel)(T*, T); kernel = &store<T>; if (kernel) kernel<<<1, 1, 0, 0>>>(nullptr, EXPR);",
+    ),
     "callback": (
         "template <class F> void with(F f) { f(8.0); f('c'); }",
         "auto outer = EXPR; with([&](auto each) { fill<<<1, 1>>>((int*)nullptr, each, outer); });",
     ),
-    "launch_ex": ("", "cudaLaunchConfig_t config{}; cudaLaunchKernelEx(&config, store<decltype(plain(EXPR))>, pointer(EXPR), EXPR);"),
+    "launch_ex": (
+        "",
+        "cudaLaunchConfig_t config{}; cudaLaunchKernelEx(&config, store<decltype(plain(EXPR))>, pointer(EXPR), EXPR);",
+    ),
 }
 
 WAYS_OF_EACH_VALUE = 3

@@ -161,18 +161,30 @@ HOST_MISTAKES: dict[str, tuple[str, str]] = {
     "undeclared_function": ("void report() { missing_function(1); }", "void report() {}"),
     "undeclared_type": ("void report() { missing::Type value; }", "void report() {}"),
     "undeclared_parameter_type": ("void report(missing::Type value) {}", ""),
-    "wrong_member": ("struct Timer { int t; }; void report() { Timer timer; timer.start(); }", "struct Timer { int t; }; void report() {}"),
+    "wrong_member": (
+        "struct Timer { int t; }; void report() { Timer timer; timer.start(); }",
+        "struct Timer { int t; }; void report() {}",
+    ),
     "undeclared_return_type": ("missing::Type report() { return {}; }", ""),
-    "beside_a_launch": ("void report(int* p) { plain<<<1, 1>>>(p); missing::wait(); }", "void report(int* p) { plain<<<1, 1>>>(p); }"),
+    "beside_a_launch": (
+        "void report(int* p) { plain<<<1, 1>>>(p); missing::wait(); }",
+        "void report(int* p) { plain<<<1, 1>>>(p); }",
+    ),
     "beside_a_template_launch": (
         "void report(double* p) { typed<<<1, 1>>>(p); missing::wait(); }",
         "void report(double* p) { typed<<<1, 1>>>(p); }",
     ),
     "launch_of_unknown_type": ("void report() { missing::Type* p; typed<<<1, 1>>>(p); }", "void report() {}"),
-    "launch_in_unknown_macro": ("void report(double* p) { MISSING_DISPATCH(1, { typed<<<1, 1>>>(p); }); }", "void report(double* p) { typed<<<1, 1>>>(p); }"),
+    "launch_in_unknown_macro": (
+        "void report(double* p) { MISSING_DISPATCH(1, { typed<<<1, 1>>>(p); }); }",
+        "void report(double* p) { typed<<<1, 1>>>(p); }",
+    ),
     "argument_of_unknown_function": ("void report() { typed<<<1, 1>>>(missing::pointer()); }", "void report() {}"),
     "variable_of_unknown_type": ("missing::Registry registry;", ""),
-    "unused_template": ("template <class T> void report(T x) { missing::wait(1); }", "template <class T> void report(T x) {}"),
+    "unused_template": (
+        "template <class T> void report(T x) { missing::wait(1); }",
+        "template <class T> void report(T x) {}",
+    ),
 }
 
 

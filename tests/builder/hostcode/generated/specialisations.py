@@ -82,7 +82,11 @@ def specialisations() -> Iterator[Case]:
     for number, (way, code) in enumerate(WAYS.items()):
         header = f"#pragma once\n#include <cstdint>\n{PRIMARY}{code}\n"
         if number % 2:
-            yield Case(f"specialisations/{way}/header", '#include "detail/traits.cuh"\n' + KERNEL, {"detail/traits.cuh": header})
+            yield Case(
+                f"specialisations/{way}/header",
+                '#include "detail/traits.cuh"\n' + KERNEL,
+                {"detail/traits.cuh": header},
+            )
         else:
             yield Case(f"specialisations/{way}/file", PRIMARY + code + "\n" + KERNEL)
     yield Case("specialisations/after_the_kernel/file", PRIMARY + KERNEL + WAYS["plain"] + "\n")
