@@ -15,7 +15,7 @@ from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def job_of(toolchain: Toolchain, tmp_path: Path) -> Callable[..., Job]:
             cubin=True,
             ptx=True,
             options=("--std=c++17",),
-            include_dirs=("", str(INCLUDE), *STAND_INS, *toolchain.include_dirs),
+            include_dirs=("", *toolchain.header_folders),
             instantiate=(),
             lineinfo=False,
             ptx_version="auto",
