@@ -27,13 +27,13 @@ DEVICE_LIBRARIES = (
     ),
     (
         r"(?:cutlass|cute)/.*",
-        '<{0}> is in a separate package: add "nvidia-cutlass" to build-system.requires, and install it in the environment '
-        "of editable installs; or add the include folder of your copy of CUTLASS to include-dirs",
+        '<{0}> is in a separate package: add "nvidia-cutlass" to build-system.requires, and install it in the '
+        "environment of editable installs; or add the include folder of your copy of CUTLASS to include-dirs",
     ),
     (
         r"(?:cufftdx|cublasdx|curanddx|cusolverdx|nvcompdx)(?:\.hpp|/.*)|commondx/.*",
-        '<{0}> is in a separate package: add "nvidia-mathdx" to build-system.requires, and install it in the environment '
-        "of editable installs",
+        '<{0}> is in a separate package: add "nvidia-mathdx" to build-system.requires, and install it in the '
+        "environment of editable installs",
     ),
     (
         r"nvshmem\w*(?:\.h|/.*)",
