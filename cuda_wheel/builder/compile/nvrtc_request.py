@@ -24,7 +24,8 @@ def nvrtc_generates_cubin(job: Job) -> bool:
     """Return whether NVRTC itself generates a job's machine code; otherwise nvJitLink assembles it from PTX."""
     # NVRTC also returns PTX for a real target, and it equals that of the virtual target byte for byte. With line
     # information, NVRTC would write absolute paths into the cubin; nvJitLink assembles it from edited PTX instead.
-    return job.cubin and not job.lineinfo and job.kind == "cuda" and job.form == "whole"
+    # Instances that the project does not want are removed from PTX too.
+    return job.cubin and not job.lineinfo and not job.instances and job.kind == "cuda" and job.form == "whole"
 
 
 def nvrtc_request(job: Job) -> NvrtcRequest:

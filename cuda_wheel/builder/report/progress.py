@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressReporter"]
 
+_MANY = 50
+"""From how many kernels on the build says how to keep fewer."""
+
 MINIMUM_SHOWN = 0.05
 """The summary omits phases that took less time than this, in seconds."""
 
@@ -165,6 +168,8 @@ class ProgressReporter:
         images += [f"for linking {', '.join(targets)}"] if targets else []
         kernels = count_text(len(manifest.kernels), "kernel")
         self._print(self._info, f"{manifest.name}: {kernels}, {', '.join(images)}, {size_text(manifest.fatbin_size)}")
+        if len(manifest.kernels) > _MANY:
+            self._print(self._info, f"  {kernels}: instances in the module's table keeps only some of them")
         if manifest.host_code:
             self._print(self._info, f"  left out, as host code: {'; '.join(manifest.host_code)}")
 
