@@ -15,7 +15,7 @@ from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
 
 __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
@@ -186,7 +186,7 @@ class _ModulePlanner:
             cubin=cubin,
             ptx=ptx,
             options=self._options(),
-            include_dirs=(*folders, str(INCLUDE), *STAND_INS, *self.toolchain.include_dirs),
+            include_dirs=(*folders, *self.toolchain.header_folders),
             instantiate=_instantiations(self.module, source),
             instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,
@@ -275,5 +275,5 @@ def make_link_job(plan: Plan, module: ModulePlan, link: Link, results: Mapping[J
         options=link.options,
         lineinfo=module.module.settings.lineinfo,
         ptx_version=plan.ptx_version,
-        include_dirs=(str(INCLUDE), *plan.toolchain.include_dirs),
+        include_dirs=plan.toolchain.header_folders,
     )

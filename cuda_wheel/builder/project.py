@@ -26,7 +26,7 @@ from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.toolchain.find import find_nvvm, find_toolchain
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     loader_files,
@@ -125,7 +125,7 @@ def _build(
         plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
         for line in ignored_options(module.settings for module in modules):
             reporter.warning(line)
-        outside_header = _outside_header_finder(root, (str(INCLUDE), *plan.toolchain.include_dirs))
+        outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
         by_name = {module.name: module for module in modules}
         materials = Materials(root, config, plan.toolchain, plan.nvvm)
 

@@ -27,7 +27,7 @@ from tests.support.arithmetic import (
 )
 
 LARGE = "#include <cuda/std/utility>\n"
-"""A header whose unused variables cuda-wheel removes by way of LTO-IR."""
+"""A header whose unused variables cuda-wheel removes."""
 
 LIBRARY_SYMBOL = b"_ZN4cuda3std"
 """What the symbols of these variables begin with."""
@@ -102,7 +102,7 @@ def test_every_way_computes_as_nvrtcs_own_machine_code(options: tuple[str, ...],
     expected = arithmetic(direct(SOURCE, "90", options))
     found = ways(SOURCE, "90", options)
     assert {name: each for name, code in found.items() if (each := differences(arithmetic(code), expected))} == {}
-    # Else the table would show the plain way twice, and the way through LTO-IR never.
+    # Else the table would show the plain way twice.
     assert LIBRARY_SYMBOL not in found["large library"]
 
 

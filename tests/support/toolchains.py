@@ -6,14 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
 
 def installed_extra() -> str | None:
@@ -45,10 +51,10 @@ def toolchain(workers: Workers, extra: str) -> Toolchain:
 
 
 @pytest.fixture
-def compiled(workers: Workers, toolchain: Toolchain, tmp_path: Path) -> Callable[..., Compiled]:
-    """Return a function that compiles a source for one architecture; `changes` replace fields of its job."""
+def job_of(toolchain: Toolchain, tmp_path: Path) -> Callable[..., Job]:
+    """Return a function that returns the job of a source for one architecture; `changes` replace its fields."""
 
-    def compile(text: str, arch: str = "80", root: Path = tmp_path, **changes: object) -> Compiled:
+    def make(text: str, arch: str = "80", root: Path = tmp_path, **changes: Any) -> Job:
         job = Job(
             library=toolchain.libraries[0],
             root=str(root),
@@ -58,11 +64,35 @@ def compiled(workers: Workers, toolchain: Toolchain, tmp_path: Path) -> Callable
             cubin=True,
             ptx=True,
             options=("--std=c++17",),
-            include_dirs=("", str(INCLUDE), *STAND_INS, *toolchain.include_dirs),
+            include_dirs=("", *toolchain.header_folders),
             instantiate=(),
             lineinfo=False,
             ptx_version="auto",
         )
-        return workers.submit(compile_job, replace(job, **changes)).result()
+        return replace(job, **changes)
+
+    return make
+
+
+@pytest.fixture
+def compiled(workers: Workers, job_of: Callable[..., Job]) -> Callable[..., Compiled]:
+    """Return a function that compiles a source for one architecture; `changes` replace fields of its job."""
+
+    def compile(text: str, arch: str = "80", **changes: Any) -> Compiled:
+        return workers.submit(compile_job, job_of(text, arch, **changes)).result()
+
+    return compile
+
+
+@pytest.fixture
+def nvrtc_alone(workers: Workers, job_of: Callable[..., Job]) -> Callable[..., NvrtcResult]:
+    """Return a function that has NVRTC compile a source to machine code in one call, with all variables."""
+
+    def compile(text: str, arch: str = "80", **changes: Any) -> NvrtcResult:
+        request = nvrtc_request(job_of(text, arch, **changes))
+        options = [f"--gpu-architecture=sm_{arch}", "--ptxas-options=-v", *request["options"][1:]]
+        result: NvrtcResult = workers.submit(compile_text, {**request, "options": options}).result()
+        assert not result["error"], result["log"]
+        return result
 
     return compile

@@ -30,7 +30,7 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
 from cuda_wheel.builder.timing import TimedError
 from cuda_wheel.builder.toolchain.find import find_nvvm, find_toolchain
-from cuda_wheel.builder.toolchain.records import INCLUDE, Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.errors import CudaWheelError
@@ -102,7 +102,7 @@ def _run(parcel: Parcel, where: str, folder: str, count: int) -> Reply:
 
 def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm: Nvvm | None) -> Job | LinkJob:
     """Return a job that was sent without paths, with those of this machine."""
-    folders = (str(INCLUDE), *toolchain.include_dirs)
+    folders = toolchain.header_folders
     if isinstance(job, LinkJob):
         return replace(job, include_dirs=folders)
     for folder in job.include_dirs:  # create those without files too, for includes such as "folder/../x.h"

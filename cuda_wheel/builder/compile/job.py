@@ -7,19 +7,23 @@ The input is a job's text, and the output is bytes; nothing here knows projects,
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 
+from cuda_wheel.builder.compile.assembled import assembly_request, check_functions, with_machine_code
 from cuda_wheel.builder.compile.cuda_source import compile_cuda
 from cuda_wheel.builder.compile.error_text import error_text
+from cuda_wheel.builder.compile.nvrtc_request import is_whole_program
 from cuda_wheel.builder.compile.nvvm_source import compile_nvvm_ir
 from cuda_wheel.builder.compile.ptx_source import read_ptx_source
 from cuda_wheel.builder.cxx.demangling.signatures import signature
-from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import lowering, ptx_text
 from cuda_wheel.builder.images.assembly import assemble, kernel_resources, machine_code, nowhere
 from cuda_wheel.builder.images.kernel_removal import chosen_instances, without_kernels
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.options import line_info_folders, ptxas_options
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.formats.ptx import without_contraction
@@ -39,14 +43,13 @@ def compile_job(job: Job) -> Compiled:
     if job.form == "lto":
         return compiled
     ptx = (compiled.ptx or b"").decode()
-    if job.form == "whole" and job.kind == "cuda":
-        _check_whole(ptx, job)
     if job.lineinfo:
         ptx = ptx_text.relocate_files(ptx, line_info_folders(job.include_dirs) | {os.getcwd(): ""})
     if job.cubin and compiled.cubin is None:
         with phase("assembling"):
-            cubin, resources = _assemble(ptx, job)
-        compiled = replace(compiled, cubin=cubin, resources=resources)
+            compiled = _with_machine_code(job, compiled, ptx)
+    elif job.kind == "cuda" and job.form == "whole":
+        check_functions(job, ptx)
     ptx = ptx_text.normalise(ptx)
     if not job.ptx:
         return replace(compiled, ptx=None)
@@ -59,6 +62,8 @@ def compile_job(job: Job) -> Compiled:
 
 def _narrowed(compiled: Compiled, job: Job) -> Compiled:
     """Return a result without the kernels that `instances` leaves out."""
+    if compiled.cubin is not None:
+        raise ConfigError(f"{job.source}: instances cannot leave out kernels of code for a debugger: leave out -G.")
     named = [symbol for symbol in compiled.names.values() if symbol]
     kept = chosen_instances(compiled.kernels, job.instances, named)
     removed = [symbol for symbol in compiled.kernels if symbol not in kept]
@@ -76,19 +81,11 @@ def _narrowed(compiled: Compiled, job: Job) -> Compiled:
     )
 
 
-def _check_whole(ptx: str, job: Job) -> None:
-    """Raise CompileError if the code calls a function that nobody defines.
-
-    Only the assembler would find it, and PTX is assembled on the user's machine.
-    """
-    calls = [symbol for symbol, declaration in ptx_text.undefined(ptx).items() if declaration.startswith(".func")]
-    if calls:
-        log = "\n".join(f"error : Unresolved extern function '{symbol}'" for symbol in calls)
-        raise CompileError(error_text(job, log))
-
-
-def _assemble(ptx: str, job: Job) -> tuple[bytes, dict[str, dict[str, int]]]:
-    """Return the cubin of PTX, and the resources of each kernel."""
+def _with_machine_code(job: Job, compiled: Compiled, ptx: str) -> Compiled:
+    """Return a job's result with the cubin of its PTX, and the resources of each kernel."""
+    if is_whole_program(job):
+        with nowhere() if job.lineinfo else nullcontext():
+            return with_machine_code(job, compiled, compile_text(assembly_request(job, ptx, os.getcwd())))
     options = [*(["-lineinfo"] if job.lineinfo else []), "-Xptxas=-v", *ptxas_options(job.options)]
     try:
         with nowhere():
@@ -96,4 +93,4 @@ def _assemble(ptx: str, job: Job) -> tuple[bytes, dict[str, dict[str, int]]]:
     except CompileError as error:
         text = locate_errors(str(error), job.source) if job.kind == "ptx" else str(error)
         raise CompileError(error_text(job, text) if job.kind == "cuda" else text) from None
-    return cubin, kernel_resources(log, read_cubin(cubin))
+    return replace(compiled, cubin=cubin, resources=kernel_resources(log, read_cubin(cubin)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
+from cuda_wheel.builder.hostcode.front_end import looks_like_host_code
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.variables import (
     identity,
@@ -19,45 +19,10 @@ from cuda_wheel.builder.images.variables import (
     without_unused,
 )
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.sources.include_graph import reachable
-from cuda_wheel.builder.sources.includes import includes
 from cuda_wheel.builder.sources.job_searches import own_texts
-from cuda_wheel.builder.toolchain.options import RELOCATABLE_MACRO
 from cuda_wheel.runtime.manifest import GlobalInfo
 
-__all__ = ["DeclaredNames", "includes_large_library", "with_own_variables"]
-
-_LARGE = re.compile(r"(?!\.|crt/|nv/).*/|cooperative_groups|curand")
-"""Matches the names of headers that define many variables: those of CCCL and of other libraries. The toolkit's own
-headers, which are in no folder, define few; names that begin with "../" are the project's headers."""
-
-_COMPATIBLE_OPTION = re.compile(
-    r"--?(?:std|define-macro|undefine-macro|include-path|pre-include|diag-\w+|disable-warnings|Werror|fmad|ftz|prec-div"
-    r"|prec-sqrt|use_fast_math|maxrregcount|ptxas-options|Xptxas|device-as-default-execution-space|default-device|w"
-    r"|builtin-\w+(?:-\w+)*|no-source-include|display-error-number|brief-diagnostics|minimal|device-int128|Xcudafe)(?:=|$)"
-    r"|-[DUI]"
-)
-"""Matches NVRTC's options that do not affect the optimiser, or that nvJitLink has too."""
-
-
-def includes_large_library(
-    root: str, source: str, text: bytes, include_dirs: Iterable[str], options: Sequence[str]
-) -> bool:
-    """Return whether a source includes a header of a large library, directly or through the project's headers.
-
-    False if an option is one that nvJitLink lacks, or is about the macro that relocatable code must do without.
-    """
-    if not all(_COMPATIBLE_OPTION.match(option) for option in options if option.startswith("-")):
-        return False
-    if any(RELOCATABLE_MACRO in option for option in options):
-        return False
-    folders = [folder for folder in include_dirs if not os.path.isabs(folder)]
-    own = {header.path for header in reachable(Path(root), source, folders, text).headers}
-    names = [include.name or "" for content in (text, *map(_content, own)) for include in includes(content)]
-    return any(
-        _LARGE.match(name) and not any(path.endswith(os.sep + os.path.normpath(name)) for path in own) for name in names
-    )
-
+__all__ = ["DeclaredNames", "with_own_variables"]
 
 DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
 """Returns the names that these files declare, as `declarations.declared_names` does."""
@@ -78,6 +43,8 @@ def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNam
     text = ptx_text.normalise(compiled.ptx.decode())
     variables = source_variables(text, foreign)
     symbols = _library_symbols(variables, own.values(), of_libraries, names)
+    if looks_like_host_code(job.text):
+        symbols |= _host_constants(variables, own.values())
     own_symbols = {variable.symbol for variable in variables} - symbols
     text = without_unused(
         text, lambda symbol: symbol in symbols or (is_library_variable(symbol) and symbol not in own_symbols)
@@ -112,6 +79,17 @@ def _library_symbols(
         return frozenset()
     by_symbol = {variable.symbol: identity(variable.name) for variable in variables}
     return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
+
+
+def _host_constants(variables: Sequence[GlobalInfo], texts: Iterable[bytes]) -> frozenset[str]:
+    """Return the symbols of constants of host code. As with nvcc, an image has them only if its code uses them."""
+    if not variables:
+        return frozenset()
+    from cuda_wheel.builder.hostcode.blocks import SourceBlocks  # start-up time: few jobs have variables
+    from cuda_wheel.builder.hostcode.reach import project_code
+
+    names = project_code(map(SourceBlocks, texts)).host_constants()
+    return frozenset(each.symbol for each in variables if unqualified_name(each.name) in names)
 
 
 def _content(path: str) -> bytes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, looks_like_host_code
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
 
-__all__ = ["nvrtc_generates_cubin", "nvrtc_request"]
+__all__ = ["is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
 
 _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
 """The macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers that CCCL does
@@ -20,12 +21,24 @@ power: half of the time to compile a source that uses CUB. The images do not cha
 cuda/std/__type_traits/type_list.h."""
 
 
+def is_whole_program(job: Job) -> bool:
+    """Return whether a job's machine code is a whole CUDA C++ program, which NVRTC assembles; nvJitLink assembles
+    the rest."""
+    return job.cubin and job.kind == "cuda" and job.form == "whole" and not (_is_debug(job) and job.lineinfo)
+
+
 def nvrtc_generates_cubin(job: Job) -> bool:
-    """Return whether NVRTC itself generates a job's machine code; otherwise nvJitLink assembles it from PTX."""
-    # NVRTC also returns PTX for a real target, and it equals that of the virtual target byte for byte. With line
-    # information, NVRTC would write absolute paths into the cubin; nvJitLink assembles it from edited PTX instead.
-    # Instances that the project does not want are removed from PTX too.
-    return job.cubin and not job.lineinfo and not job.instances and job.kind == "cuda" and job.form == "whole"
+    """Return whether NVRTC generates a job's machine code in the call that compiles its source.
+
+    Otherwise that call generates PTX, which is assembled without unused variables (see `assembled`). NVRTC also returns
+    PTX for a real target, and it equals that of the virtual target byte for byte.
+    """
+    # The assembler keeps functions that nothing calls, if it writes debug information.
+    return is_whole_program(job) and _is_debug(job)
+
+
+def _is_debug(job: Job) -> bool:
+    return any(option in ("-G", "--device-debug") for option in job.options)
 
 
 def nvrtc_request(job: Job) -> NvrtcRequest:
@@ -39,8 +52,9 @@ def nvrtc_request(job: Job) -> NvrtcRequest:
     options += ["--ptxas-options=-v"] if cubin else []
     options += ["-lineinfo"] if job.lineinfo else []
     options += FORM_OPTIONS[job.form]
+    is_host_code = job.host_code != "reject" and looks_like_host_code(job.text)
     if job.host_code != "reject":
-        options += [*HOST_CODE_OPTIONS, *([PREAMBLE_OPTION] if looks_like_host_code(job.text) else [])]
+        options += [*HOST_CODE_OPTIONS, *([PREAMBLE_OPTION] if is_host_code else [])]
     if not any(_UNROLL_LIMIT in option for option in options) and _UNROLL_LIMIT.encode() not in job.text:
         options.append(f"--define-macro={_UNROLL_LIMIT}=10")
     return {
@@ -50,4 +64,5 @@ def nvrtc_request(job: Job) -> NvrtcRequest:
         "name": job.source,
         "options": options,
         "expressions": list(job.instantiate),
+        "headers": operator_headers() if is_host_code else {},
     }

@@ -70,8 +70,8 @@ class Settings:
     host_code: str = _key(
         one_of("auto", "keep", "reject"),
         "auto",
-        'Host code in a `.cu` file: "auto" removes it if the file does not compile otherwise, "keep" never removes it, '
-        '"reject" makes it an error.',
+        'Host code in a `.cu` file: "auto" compiles it, and leaves out what does not compile and loses no kernel; '
+        '"keep" leaves nothing out; "reject" makes host code an error.',
     )
     optional_kernels: tuple[str, ...] = _key(
         STRINGS,

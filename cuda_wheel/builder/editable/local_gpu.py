@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
+from cuda_wheel.builder.compile.assembled import assembly_request, with_machine_code
 from cuda_wheel.builder.compile.declarations import declared_names
 from cuda_wheel.builder.compile.host_code import Answer, may_leave_out
 from cuda_wheel.builder.compile.library_variables import with_own_variables
-from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin, nvrtc_request
+from cuda_wheel.builder.compile.nvrtc_request import is_whole_program, nvrtc_generates_cubin, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config
@@ -45,7 +46,7 @@ def compile_for_gpu(
     plan = _plan(config, module, root, toolchain, capability, nvvm)
     jobs = plan.modules[0].jobs
     built = None
-    if len(jobs) == 1 and nvrtc_generates_cubin(jobs[0]) and not jobs[0].ptx:
+    if len(jobs) == 1 and is_whole_program(jobs[0]) and not jobs[0].ptx and not jobs[0].lineinfo:
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
@@ -74,7 +75,7 @@ def _compile_cubin(
 ) -> BuiltModule | None:
     """Return a module that is a single cubin. It needs NVRTC only, and no fatbin around the cubin.
 
-    None if more than one call of NVRTC is necessary, as for host code.
+    None if the source must be compiled more than once, as for host code.
     """
     try:
         request = nvrtc_request(job)
@@ -87,6 +88,9 @@ def _compile_cubin(
             job,
             lambda files: worker.call(partial(declared_names, request), files, timeout),
         )
+        if not nvrtc_generates_cubin(job):
+            assembly = assembly_request(job, (result.ptx or b"").decode(), job.root)
+            result = with_machine_code(job, result, worker.call(compile_text, assembly, timeout))
     except CompileError as error:
         raise CompileError(str(compile_failure(job, toolchain, error))) from None
     warnings = module_warnings(module, {job.arch: result})

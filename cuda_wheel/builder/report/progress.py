@@ -16,6 +16,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.plan import Plan
 from cuda_wheel.builder.report.architecture_notes import architecture_notes
+from cuda_wheel.builder.report.library_notes import library_notes
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.builder.timing import Span
 from cuda_wheel.builder.toolchain.taken_files import several_places, taken_files
@@ -57,6 +58,7 @@ class ProgressReporter:
         self._held_back: list[tuple[Callable[[str], None], str]] = []
         self._warnings: set[str] = set()
         self._jobs = 0
+        self._plan: Plan | None = None
         self._toolchain: dict[str, str] = {}
         """The paths of the compilers and headers, for the trace."""
         self._finished: Counter[How] = Counter()
@@ -133,6 +135,7 @@ class ProgressReporter:
         self._print(self._info, f"cuda-wheel: {counts}, {plan.toolchain.name}")
         for note in architecture_notes(plan):
             self._print(self._info, f"cuda-wheel: {note}")
+        self._plan = plan
         self._toolchain = taken_files(plan.toolchain)
         if several_places(plan.toolchain):
             listed = "".join(f"\n  {name}: {path}" for name, path in self._toolchain.items())
@@ -170,6 +173,9 @@ class ProgressReporter:
         self._print(self._info, f"{manifest.name}: {kernels}, {', '.join(images)}, {size_text(manifest.fatbin_size)}")
         if len(manifest.kernels) > _MANY:
             self._print(self._info, f"  {kernels}: instances in the module's table keeps only some of them")
+        if self._plan is not None:
+            for line in library_notes(self._plan.toolchain, dict(manifest.toolchain), module.headers):
+                self._print(self._info, f"  {line}")
         if manifest.host_code:
             self._print(self._info, f"  left out, as host code: {'; '.join(manifest.host_code)}")
 

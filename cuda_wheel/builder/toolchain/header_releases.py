@@ -9,20 +9,23 @@ from typing import NamedTuple
 from cuda_wheel.builder.toolchain.places import Place
 from cuda_wheel.runtime.manifest import Version, dotted
 
-__all__ = ["HeaderRelease", "fits", "needed", "release_of"]
+__all__ = ["INDEPENDENT", "HeaderRelease", "fits", "needed", "release_of"]
 
 
 class HeaderRelease(NamedTuple):
     """A release, as a file names it."""
 
     version: tuple[int, ...]
-    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL. MAJOR of CUDA for cuRAND's package."""
+    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL and the `INDEPENDENT` groups. MAJOR of CUDA for cuRAND."""
     source: str
     """The absolute path of the file."""
 
     def __str__(self) -> str:
         return ".".join(map(str, self.version))
 
+
+INDEPENDENT = ("cutlass", "mathdx", "nvshmem")
+"""The groups with releases of their own, of which many work with one release of CUDA: the project chooses."""
 
 CCCL_OF_CUDA_12 = {4: (2, 3), 5: (2, 4), 6: (2, 5), 8: (2, 7), 9: (2, 8)}
 """CCCL's version in each minor release of CUDA 12 since nvFatbin exists. CUDA 13.X has CCCL 3.X."""
@@ -35,6 +38,8 @@ def fits(group: str, release: HeaderRelease, nvrtc: Version) -> bool:
     released more often: it supports two major versions of CUDA, and never a CUDA that is newer than itself. Source:
     CCCL, README, "Platform Support".
     """
+    if group in INDEPENDENT:
+        return True
     if group != "cccl":
         return release.version == nvrtc[: len(release.version)]
     return release.version >= _included_cccl(nvrtc) and 0 <= release.version[0] - (nvrtc[0] - 10) <= 1
@@ -56,7 +61,10 @@ def _included_cccl(nvrtc: Version) -> Version:
 
 def release_of(group: str, folder: str, place: Place) -> HeaderRelease | None:
     """Return the release of a group of headers in a folder of a place; None if no file names it."""
-    readers = {"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand}
+    readers = {
+        **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
+        **{"cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem},
+    }
     return readers[group](folder, place)
 
 
@@ -100,6 +108,27 @@ def _curand(folder: str, place: Place) -> HeaderRelease | None:
     name, path = found
     major = re.search(r"_cu(\d+)-", name) or re.search(r"[/\\]cu(\d+)[/\\]include$", folder)
     return None if major is None else HeaderRelease((int(major[1]),), path)
+
+
+def _cutlass(folder: str, place: Place) -> HeaderRelease | None:
+    return _three_macros(os.path.join(folder, "cutlass", "version.h"), "CUTLASS_{}", ("MAJOR", "MINOR", "PATCH"))
+
+
+def _mathdx(folder: str, place: Place) -> HeaderRelease | None:
+    """Return MathDx's release, which no header names: from its package. Its parts have further releases."""
+    found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, place=place)
+    version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
+    return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
+
+
+def _nvshmem(folder: str, place: Place) -> HeaderRelease | None:
+    path = os.path.join(folder, "non_abi", "nvshmem_version.h")
+    return _three_macros(path, "NVSHMEM_VENDOR_{}_VERSION", ("MAJOR", "MINOR", "PATCH"))
+
+
+def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRelease | None:
+    numbers = [_macro(path, name.format(part)) for part in parts]
+    return None if None in numbers else HeaderRelease(tuple(number or 0 for number in numbers), path)
 
 
 def _package(*names: str, file: str, folder: str, place: Place) -> tuple[str, str] | None:

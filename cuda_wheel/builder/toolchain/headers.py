@@ -16,7 +16,11 @@ __all__ = ["choose_headers", "header_parts"]
 
 _ALL_HEADERS = {**HEADERS, **FURTHER_HEADERS}
 
-_PATHFINDER_NAMES = {"cccl": "cccl", "cudart": "cudart", "crt": "nvcc", "curand": "curand"}
+_PATHFINDER_NAMES = {
+    **{"cccl": "cccl", "cudart": "cudart", "crt": "nvcc", "curand": "curand"},
+    **{"cutlass": "cutlass", "nvshmem": "nvshmem"},
+}
+"""cuda.pathfinder's names of the groups. It does not know MathDx: its "mathdx" is another package, libmathdx."""
 
 
 class _Folder(NamedTuple):
@@ -85,6 +89,8 @@ def _folders(name: str, library: str, major: int) -> Iterator[_Folder]:
             if os.path.isfile(os.path.join(path, _ALL_HEADERS[name])) and os.path.realpath(path) not in seen:
                 seen.add(os.path.realpath(path))
                 yield _folder(path, place)
+    if name not in _PATHFINDER_NAMES:
+        return
     from cuda.pathfinder import locate_nvidia_header_directory  # inside: slow to import, and may be missing
 
     located = locate_nvidia_header_directory(_PATHFINDER_NAMES[name])  # also where the system's loader finds a toolkit

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cuda_wheel.builder.jobs import Form
 from cuda_wheel.runtime.jit.floating_point import NO_CONTRACTION, floating_point, values_of
 
-__all__ = ["FORM_OPTIONS", "RELOCATABLE_MACRO", "floating_point_options", "line_info_folders", "ptxas_options"]
+__all__ = ["FORM_OPTIONS", "floating_point_options", "line_info_folders", "ptxas_options"]
 
 FORM_OPTIONS: dict[Form, list[str]] = {
     "whole": [],
@@ -16,9 +16,6 @@ FORM_OPTIONS: dict[Form, list[str]] = {
     "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
 }
 """NVRTC's options for each form of result."""
-
-RELOCATABLE_MACRO = "__CUDACC_RDC__"
-"""The macro that NVRTC defines for relocatable code. Of all its predefined macros, it is the only one that differs."""
 
 _PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
 """nvJitLink's names of the options that NVRTC passes to ptxas."""

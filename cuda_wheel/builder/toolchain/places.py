@@ -28,6 +28,13 @@ _PACKAGE_FOLDERS = {
 }
 """The folders of each group of headers below a folder of packages: of CUDA 13 and later, and of CUDA 12."""
 
+_OTHER_PACKAGE_FOLDERS = {
+    "cutlass": ("cutlass_library/source/include", "nvidia/mathdx/external/cutlass/include"),
+    "mathdx": ("nvidia/mathdx/include",),
+    "nvshmem": ("nvidia/nvshmem/include",),
+}
+"""The same for packages that are not part of CUDA's toolkit, in search order, whatever CUDA's release."""
+
 
 class Place(NamedTuple):
     """A folder of Python packages, or the root of a toolkit."""
@@ -80,8 +87,10 @@ def header_folders(place: Place, group: str, major: int) -> list[str]:
     `major` is that of CUDA.
     """
     if place.has_packages:
-        newer, older = _PACKAGE_FOLDERS[group]
-        below = [newer.format(major=major) if major > 12 else older]
+        below = list(_OTHER_PACKAGE_FOLDERS.get(group, ()))
+        if group in _PACKAGE_FOLDERS:
+            newer, older = _PACKAGE_FOLDERS[group]
+            below = [newer.format(major=major) if major > 12 else older]
         folders = [os.path.join(place.folder, *each.split("/")) for each in below]
     else:
         folders = [

@@ -33,7 +33,12 @@ HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "crt": "crt/host
 """The groups of headers that every build needs, in search order, each with a header that its folder contains. If the
 folder of an earlier group contains that header, the compiler finds it there: CUDA 13 puts the last two in one."""
 
-FURTHER_HEADERS = {"curand": "curand_kernel.h"}
+FURTHER_HEADERS = {
+    "curand": "curand_kernel.h",
+    "cutlass": "cutlass/cutlass.h",
+    "mathdx": "commondx/commondx_version.hpp",
+    "nvshmem": "nvshmem.h",
+}
 """The same for packages that only some projects need. Device code needs only their headers, not their libraries."""
 
 
@@ -69,6 +74,11 @@ class Toolchain:
     """The groups of headers in `include_dirs`, with their releases."""
     builds: tuple[str, ...] = ()
     """What identifies each of these libraries exactly: two patches of one MAJOR.MINOR compile differently."""
+
+    @property
+    def header_folders(self) -> tuple[str, ...]:
+        """The absolute folders that every CUDA source is compiled with: this package's headers, then `include_dirs`."""
+        return (str(INCLUDE), *STAND_INS, *self.include_dirs)
 
     @property
     def name(self) -> str:

@@ -19,7 +19,15 @@ import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
-from cuda_wheel.builder.toolchain.records import FURTHER_HEADERS, HEADERS, INCLUDE, LIBRARIES, Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.records import (
+    FURTHER_HEADERS,
+    HEADERS,
+    INCLUDE,
+    LIBRARIES,
+    STAND_INS,
+    Nvvm,
+    Toolchain,
+)
 from cuda_wheel.runtime.manifest import Manifest
 
 __all__ = ["SBOM", "Document", "Materials", "merged", "sbom_path"]
@@ -44,7 +52,7 @@ class Materials:
         self._root = root
         self._is_vendored = config.loader == "vendor"
         self._toolchain = toolchain
-        self._include_dirs = (str(INCLUDE), *toolchain.include_dirs)
+        self._include_dirs = toolchain.header_folders
         self._folders = cuda_folders()
         self._owners = cache(_owners)
         # Modules share most of their components.
@@ -92,7 +100,7 @@ class Materials:
 
     def _header_component(self, path: str) -> Document:
         folder = next((folder for folder in self._include_dirs if path.startswith(folder + os.sep)), None)
-        if folder == str(INCLUDE):
+        if folder in (str(INCLUDE), *STAND_INS):
             return self._cuda_wheel(used_in=True)
         own = below(path, str(self._root)) if folder is None else None
         if own is not None:

@@ -31,7 +31,7 @@ from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import Step, TimedError
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import WorkerDiedError
@@ -247,7 +247,7 @@ def make(toolchain: Toolchain, tmp_path: Path) -> Make:
             cubin=True,
             ptx=False,
             options=("--std=c++17",),
-            include_dirs=("demo", "include", str(INCLUDE), *toolchain.include_dirs),
+            include_dirs=("demo", "include", *toolchain.header_folders),
             instantiate=(),
             lineinfo=False,
             ptx_version="auto",

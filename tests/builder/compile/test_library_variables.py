@@ -11,19 +11,17 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.compile.cuda_source import ltoir_job
 from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
-from cuda_wheel.builder.compile.library_variables import includes_large_library
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
 from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
-from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.formats.ptx import kernels
+from cuda_wheel.runtime.jit.compiling import resources_of
 from cuda_wheel.runtime.jit.nvjitlink import link_code
 
 PTX = """
@@ -58,33 +56,6 @@ def test_the_identifier_of_a_variable_is_found_in_its_name() -> None:
     assert {name: unqualified_name(name) for name in names} == names
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "worth"),
-    [
-        ("#include <cub/block/block_reduce.cuh>", (), True),
-        ("#include <cooperative_groups.h>", ("--std=c++17", "-DX=1", "--use_fast_math"), True),
-        ("#include <curand_kernel.h>", ("-maxrregcount", "32"), True),
-        ('#include "own.h"', (), True),
-        ("#include <cuda_fp16.h>\n#include <mma.h>\n#include <cstdint>\n#include <nv/target>", (), False),
-        ("// #include <cub/cub.cuh>", (), False),
-        ('#include "deep/plain.h"', (), False),
-        ('#include "../include/deep/plain.h"', (), False),
-        ('#include "../own.h"', (), True),
-        ("#include <cub/cub.cuh>", ("--split-compile=2",), False),
-        ("#include <cub/cub.cuh>", ("-G",), False),
-        ("#include <cub/cub.cuh>", ("--define-macro=__CUDACC_RDC__=1",), False),
-    ],
-)
-def test_only_sources_that_include_large_libraries_are_compiled_through_lto(
-    tmp_path: Path, text: str, options: tuple[str, ...], worth: bool
-) -> None:
-    (tmp_path / "own.h").write_text("#include <thrust/tuple.h>\n")
-    (tmp_path / "include/deep").mkdir(parents=True)
-    (tmp_path / "include/deep/plain.h").write_text("#include <cuda_fp16.h>\n")
-    folders = (".", "include", str(INCLUDE))
-    assert includes_large_library(str(tmp_path), "demo/k.cu", text.encode(), folders, options) is worth
-
-
 LARGE = "#include <cuda/std/utility>\n"
 OWN = """
 __device__ int plain;
@@ -99,17 +70,18 @@ __global__ void __launch_bounds__(96) other(float* x, int n) { x[n] = sqrtf(x[n]
 
 
 @pytest.mark.parametrize("arch", ["80", "90a", "120"])
-def test_the_machine_code_is_the_same_without_unused_variables(compiled, nvdisasm, tmp_path: Path, arch: str) -> None:
+def test_the_machine_code_is_the_same_without_unused_variables(
+    compiled, nvrtc_alone, nvdisasm, tmp_path: Path, arch: str
+) -> None:
     options = ("--std=c++17", "--use_fast_math", "--maxrregcount=40")
     lean = compiled(LARGE + OWN, arch, options=options)
-    # This option has no effect here, but nvJitLink does not have it.
-    full = compiled(LARGE + OWN, arch, options=(*options, "--device-stack-protector=false"))
-    for name in ("kernels", "bounds", "resources", "names", "headers", "ptx_version_compiled"):
-        assert getattr(lean, name) == getattr(full, name), name
-    assert {variable.symbol: variable for variable in lean.variables} == {each.symbol: each for each in full.variables}
-    assert lean.cubin is not None and full.cubin is not None
-    assert len(lean.cubin) < len(full.cubin) / 2
-    assert instructions(nvdisasm, tmp_path, lean.cubin) == instructions(nvdisasm, tmp_path, full.cubin)
+    full = nvrtc_alone(LARGE + OWN, arch, options=options)
+    assert lean.kernels.keys() == {"_Z1kPi", "_Z5otherPfi"}
+    constant = {"constant": read_cubin(lean.cubin).constant}
+    assert lean.resources == {name: each | constant for name, each in resources_of(full["log"]).items()}
+    assert lean.cubin is not None
+    assert len(lean.cubin) < len(full["cubin"]) / 2
+    assert instructions(nvdisasm, tmp_path, lean.cubin) == instructions(nvdisasm, tmp_path, full["cubin"])
     found = read_cubin(lean.cubin)
     assert found.variables.keys() | found.private >= {variable.symbol for variable in lean.variables}
     assert {variable.name for variable in lean.variables} >= {
@@ -123,7 +95,7 @@ def instructions(nvdisasm: Callable[[Path], str], folder: Path, cubin: bytes) ->
     path.write_bytes(cubin)
     code = re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+([^;]*?)\s*;", nvdisasm(path), re.MULTILINE)
     assert code
-    # The linker chooses where the addresses of variables are in constant memory.
+    # The addresses of all variables are in constant memory.
     return [re.sub(r"c\[0x4\]\[\w+\]|`\(.*?\)", "...", re.sub(r"\s+", " ", line)) for line in code]
 
 
@@ -258,7 +230,7 @@ def test_long_texts_are_searched_in_linear_time() -> None:
     assert time.perf_counter() - started < 20
 
 
-def test_code_that_lto_would_leave_undefined_compiles_as_without_lto(compiled) -> None:
+def test_an_undefined_variable_is_the_sources_own_and_an_undefined_function_is_an_error(compiled) -> None:
     result = compiled(LARGE + "extern __device__ int v; __global__ void k(int* x) { *x = v; }")
     assert [variable.name for variable in result.variables] == ["v"]
     assert b"_ZN4cuda3std" not in (result.ptx or b"")
@@ -288,7 +260,7 @@ def test_cccl_unrolls_as_far_as_for_nvcc(toolchain: Toolchain) -> None:
         assert not any("=10" in option for option in nvrtc_request(own)["options"])
 
 
-# --- the way through LTO-IR is invisible --------------------------------------------------------------
+# --- relocatable sources ------------------------------------------------------------------------------
 
 ASKING = """
 #ifdef __CUDACC_RDC__
@@ -330,39 +302,3 @@ def test_ltoir_that_the_user_links_is_relocatable(compiled) -> None:
     result = compiled(LARGE + ASKING, form="lto", cubin=False, ptx=False)
     text, _ = link_code([("LTOIR", "k.cu", result.ltoir)], ["-arch=sm_80", "-lto", "-ptx"], ptx=True)
     assert kernels(text.rstrip(b"\0").decode()).keys() == RELOCATABLE
-
-
-def test_a_whole_source_sees_the_same_macros_on_the_way_through_ltoir(
-    workers: Workers, toolchain: Toolchain, tmp_path: Path
-) -> None:
-    """All names in NVRTC's libraries that may be macros are tried."""
-    names: set[str] = set()
-    for library in Path(toolchain.libraries[0]).resolve().parent.glob("*nvrtc*"):
-        found = re.findall(rb"(?<![A-Za-z0-9_])_[A-Z_][A-Za-z0-9_]{3,60}(?![A-Za-z0-9_])", library.read_bytes())
-        names.update(name.decode() for name in found)
-    names.discard("__VA_ARGS__")
-    text = "".join(f"#ifdef {name}\n#warning defined {name}\n#endif\n" for name in sorted(names))
-    job = Job(
-        library=toolchain.libraries[0],
-        root=str(tmp_path),
-        source="k.cu",
-        text=text.encode(),
-        arch="80",
-        cubin=True,
-        ptx=True,
-        options=("--std=c++17",),
-        include_dirs=(str(INCLUDE), *toolchain.include_dirs),
-        instantiate=(),
-        lineinfo=False,
-        ptx_version="auto",
-    )
-
-    def macros(job: Job) -> set[str]:
-        answer = workers.submit(compile_text, nvrtc_request(job)).result()
-        assert not answer["error"], answer["log"][:1000]
-        return set(re.findall(r"defined (\w+)", answer["log"]))
-
-    whole = macros(job)
-    assert {"__CUDACC_RTC__", "__CUDACC__", "__NVCC__"} & whole and len(whole) > 100
-    assert macros(ltoir_job(job)) == whole
-    assert macros(replace(job, form="lto")) - whole >= {"__CUDACC_RDC__", "__CUDA_DEVICE_RUNTIME_API_H__"}

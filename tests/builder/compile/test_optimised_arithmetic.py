@@ -1,4 +1,4 @@
-"""Floating-point options hold for code that is compiled through LTO-IR, and for NVVM IR: in PTX and in machine code."""
+"""Floating-point options hold for code without unused variables, and for NVVM IR: in PTX and in machine code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cuda_wheel.builder.workers.pool import Workers
 from tests.support.projects import FIXTURES
 
 LARGE = "#include <cuda/std/utility>\n"
-"""Includes a large library, so that the image is made through LTO-IR."""
+"""Includes a large library, whose unused variables are removed before the PTX is assembled."""
 
 PRODUCT, QUOTIENT, ROOT = "x[0] * x[1] + x[2]", "x[0] / x[1]", "sqrtf(x[0])"
 

@@ -113,9 +113,11 @@ def test_jobs_that_differ_in_more_than_their_source_form_no_group(other: dict[st
     assert len(find_header_groups([*same, job("c", "#include <x>\n")])) == 3
 
 
-def test_jobs_with_options_for_precompiled_headers_or_with_launches_are_in_no_group() -> None:
+def test_jobs_with_options_for_precompiled_headers_are_in_no_group_and_those_with_host_code_in_their_own() -> None:
     assert find_header_groups([job(name, "#include <x>\n", options=("--pch",)) for name in "abc"]) == {}
-    assert find_header_groups([job(name, "#include <x>\nvoid f() { k<<<1, 1>>>(); }") for name in "abc"]) == {}
+    hosts = [job(name, "#include <x>\nvoid f() { k<<<1, 1>>>(); }") for name in "abc"]
+    assert len(find_header_groups(hosts)) == 3
+    assert find_header_groups([*hosts[:2], job("c", "#include <x>\n")]) == {}  # which is compiled without a preamble
 
 
 def test_heavier_headers_are_worthwhile_for_fewer_jobs() -> None:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from unittest import mock
 
-import pytest
-
-from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.images.dead_code import is_whole
-from cuda_wheel.builder.jobs import Compiled, Job, LinkInput, LinkJob
+from cuda_wheel.builder.jobs import Compiled, LinkInput, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats.cubin import read_cubin
 
@@ -48,39 +43,15 @@ def variables(result: Compiled) -> Collection[str]:
     return cubin.variables.keys() | cubin.private
 
 
-def compile_naming_no_variable(job: Job) -> Compiled:
-    with mock.patch("cuda_wheel.builder.images.dead_code.keeping", naming_no_variable):
-        return compile_job(job)
-
-
 def link_naming_no_variable(job: LinkJob) -> Compiled:
     with mock.patch("cuda_wheel.builder.link.device_link.keeping", naming_no_variable):
         return link_job(job)
 
 
-@pytest.fixture
-def job(toolchain: Toolchain, tmp_path) -> Job:
-    """Return a job whose source includes a large library, and defines a variable that only the host uses."""
-    text = b"#include <cuda/std/utility>\n" + SOURCE.encode()
-    folders = (str(INCLUDE), *toolchain.include_dirs)
-    options = ("--std=c++17",)
-    return Job(
-        toolchain.libraries[0], str(tmp_path), "k.cu", text, "80", True, True, options, folders, (), False, "auto"
-    )
-
-
-def test_a_variable_that_nvjitlink_removes_from_a_source_is_in_the_image(job: Job, workers: Workers) -> None:
-    lean = workers.submit(compile_job, job).result()
-    whole = workers.submit(compile_naming_no_variable, job).result()
-    assert variables(lean) == {"seen", "hidden"} <= variables(whole)
-    assert len(lean.cubin) < len(whole.cubin) / 2  # nothing else is removed either
-    assert {variable.symbol for variable in whole.variables} >= {"seen"}
-
-
-def test_a_variable_that_nvjitlink_removes_from_a_link_is_in_the_image(job: Job, workers: Workers) -> None:
-    piece = workers.submit(compile_job, replace(job, text=SOURCE.encode(), form="lto")).result()
+def test_a_variable_that_nvjitlink_removes_from_a_link_is_in_the_image(compiled, workers: Workers) -> None:
+    piece = compiled(SOURCE, form="lto")
     inputs = (LinkInput("k.cu", "ltoir", piece.ltoir),)
-    link = LinkJob("demo.m", "80", True, True, inputs, ("--std=c++17",), False, "auto", job.include_dirs)
+    link = LinkJob("demo.m", "80", True, True, inputs, ("--std=c++17",), False, "auto", ())
     for run in (link_job, link_naming_no_variable):
         result = workers.submit(run, link).result()
         assert variables(result) == {"seen", "hidden"}

@@ -114,6 +114,7 @@ def test_globs_that_match_nothing_are_errors(built) -> None:
     only = SOURCE.replace("__global__ void plain", "__device__ void plain")
     output, _ = built('instances = ["k<flaot>"]', only)
     assert "instances keeps none of the 5 kernels of demo/k.cu: only_int<int>, k<" in output
+    assert "leave out -G" in built('instances = ["k<float>"]\noptions = ["-G"]')[0]
     assert "LTO-IR keeps them" in built('instances = ["k<float>"]\nrelocatable = true')[0]
 
 

@@ -21,21 +21,8 @@
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.70710678118654752440
 
-#ifndef FP_NAN
-#define FP_NAN 0
-#endif
-#ifndef FP_INFINITE
-#define FP_INFINITE 1
-#endif
-#ifndef FP_ZERO
-#define FP_ZERO 2
-#endif
-#ifndef FP_SUBNORMAL
-#define FP_SUBNORMAL 3
-#endif
-#ifndef FP_NORMAL
-#define FP_NORMAL 4
-#endif
+// Enumerators and not macros: CUTLASS defines its own enumerators of these names.
+enum { FP_NAN, FP_INFINITE, FP_ZERO, FP_SUBNORMAL, FP_NORMAL };
 #ifndef FP_ILOGB0
 #define FP_ILOGB0 (-2147483647 - 1)
 #endif

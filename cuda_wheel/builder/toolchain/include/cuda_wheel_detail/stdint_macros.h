@@ -83,29 +83,32 @@
 #define INT_LEAST32_MIN INT32_MIN
 #define INT_LEAST32_MAX INT32_MAX
 #define UINT_LEAST32_MAX UINT32_MAX
-#define INT64_MIN (-9223372036854775807LL - 1)
-#define INT64_MAX 9223372036854775807LL
-#define UINT64_MAX 18446744073709551615ULL
+#define INT64_MIN (-INT64_C(9223372036854775807) - 1)
+#define INT64_MAX INT64_C(9223372036854775807)
+#define UINT64_MAX UINT64_C(18446744073709551615)
 #define INT_LEAST64_MIN INT64_MIN
 #define INT_LEAST64_MAX INT64_MAX
 #define UINT_LEAST64_MAX UINT64_MAX
 #define INT_FAST8_MIN INT8_MIN
 #define INT_FAST8_MAX INT8_MAX
 #define UINT_FAST8_MAX UINT8_MAX
-#define INT_FAST32_MIN INT32_MIN
-#define INT_FAST32_MAX INT32_MAX
-#define UINT_FAST32_MAX UINT32_MAX
 #define INT_FAST64_MIN INT64_MIN
 #define INT_FAST64_MAX INT64_MAX
 #define UINT_FAST64_MAX UINT64_MAX
-#if defined(_WIN32) || defined(_WIN64)
-#define INT_FAST16_MIN (sizeof(int_fast16_t) == 2 ? INT16_MIN : INT32_MIN)
-#define INT_FAST16_MAX (sizeof(int_fast16_t) == 2 ? INT16_MAX : INT32_MAX)
-#define UINT_FAST16_MAX (sizeof(int_fast16_t) == 2 ? UINT16_MAX : UINT32_MAX)
+#ifdef __LP64__
+#define INT_FAST16_MIN INT64_MIN
+#define INT_FAST16_MAX INT64_MAX
+#define UINT_FAST16_MAX UINT64_MAX
+#define INT_FAST32_MIN INT64_MIN
+#define INT_FAST32_MAX INT64_MAX
+#define UINT_FAST32_MAX UINT64_MAX
 #else
-#define INT_FAST16_MIN INT16_MIN
-#define INT_FAST16_MAX INT16_MAX
-#define UINT_FAST16_MAX UINT16_MAX
+#define INT_FAST16_MIN INT32_MIN
+#define INT_FAST16_MAX INT32_MAX
+#define UINT_FAST16_MAX UINT32_MAX
+#define INT_FAST32_MIN INT32_MIN
+#define INT_FAST32_MAX INT32_MAX
+#define UINT_FAST32_MAX UINT32_MAX
 #endif
 #define INTPTR_MIN INT64_MIN
 #define INTPTR_MAX INT64_MAX
@@ -132,11 +135,18 @@
 #define INT8_C(value) value
 #define INT16_C(value) value
 #define INT32_C(value) value
-#define INT64_C(value) value##LL
 #define UINT8_C(value) value
 #define UINT16_C(value) value
 #define UINT32_C(value) value##U
+#ifdef __LP64__
+#define INT64_C(value) value##L
+#define UINT64_C(value) value##UL
+#define INTMAX_C(value) value##L
+#define UINTMAX_C(value) value##UL
+#else
+#define INT64_C(value) value##LL
 #define UINT64_C(value) value##ULL
 #define INTMAX_C(value) value##LL
 #define UINTMAX_C(value) value##ULL
+#endif
 #endif

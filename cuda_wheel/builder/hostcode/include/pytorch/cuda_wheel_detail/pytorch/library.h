@@ -162,9 +162,9 @@ using torch::RegisterOperators;
 #define _TORCH_LIBRARY_FRAGMENT(ns, m, uid) CUDA_WHEEL_PYTORCH_LIBRARY(FRAGMENT, uid, ns, std::nullopt, m)
 #define _TORCH_LIBRARY_IMPL(ns, k, m, uid) \
     CUDA_WHEEL_PYTORCH_LIBRARY(IMPL, uid, ns, std::make_optional(c10::DispatchKey::k), m)
-#define TORCH_LIBRARY(ns, m) _TORCH_LIBRARY(ns, m, C10_UID)
+#define TORCH_LIBRARY(ns, m) _TORCH_LIBRARY(ns, m, __LINE__)
 #define _TORCH_LIBRARY(ns, m, uid) CUDA_WHEEL_PYTORCH_LIBRARY(DEF, uid, ns, std::nullopt, m)
-#define TORCH_LIBRARY_FRAGMENT(ns, m) _TORCH_LIBRARY_FRAGMENT(ns, m, C10_UID)
-#define TORCH_LIBRARY_IMPL(ns, k, m) _TORCH_LIBRARY_IMPL(ns, k, m, C10_UID)
+#define TORCH_LIBRARY_FRAGMENT(ns, m) _TORCH_LIBRARY_FRAGMENT(ns, m, __LINE__)
+#define TORCH_LIBRARY_IMPL(ns, k, m) _TORCH_LIBRARY_IMPL(ns, k, m, __LINE__)
 
 #endif

@@ -31,6 +31,10 @@
     X(tanh) X(tile) X(trace) X(transpose) X(tril) X(triu) X(true_divide) X(trunc) X(unflatten) X(unsqueeze) X(var) \
     X(vdot)
 
+// The same, with up to 14 arguments.
+#define CUDA_WHEEL_PYTORCH_BOTH_WIDE(X) \
+    X(istft) X(stft)
+
 // The same; the first argument of at::name may be a number.
 #define CUDA_WHEEL_PYTORCH_BOTH_FREE(X) \
     X(bitwise_and) X(bitwise_left_shift) X(bitwise_or) X(bitwise_right_shift) X(bitwise_xor) X(float_power) \
@@ -69,55 +73,46 @@
 
 // at::name(t, ...) returns a Tensor; at::name_out(out, ...) returns out.
 #define CUDA_WHEEL_PYTORCH_FUNCTIONS(X) \
-    X(_coalesce) X(_conv_depthwise2d) X(_convert_weight_to_int4pack) X(_convert_weight_to_int4pack_for_cpu) \
-    X(_dim_arange) X(_grouped_mm) X(_index_put_impl) X(_int_mm) X(_log_softmax) X(_log_softmax_backward_data) \
-    X(_pin_memory) X(_scaled_grouped_mm) X(_scaled_mm) X(_softmax) X(_softmax_backward_data) \
-    X(_weight_int8pack_mm) X(_weight_norm) X(adaptive_avg_pool1d) X(adaptive_avg_pool2d) X(adaptive_avg_pool3d) \
-    X(adaptive_max_pool2d_backward) X(adaptive_max_pool3d_backward) X(affine_grid_generator) \
-    X(affine_grid_generator_backward) X(alpha_dropout) X(avg_pool1d) X(avg_pool2d) X(avg_pool2d_backward) \
-    X(avg_pool3d) X(avg_pool3d_backward) X(batch_norm) X(batch_norm_backward_elemt) X(batch_norm_elemt) \
+    X(_coalesce) X(_convert_weight_to_int4pack) X(_convert_weight_to_int4pack_for_cpu) X(_dim_arange) \
+    X(_grouped_mm) X(_index_put_impl) X(_int_mm) X(_log_softmax) X(_log_softmax_backward_data) X(_pin_memory) \
+    X(_softmax) X(_softmax_backward_data) X(_weight_int8pack_mm) X(_weight_norm) X(adaptive_avg_pool1d) \
+    X(adaptive_avg_pool2d) X(adaptive_avg_pool3d) X(adaptive_max_pool2d_backward) X(adaptive_max_pool3d_backward) \
+    X(affine_grid_generator) X(affine_grid_generator_backward) X(alpha_dropout) X(avg_pool1d) X(batch_norm_elemt) \
     X(bilinear) X(binary_cross_entropy) X(binary_cross_entropy_backward) X(binary_cross_entropy_with_logits) \
     X(binomial) X(cauchy) X(cdist) X(celu) X(channel_shuffle) X(col2im) X(combinations) X(complex) \
-    X(constant_pad_nd) X(conv1d) X(conv2d) X(conv3d) X(conv_depthwise3d) X(conv_tbc) X(conv_transpose1d) \
-    X(conv_transpose2d) X(conv_transpose3d) X(convolution) X(convolution_overrideable) X(copy) \
-    X(copy_sparse_to_sparse) X(cosine_embedding_loss) X(cosine_similarity) X(cross_entropy_loss) X(ctc_loss) \
-    X(cummaxmin_backward) X(cumprod_backward) X(cumulative_trapezoid) X(diagonal_backward) X(dropout) X(elu) \
-    X(elu_backward) X(embedding) X(embedding_backward) X(embedding_dense_backward) X(embedding_renorm) \
-    X(embedding_sparse_backward) X(empty_like) X(exponential) X(feature_alpha_dropout) X(feature_dropout) \
-    X(fft_fft) X(fft_fft2) X(fft_fftn) X(fft_fftshift) X(fft_hfft) X(fft_hfft2) X(fft_hfftn) X(fft_ifft) \
-    X(fft_ifft2) X(fft_ifftn) X(fft_ifftshift) X(fft_ihfft) X(fft_ihfft2) X(fft_ihfftn) X(fft_irfft) X(fft_irfft2) \
-    X(fft_irfftn) X(fft_rfft) X(fft_rfft2) X(fft_rfftn) X(fill) X(fractional_max_pool2d_backward) \
-    X(fractional_max_pool3d_backward) X(frobenius_norm) X(full_like) X(gather_backward) X(gelu) X(gelu_backward) \
-    X(geometric) X(glu) X(glu_backward) X(glu_backward_jvp) X(glu_jvp) X(grid_sampler) X(grid_sampler_2d) \
-    X(grid_sampler_3d) X(group_norm) X(gru_cell) X(hardsigmoid) X(hardsigmoid_backward) X(hardswish) \
-    X(hardswish_backward) X(hardtanh) X(hardtanh_backward) X(hinge_embedding_loss) X(hspmm) X(huber_loss) \
-    X(huber_loss_backward) X(im2col) X(index_select_backward) X(infinitely_differentiable_gelu_backward) \
-    X(instance_norm) X(kl_div) X(l1_loss) X(layer_norm) X(leaky_relu) X(leaky_relu_backward) X(lift) X(lift_fresh) \
-    X(linalg__powsum) X(linalg_cholesky) X(linalg_cond) X(linalg_cross) X(linalg_det) X(linalg_diagonal) \
-    X(linalg_eigvals) X(linalg_eigvalsh) X(linalg_householder_product) X(linalg_inv) X(linalg_ldl_solve) \
-    X(linalg_lu_solve) X(linalg_matmul) X(linalg_matrix_exp) X(linalg_matrix_norm) X(linalg_matrix_power) \
-    X(linalg_matrix_rank) X(linalg_norm) X(linalg_pinv) X(linalg_solve) X(linalg_solve_triangular) \
-    X(linalg_svdvals) X(linalg_tensorinv) X(linalg_tensorsolve) X(linalg_vander) X(linalg_vecdot) \
-    X(linalg_vector_norm) X(linear) X(log_normal) X(log_sigmoid) X(log_sigmoid_backward) X(logit_backward) \
-    X(margin_ranking_loss) X(masked_scatter_backward) X(masked_select_backward) X(matrix_exp_backward) \
-    X(max_pool1d) X(max_pool2d) X(max_pool2d_backward) X(max_pool2d_with_indices_backward) X(max_pool3d) \
-    X(max_pool3d_with_indices_backward) X(max_unpool2d) X(max_unpool3d) X(mish) X(mish_backward) X(mse_loss) \
-    X(mse_loss_backward) X(multi_margin_loss) X(multi_margin_loss_backward) X(multilabel_margin_loss) \
-    X(multilabel_margin_loss_backward) X(native_channel_shuffle) X(native_dropout_backward) X(native_norm) \
-    X(nested_to_padded_tensor) X(nll_loss) X(nll_loss2d) X(nll_loss2d_backward) X(nll_loss_backward) \
-    X(nll_loss_nd) X(norm_except_dim) X(normal_functional) X(nuclear_norm) X(one_hot) X(ones_like) X(pad) \
-    X(pairwise_distance) X(pdist) X(pixel_shuffle) X(pixel_unshuffle) X(poisson) X(poisson_nll_loss) X(polar) \
-    X(rand_like) X(randint_like) X(randn_like) X(random) X(reflection_pad1d) X(reflection_pad1d_backward) \
-    X(reflection_pad2d) X(reflection_pad2d_backward) X(reflection_pad3d) X(reflection_pad3d_backward) X(relu6) \
-    X(replication_pad1d) X(replication_pad1d_backward) X(replication_pad2d) X(replication_pad2d_backward) \
-    X(replication_pad3d) X(replication_pad3d_backward) X(resize) X(resize_as) X(resize_as_sparse) X(rms_norm) \
-    X(rnn_relu_cell) X(rnn_tanh_cell) X(rrelu) X(rrelu_with_noise) X(rrelu_with_noise_backward) X(rsub) \
-    X(scaled_dot_product_attention) X(searchsorted) X(segment_reduce) X(select_backward) X(selu) X(set) \
-    X(sigmoid_backward) X(silu) X(silu_backward) X(slice_backward) X(slow_conv3d) X(slow_conv3d_forward) \
-    X(slow_conv_dilated2d) X(slow_conv_dilated3d) X(slow_conv_transpose2d) X(slow_conv_transpose3d) \
-    X(smooth_l1_loss) X(smooth_l1_loss_backward) X(soft_margin_loss) X(soft_margin_loss_backward) X(softplus) \
-    X(softplus_backward) X(softshrink) X(softshrink_backward) X(sparse_bsc_tensor) X(sparse_bsr_tensor) \
-    X(sparse_csc_tensor) X(sparse_csr_tensor) X(sparse_resize) X(sparse_resize_and_clear) X(sparse_sampled_addmm) \
+    X(constant_pad_nd) X(conv_tbc) X(copy) X(copy_sparse_to_sparse) X(cosine_embedding_loss) X(cosine_similarity) \
+    X(cross_entropy_loss) X(cummaxmin_backward) X(cumprod_backward) X(cumulative_trapezoid) X(diagonal_backward) \
+    X(dropout) X(elu) X(elu_backward) X(embedding) X(embedding_backward) X(embedding_dense_backward) \
+    X(embedding_renorm) X(embedding_sparse_backward) X(empty_like) X(exponential) X(feature_alpha_dropout) \
+    X(feature_dropout) X(fft_fft) X(fft_fft2) X(fft_fftn) X(fft_fftshift) X(fft_hfft) X(fft_hfft2) X(fft_hfftn) \
+    X(fft_ifft) X(fft_ifft2) X(fft_ifftn) X(fft_ifftshift) X(fft_ihfft) X(fft_ihfft2) X(fft_ihfftn) X(fft_irfft) \
+    X(fft_irfft2) X(fft_irfftn) X(fft_rfft) X(fft_rfft2) X(fft_rfftn) X(fill) X(fractional_max_pool2d_backward) \
+    X(fractional_max_pool3d_backward) X(frobenius_norm) X(gather_backward) X(gelu) X(gelu_backward) X(geometric) \
+    X(glu) X(glu_backward) X(glu_backward_jvp) X(glu_jvp) X(grid_sampler) X(grid_sampler_2d) X(grid_sampler_3d) \
+    X(group_norm) X(gru_cell) X(hardsigmoid) X(hardsigmoid_backward) X(hardswish) X(hardswish_backward) \
+    X(hardtanh) X(hardtanh_backward) X(hinge_embedding_loss) X(hspmm) X(huber_loss) X(huber_loss_backward) \
+    X(im2col) X(index_select_backward) X(infinitely_differentiable_gelu_backward) X(kl_div) X(l1_loss) \
+    X(layer_norm) X(leaky_relu) X(leaky_relu_backward) X(lift) X(lift_fresh) X(linalg__powsum) X(linalg_cholesky) \
+    X(linalg_cond) X(linalg_cross) X(linalg_det) X(linalg_diagonal) X(linalg_eigvals) X(linalg_eigvalsh) \
+    X(linalg_householder_product) X(linalg_inv) X(linalg_ldl_solve) X(linalg_lu_solve) X(linalg_matmul) \
+    X(linalg_matrix_exp) X(linalg_matrix_norm) X(linalg_matrix_power) X(linalg_matrix_rank) X(linalg_norm) \
+    X(linalg_pinv) X(linalg_solve) X(linalg_solve_triangular) X(linalg_svdvals) X(linalg_tensorinv) \
+    X(linalg_tensorsolve) X(linalg_vander) X(linalg_vecdot) X(linalg_vector_norm) X(linear) X(log_normal) \
+    X(log_sigmoid) X(log_sigmoid_backward) X(logit_backward) X(margin_ranking_loss) X(masked_scatter_backward) \
+    X(masked_select_backward) X(matrix_exp_backward) X(max_pool1d) X(max_pool2d) X(max_pool3d) X(max_unpool2d) \
+    X(max_unpool3d) X(mish) X(mish_backward) X(mse_loss) X(mse_loss_backward) X(multi_margin_loss) \
+    X(multilabel_margin_loss) X(multilabel_margin_loss_backward) X(native_channel_shuffle) \
+    X(native_dropout_backward) X(native_norm) X(nested_to_padded_tensor) X(nll_loss) X(nll_loss2d) X(nll_loss_nd) \
+    X(norm_except_dim) X(normal_functional) X(nuclear_norm) X(one_hot) X(ones_like) X(pad) X(pairwise_distance) \
+    X(pdist) X(pixel_shuffle) X(pixel_unshuffle) X(poisson) X(poisson_nll_loss) X(polar) X(random) \
+    X(reflection_pad1d) X(reflection_pad1d_backward) X(reflection_pad2d) X(reflection_pad2d_backward) \
+    X(reflection_pad3d) X(reflection_pad3d_backward) X(relu6) X(replication_pad1d) X(replication_pad1d_backward) \
+    X(replication_pad2d) X(replication_pad2d_backward) X(replication_pad3d) X(replication_pad3d_backward) \
+    X(resize) X(resize_as) X(resize_as_sparse) X(rms_norm) X(rnn_relu_cell) X(rnn_tanh_cell) X(rrelu) \
+    X(rrelu_with_noise) X(rsub) X(searchsorted) X(select_backward) X(selu) X(set) X(sigmoid_backward) X(silu) \
+    X(silu_backward) X(slice_backward) X(slow_conv3d) X(slow_conv3d_forward) X(smooth_l1_loss) \
+    X(smooth_l1_loss_backward) X(soft_margin_loss) X(soft_margin_loss_backward) X(softplus) X(softplus_backward) \
+    X(softshrink) X(softshrink_backward) X(sparse_resize) X(sparse_resize_and_clear) X(sparse_sampled_addmm) \
     X(special_airy_ai) X(special_bessel_j0) X(special_bessel_j1) X(special_bessel_y0) X(special_bessel_y1) \
     X(special_digamma) X(special_entr) X(special_erf) X(special_erfc) X(special_erfcx) X(special_erfinv) \
     X(special_exp2) X(special_expit) X(special_expm1) X(special_gammainc) X(special_gammaincc) X(special_gammaln) \
@@ -127,12 +122,12 @@
     X(special_multigammaln) X(special_ndtr) X(special_ndtri) X(special_psi) X(special_round) \
     X(special_scaled_modified_bessel_k0) X(special_scaled_modified_bessel_k1) X(special_sinc) X(special_softmax) \
     X(special_spherical_bessel_j0) X(tanh_backward) X(tensordot) X(thnn_conv2d) X(threshold) X(threshold_backward) \
-    X(to_dense_backward) X(to_mkldnn_backward) X(trace_backward) X(trapezoid) X(trapz) X(triplet_margin_loss) \
-    X(unfold_backward) X(uniform) X(upsample_bicubic2d) X(upsample_bicubic2d_backward) X(upsample_bilinear2d) \
+    X(to_dense_backward) X(to_mkldnn_backward) X(trace_backward) X(trapezoid) X(trapz) X(unfold_backward) \
+    X(uniform) X(upsample_bicubic2d) X(upsample_bicubic2d_backward) X(upsample_bilinear2d) \
     X(upsample_bilinear2d_backward) X(upsample_linear1d) X(upsample_linear1d_backward) X(upsample_nearest1d) \
     X(upsample_nearest1d_backward) X(upsample_nearest2d) X(upsample_nearest2d_backward) X(upsample_nearest3d) \
-    X(upsample_nearest3d_backward) X(upsample_trilinear3d) X(upsample_trilinear3d_backward) \
-    X(value_selecting_reduction_backward) X(vander) X(view_as_complex) X(view_as_real) X(zero) X(zeros_like)
+    X(upsample_nearest3d_backward) X(upsample_trilinear3d) X(value_selecting_reduction_backward) X(vander) \
+    X(view_as_complex) X(view_as_real) X(zero) X(zeros_like)
 
 // The same; the first argument is a shape, a number or a list.
 #define CUDA_WHEEL_PYTORCH_FUNCTIONS_FREE(X) \
@@ -148,9 +143,18 @@
     X(special_shifted_chebyshev_polynomial_v) X(special_shifted_chebyshev_polynomial_w) X(special_xlog1py) \
     X(special_xlogy) X(special_zeta) X(stack) X(tril_indices) X(triu_indices) X(vstack) X(zeros)
 
-// The same, with up to 16 arguments.
+// at::name(t, ...) returns a Tensor; at::name_out(out, ...) returns out; with up to 14 arguments.
 #define CUDA_WHEEL_PYTORCH_FUNCTIONS_WIDE(X) \
-    X(_scaled_grouped_mm_v2) X(_scaled_mm_v2) X(fused_moving_avg_obs_fake_quant) X(istft) X(stft)
+    X(_conv_depthwise2d) X(_scaled_grouped_mm) X(_scaled_grouped_mm_v2) X(_scaled_mm) X(_scaled_mm_v2) \
+    X(avg_pool2d) X(avg_pool2d_backward) X(avg_pool3d) X(avg_pool3d_backward) X(batch_norm) \
+    X(batch_norm_backward_elemt) X(conv1d) X(conv2d) X(conv3d) X(conv_depthwise3d) X(conv_transpose1d) \
+    X(conv_transpose2d) X(conv_transpose3d) X(convolution) X(convolution_overrideable) X(ctc_loss) X(full_like) \
+    X(fused_moving_avg_obs_fake_quant) X(instance_norm) X(max_pool2d_backward) X(max_pool2d_with_indices_backward) \
+    X(max_pool3d_with_indices_backward) X(multi_margin_loss_backward) X(nll_loss2d_backward) X(nll_loss_backward) \
+    X(rand_like) X(randint_like) X(randn_like) X(rrelu_with_noise_backward) X(scaled_dot_product_attention) \
+    X(segment_reduce) X(slow_conv_dilated2d) X(slow_conv_dilated3d) X(slow_conv_transpose2d) \
+    X(slow_conv_transpose3d) X(sparse_bsc_tensor) X(sparse_bsr_tensor) X(sparse_csc_tensor) X(sparse_csr_tensor) \
+    X(triplet_margin_loss) X(upsample_trilinear3d_backward)
 
 // at::name(t, ...) returns t.
 #define CUDA_WHEEL_PYTORCH_FUNCTIONS_IN_PLACE(X) \

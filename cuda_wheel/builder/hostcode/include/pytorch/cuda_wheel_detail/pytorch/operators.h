@@ -8,33 +8,35 @@ namespace at {
 
 #define CUDA_WHEEL_PYTORCH_FUNCTION(name)                                 \
     Tensor name(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);             \
-    Tensor& name##_out(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+    Tensor& name##_out(const Tensor&, cuda_wheel_argument, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_FREE_FUNCTION(name)                            \
-    Tensor name(cuda_wheel_argument, CUDA_WHEEL_PYTORCH_ARGUMENTS);       \
-    Tensor& name##_out(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+    Tensor name(cuda_wheel_argument, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);       \
+    Tensor& name##_out(const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_WIDE_FUNCTION(name)                                                      \
-    Tensor name(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS, CUDA_WHEEL_PYTORCH_ARGUMENTS);         \
-    Tensor& name##_out(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+    Tensor name(const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);         \
+    Tensor& name##_out(const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_IN_PLACE_FUNCTION(name) Tensor& name(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+#define CUDA_WHEEL_PYTORCH_OUT_FUNCTION(name) Tensor& name(const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_PAIR_FUNCTION(name) \
-    std::tuple<Tensor, Tensor> name(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+    std::tuple<Tensor, Tensor> name(const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_TRIPLE_FUNCTION(name) \
-    std::tuple<Tensor, Tensor, Tensor> name(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+    std::tuple<Tensor, Tensor, Tensor> name(const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_VECTOR_FUNCTION(name) \
     std::vector<Tensor> name(cuda_wheel_argument, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_LIST_FUNCTION(name) \
-    void name(cuda_wheel_argument, CUDA_WHEEL_PYTORCH_ARGUMENTS, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+    void name(cuda_wheel_argument, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 #define CUDA_WHEEL_PYTORCH_OUT_PAIR_FUNCTION(name) \
-    std::tuple<Tensor&, Tensor&> name(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+    std::tuple<Tensor&, Tensor&> name(const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 
 CUDA_WHEEL_PYTORCH_BOTH(CUDA_WHEEL_PYTORCH_FUNCTION)
+CUDA_WHEEL_PYTORCH_BOTH_WIDE(CUDA_WHEEL_PYTORCH_WIDE_FUNCTION)
 CUDA_WHEEL_PYTORCH_BOTH_FREE(CUDA_WHEEL_PYTORCH_FREE_FUNCTION)
 CUDA_WHEEL_PYTORCH_FUNCTIONS(CUDA_WHEEL_PYTORCH_FUNCTION)
 CUDA_WHEEL_PYTORCH_FUNCTIONS_FREE(CUDA_WHEEL_PYTORCH_FREE_FUNCTION)
 CUDA_WHEEL_PYTORCH_FUNCTIONS_WIDE(CUDA_WHEEL_PYTORCH_WIDE_FUNCTION)
 CUDA_WHEEL_PYTORCH_BOTH_IN_PLACE(CUDA_WHEEL_PYTORCH_IN_PLACE_FUNCTION)
 CUDA_WHEEL_PYTORCH_FUNCTIONS_IN_PLACE(CUDA_WHEEL_PYTORCH_IN_PLACE_FUNCTION)
-CUDA_WHEEL_PYTORCH_FUNCTIONS_OUT(CUDA_WHEEL_PYTORCH_IN_PLACE_FUNCTION)
+CUDA_WHEEL_PYTORCH_FUNCTIONS_OUT(CUDA_WHEEL_PYTORCH_OUT_FUNCTION)
 CUDA_WHEEL_PYTORCH_BOTH_PAIRS(CUDA_WHEEL_PYTORCH_PAIR_FUNCTION)
 CUDA_WHEEL_PYTORCH_FUNCTION_PAIRS(CUDA_WHEEL_PYTORCH_PAIR_FUNCTION)
 CUDA_WHEEL_PYTORCH_FUNCTION_TRIPLES(CUDA_WHEEL_PYTORCH_TRIPLE_FUNCTION)
@@ -47,6 +49,7 @@ CUDA_WHEEL_PYTORCH_OUT_PAIRS(CUDA_WHEEL_PYTORCH_OUT_PAIR_FUNCTION)
 #undef CUDA_WHEEL_PYTORCH_FREE_FUNCTION
 #undef CUDA_WHEEL_PYTORCH_WIDE_FUNCTION
 #undef CUDA_WHEEL_PYTORCH_IN_PLACE_FUNCTION
+#undef CUDA_WHEEL_PYTORCH_OUT_FUNCTION
 #undef CUDA_WHEEL_PYTORCH_PAIR_FUNCTION
 #undef CUDA_WHEEL_PYTORCH_TRIPLE_FUNCTION
 #undef CUDA_WHEEL_PYTORCH_VECTOR_FUNCTION
@@ -84,10 +87,10 @@ Tensor& zero_(const Tensor&);
 Tensor index(const Tensor&, const c10::List<std::optional<Tensor>>&);
 Tensor& index_put_(const Tensor&, const c10::List<std::optional<Tensor>>&, const Tensor&, bool accumulate = false);
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor&, bool some = true, bool compute_uv = true);
-std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor&, const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
-std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor&, const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
-std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
-std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_backward_reduce(const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor&, const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor&, const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
+std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
+std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_backward_reduce(const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS);
 std::vector<Tensor> gradient(const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 bool allclose(const Tensor&, const Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 bool equal(const Tensor&, const Tensor&);

@@ -606,11 +606,13 @@ F vectorize(const F&);
 
 #define PYBIND11_MODULE(name, variable, ...)                 \
     static void pybind11_init_##name(::pybind11::module_&);  \
-    extern "C" PyObject* PyInit_##name();                    \
+    extern "C" PyObject* PyInit_##name() {                   \
+        ::pybind11::module_ module;                          \
+        pybind11_init_##name(module);                        \
+        return module.ptr();                                 \
+    }                                                        \
     void pybind11_init_##name(::pybind11::module_& variable)
-#define PYBIND11_EMBEDDED_MODULE(name, variable, ...)        \
-    static void pybind11_init_##name(::pybind11::module_&);  \
-    void pybind11_init_##name(::pybind11::module_& variable)
+#define PYBIND11_EMBEDDED_MODULE(name, variable, ...) PYBIND11_MODULE(name, variable, __VA_ARGS__)
 #define PYBIND11_MAKE_OPAQUE(...)
 #define PYBIND11_DECLARE_HOLDER_TYPE(type, holder, ...)
 #define PYBIND11_NUMPY_DTYPE(type, ...)

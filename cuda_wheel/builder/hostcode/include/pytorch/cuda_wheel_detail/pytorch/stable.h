@@ -221,11 +221,11 @@ struct boxer {
         torch::stable::detail::StableLibrary::Kind::kind, &C10_CONCATENATE(STABLE_TORCH_LIBRARY_init_##ns##_, id), #ns, key, \
         __FILE__, __LINE__);                                                                                   \
     void C10_CONCATENATE(STABLE_TORCH_LIBRARY_init_##ns##_, id)(torch::stable::detail::StableLibrary & m)
-#define STABLE_TORCH_LIBRARY(ns, m) _STABLE_TORCH_LIBRARY(ns, m, C10_UID)
+#define STABLE_TORCH_LIBRARY(ns, m) _STABLE_TORCH_LIBRARY(ns, m, __LINE__)
 #define _STABLE_TORCH_LIBRARY(ns, m, uid) CUDA_WHEEL_PYTORCH_STABLE_LIBRARY(DEF, uid, ns, nullptr, m)
-#define STABLE_TORCH_LIBRARY_FRAGMENT(ns, m) _STABLE_TORCH_LIBRARY_FRAGMENT(ns, m, C10_UID)
+#define STABLE_TORCH_LIBRARY_FRAGMENT(ns, m) _STABLE_TORCH_LIBRARY_FRAGMENT(ns, m, __LINE__)
 #define _STABLE_TORCH_LIBRARY_FRAGMENT(ns, m, uid) CUDA_WHEEL_PYTORCH_STABLE_LIBRARY(FRAGMENT, uid, ns, nullptr, m)
-#define STABLE_TORCH_LIBRARY_IMPL(ns, k, m) _STABLE_TORCH_LIBRARY_IMPL(ns, k, m, C10_UID)
+#define STABLE_TORCH_LIBRARY_IMPL(ns, k, m) _STABLE_TORCH_LIBRARY_IMPL(ns, k, m, __LINE__)
 #define _STABLE_TORCH_LIBRARY_IMPL(ns, k, m, uid) CUDA_WHEEL_PYTORCH_STABLE_LIBRARY(IMPL, uid, ns, #k, m)
 #define STD_CUDA_CHECK(EXPR)                             \
     do {                                                 \

@@ -29,15 +29,17 @@ struct cuda_wheel_argument {
     cuda_wheel_argument(std::initializer_list<cuda_wheel_argument>);
 };
 
-#define CUDA_WHEEL_PYTORCH_ARGUMENTS                                                                     \
-    cuda_wheel_argument = {}, cuda_wheel_argument = {}, cuda_wheel_argument = {}, cuda_wheel_argument = {}, \
-    cuda_wheel_argument = {}, cuda_wheel_argument = {}, cuda_wheel_argument = {}, cuda_wheel_argument = {}
+#define CUDA_WHEEL_PYTORCH_ARGUMENTS \
+    cuda_wheel_argument = {}, cuda_wheel_argument = {}, cuda_wheel_argument = {}, cuda_wheel_argument = {}, cuda_wheel_argument = {}
+#define CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS                                                                           \
+    CUDA_WHEEL_PYTORCH_ARGUMENTS, CUDA_WHEEL_PYTORCH_ARGUMENTS, cuda_wheel_argument = {}, cuda_wheel_argument = {}, \
+    cuda_wheel_argument = {}, cuda_wheel_argument = {}
 
 namespace indexing {
 enum class TensorIndexType { None, Ellipsis, SymInt, Boolean, Slice, Tensor };
 constexpr std::nullopt_t None = std::nullopt;
 struct EllipsisIndexType final {};
-const extern EllipsisIndexType Ellipsis;
+constexpr EllipsisIndexType Ellipsis{};
 struct Slice {
     Slice(std::optional<c10::SymInt> start = std::nullopt, std::optional<c10::SymInt> stop = std::nullopt,
           std::optional<c10::SymInt> step = std::nullopt);
@@ -187,24 +189,27 @@ class Tensor : public TensorBase {
     static Tensor wrap_tensor_impl(c10::intrusive_ptr<TensorImpl, c10::UndefinedTensorImpl>);
 
 #define CUDA_WHEEL_PYTORCH_METHOD(name) Tensor name(CUDA_WHEEL_PYTORCH_ARGUMENTS) const;
+#define CUDA_WHEEL_PYTORCH_WIDE_METHOD(name) Tensor name(CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS) const;
 #define CUDA_WHEEL_PYTORCH_IN_PLACE_METHOD(name) Tensor& name(CUDA_WHEEL_PYTORCH_ARGUMENTS) const;
 #define CUDA_WHEEL_PYTORCH_PAIR_METHOD(name) std::tuple<Tensor, Tensor> name(CUDA_WHEEL_PYTORCH_ARGUMENTS) const;
 #define CUDA_WHEEL_PYTORCH_VECTOR_METHOD(name) std::vector<Tensor> name(CUDA_WHEEL_PYTORCH_ARGUMENTS) const;
     CUDA_WHEEL_PYTORCH_BOTH(CUDA_WHEEL_PYTORCH_METHOD)
     CUDA_WHEEL_PYTORCH_BOTH_FREE(CUDA_WHEEL_PYTORCH_METHOD)
-    CUDA_WHEEL_PYTORCH_METHODS(CUDA_WHEEL_PYTORCH_METHOD)
+    CUDA_WHEEL_PYTORCH_BOTH_WIDE(CUDA_WHEEL_PYTORCH_WIDE_METHOD)
+    CUDA_WHEEL_PYTORCH_METHODS(CUDA_WHEEL_PYTORCH_WIDE_METHOD)
     CUDA_WHEEL_PYTORCH_BOTH_IN_PLACE(CUDA_WHEEL_PYTORCH_IN_PLACE_METHOD)
     CUDA_WHEEL_PYTORCH_METHODS_IN_PLACE(CUDA_WHEEL_PYTORCH_IN_PLACE_METHOD)
     CUDA_WHEEL_PYTORCH_BOTH_PAIRS(CUDA_WHEEL_PYTORCH_PAIR_METHOD)
     CUDA_WHEEL_PYTORCH_BOTH_VECTORS(CUDA_WHEEL_PYTORCH_VECTOR_METHOD)
 #undef CUDA_WHEEL_PYTORCH_METHOD
+#undef CUDA_WHEEL_PYTORCH_WIDE_METHOD
 #undef CUDA_WHEEL_PYTORCH_IN_PLACE_METHOD
 #undef CUDA_WHEEL_PYTORCH_PAIR_METHOD
 #undef CUDA_WHEEL_PYTORCH_VECTOR_METHOD
 
     Tensor contiguous(c10::MemoryFormat = c10::MemoryFormat::Contiguous) const;
     c10::MaybeOwned<Tensor> expect_contiguous(c10::MemoryFormat = c10::MemoryFormat::Contiguous) const&;
-    Tensor to(CUDA_WHEEL_PYTORCH_ARGUMENTS) const;
+    Tensor to(CUDA_WHEEL_PYTORCH_MANY_ARGUMENTS) const;
     Tensor toType(c10::ScalarType) const;
     Tensor toBackend(c10::Backend) const;
     Tensor cpu() const;

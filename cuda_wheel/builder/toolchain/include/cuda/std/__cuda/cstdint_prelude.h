@@ -1,15 +1,7 @@
-// <cuda/std/__cuda/cstdint_prelude.h> is libcu++'s. CUDA 12 defines the macros of <cuda/std/cstdint> here; see that file.
-#ifndef CUDA_WHEEL_CUDA_STD___CUDA_CSTDINT_PRELUDE_H
-#define CUDA_WHEEL_CUDA_STD___CUDA_CSTDINT_PRELUDE_H
+// <cuda/std/__cuda/cstdint_prelude.h> in place of libcu++'s, which defines the types of <cuda/std/cstdint> in CUDA 12; see that file.
+#ifndef _LIBCUDACXX___CUDA_CSTDINT_PRELUDE_H
+#define _LIBCUDACXX___CUDA_CSTDINT_PRELUDE_H
 
-#ifdef CUDA_WHEEL_STDINT_H
-#define CUDA_WHEEL_FORGET
-#include "cuda_wheel_detail/stdint_macros.h"
-#undef CUDA_WHEEL_FORGET
-#endif
-#include_next <cuda/std/__cuda/cstdint_prelude.h>
-#ifdef CUDA_WHEEL_STDINT_H
-#include "cuda_wheel_detail/stdint_macros.h"
-#endif
+#include "../../../cstdint"
 
 #endif

@@ -1,19 +1,16 @@
 // c10::complex: a pair of numbers, aligned to its size, with arithmetic that is part of PyTorch.
 //
-// Conversions to and from thrust::complex and std::complex need their headers, which take longer to compile than many
-// kernels. A file that does not mention complex numbers is compiled with CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS.
+// It is converted to and from std::complex and thrust::complex without their headers, which take longer to compile than
+// many kernels.
 #ifndef CUDA_WHEEL_PYTORCH_HEADERONLY_COMPLEX_H
 #define CUDA_WHEEL_PYTORCH_HEADERONLY_COMPLEX_H
 
-#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
-#include <complex>
-#include <thrust/complex.h>
-#endif
 #include <cmath>
 #include <iosfwd>
 #include <torch/headeronly/macros/Macros.h>
 #include <torch/headeronly/util/Half.h>
 #include <type_traits>
+#include <utility>
 
 namespace cuda_wheel_detail {
 // The absolute value, in constant expressions too.
@@ -22,6 +19,38 @@ C10_HOST_DEVICE constexpr T magnitude(T x) {
   if (__builtin_is_constant_evaluated()) return x < 0 ? -x : x;
   return ::fabs(x);
 }
+}
+
+namespace c10 {
+template <typename T>
+struct complex;
+}
+
+namespace cuda_wheel_detail {
+template <typename Z>
+struct is_other_complex {
+  static constexpr bool value = true;
+};
+template <typename T>
+struct is_other_complex<c10::complex<T>> {
+  static constexpr bool value = false;
+};
+// The functions that PyTorch takes from Thrust, with the numbers of <thrust/complex.h>. A file that calls one is compiled
+// again with the macro, if it is not defined: the build reads its name in the error.
+template <typename T>
+struct complex_functions
+#ifndef CUDA_WHEEL_COMPLEX_FUNCTIONS
+{
+  static_assert(sizeof(T) == 0, "functions of c10::complex need the macro CUDA_WHEEL_COMPLEX_FUNCTIONS");
+}
+#endif
+;
+
+// A class with a real and an imaginary part that is not c10::complex.
+template <typename Z>
+using if_other_complex =
+    decltype(std::declval<const Z&>().real(), std::declval<const Z&>().imag(),
+             typename std::enable_if<is_other_complex<Z>::value>::type());
 }
 
 namespace c10 {
@@ -126,32 +155,19 @@ struct alignas(sizeof(T) * 2) complex {
     return *this;
   }
 
-#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
-  template <typename U>
-  explicit constexpr complex(const std::complex<U>& other) : complex(other.real(), other.imag()) {}
-  template <typename U>
-  explicit C10_HOST_DEVICE complex(const thrust::complex<U>& other) : real_(other.real()), imag_(other.imag()) {}
-  template <typename U>
-  constexpr complex<T>& operator=(const std::complex<U>& other) {
+  // std::complex and thrust::complex
+  template <template <typename> class Other, typename U, typename = cuda_wheel_detail::if_other_complex<Other<U>>>
+  C10_HOST_DEVICE explicit constexpr complex(const Other<U>& other) : real_(other.real()), imag_(other.imag()) {}
+  template <template <typename> class Other, typename U, typename = cuda_wheel_detail::if_other_complex<Other<U>>>
+  C10_HOST_DEVICE constexpr complex<T>& operator=(const Other<U>& other) {
     real_ = other.real();
     imag_ = other.imag();
     return *this;
   }
-  template <typename U>
-  C10_HOST_DEVICE complex<T>& operator=(const thrust::complex<U>& other) {
-    real_ = other.real();
-    imag_ = other.imag();
-    return *this;
+  template <template <typename> class Other, typename U, typename = cuda_wheel_detail::if_other_complex<Other<U>>>
+  C10_HOST_DEVICE explicit constexpr operator Other<U>() const {
+    return static_cast<Other<U>>(Other<T>(real(), imag()));
   }
-  template <typename U>
-  explicit constexpr operator std::complex<U>() const {
-    return std::complex<U>(std::complex<T>(real(), imag()));
-  }
-  template <typename U>
-  C10_HOST_DEVICE explicit operator thrust::complex<U>() const {
-    return static_cast<thrust::complex<U>>(thrust::complex<T>(real(), imag()));
-  }
-#endif
 
   explicit constexpr operator bool() const { return real() || imag(); }
 
@@ -288,12 +304,10 @@ std::basic_ostream<CharT, Traits>& operator<<(std::basic_ostream<CharT, Traits>&
 template <typename T, typename CharT, typename Traits>
 std::basic_istream<CharT, Traits>& operator>>(std::basic_istream<CharT, Traits>& in, complex<T>& value);
 
-#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
 template <typename T>
 C10_HOST_DEVICE complex<T> polar(const T& radius, const T& angle = T()) {
-  return static_cast<complex<T>>(thrust::polar(radius, angle));
+  return cuda_wheel_detail::complex_functions<T>::polar(radius, angle);
 }
-#endif
 
 // Stored as halves, computed as floats; it has only these operators of its own.
 template <>
@@ -347,14 +361,16 @@ using c10::operator==;
 using c10::operator!=;
 using c10::operator<<;
 using c10::operator>>;
-#ifndef CUDA_WHEEL_WITHOUT_COMPLEX_FUNCTIONS
 using c10::polar;
-#endif
 namespace complex_literals {
 using c10::complex_literals::operator""_if;
 using c10::complex_literals::operator""_id;
 }
 }
 }
+
+#ifdef CUDA_WHEEL_COMPLEX_FUNCTIONS
+#include <cuda_wheel_detail/pytorch/complex_functions.h>
+#endif
 
 #endif

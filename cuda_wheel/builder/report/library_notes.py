@@ -1,0 +1,34 @@
+"""What a build says of the libraries that a module's sources include."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from cuda_wheel.builder.toolchain.records import STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.taken_files import other_libraries
+
+__all__ = ["library_notes"]
+
+_LAUNCHERS = {
+    str(PurePath(STAND_INS[0], "thrust", "detail", "cuda_wheel", "algorithms.h")): "Thrust's",
+    str(PurePath(STAND_INS[0], "cub", "device", "cuda_wheel_launcher.h")): "CUB's",
+}
+"""The stand-in headers of functions that launch kernels of their library, and the library."""
+
+
+def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Sequence[str] | None) -> list[str]:
+    """Return the lines for a module.
+
+    `versions` are those in its manifest; `headers` are the absolute paths of all files that it includes, or None if
+    they are not known.
+    """
+    used = other_libraries(toolchain, versions)
+    lines = [f"with {', '.join(used)}"] if used else []
+    included = {str(PurePath(path)) for path in headers or ()}
+    owners = [name for path, name in _LAUNCHERS.items() if path in included]
+    if owners:
+        lines.append(
+            f"not in the image: {' and '.join(owners)} own kernels, which their functions for host code launch"
+        )
+    return lines

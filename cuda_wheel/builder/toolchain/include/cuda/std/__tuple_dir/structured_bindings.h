@@ -1,0 +1,39 @@
+// <cuda/std/__tuple_dir/structured_bindings.h> in place of libcu++'s of CUDA 12: structured bindings of its types, for the std::tuple_size of cuda_wheel_detail/tuple_size.h.
+#ifndef CUDA_WHEEL_CUDA_STD_STRUCTURED_BINDINGS
+#define CUDA_WHEEL_CUDA_STD_STRUCTURED_BINDINGS
+
+#include "../../../cuda_wheel_detail/tuple_size.h"
+#include <cuda/std/detail/__config>
+#include <cuda/std/__fwd/array.h>
+#include <cuda/std/__fwd/complex.h>
+#include <cuda/std/__fwd/pair.h>
+#include <cuda/std/__fwd/subrange.h>
+#include <cuda/std/__fwd/tuple.h>
+#include <cuda/std/__tuple_dir/tuple_element.h>
+#include <cuda/std/__tuple_dir/tuple_size.h>
+
+namespace std {
+#define CUDA_WHEEL_BINDING(parameters, ...)                                                                                          \
+  template <parameters> struct tuple_size<__VA_ARGS__> : cuda::std::tuple_size<__VA_ARGS__> {};                                      \
+  template <decltype(sizeof(0)) i, parameters> struct tuple_element<i, __VA_ARGS__> : cuda::std::tuple_element<i, __VA_ARGS__> {};
+#define CUDA_WHEEL_COMMA ,
+CUDA_WHEEL_BINDING(class T CUDA_WHEEL_COMMA decltype(sizeof(0)) n, cuda::std::array<T, n>)
+CUDA_WHEEL_BINDING(class A CUDA_WHEEL_COMMA class B, cuda::std::pair<A, B>)
+CUDA_WHEEL_BINDING(class... Ts, cuda::std::tuple<Ts...>)
+CUDA_WHEEL_BINDING(class T, cuda::std::complex<T>)
+#undef CUDA_WHEEL_COMMA
+#undef CUDA_WHEEL_BINDING
+#if __cplusplus >= 202002L
+template <cuda::std::input_or_output_iterator I, cuda::std::sentinel_for<I> S, cuda::std::ranges::subrange_kind kind>
+struct tuple_size<cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_size<cuda::std::ranges::subrange<I, S, kind>> {};
+template <decltype(sizeof(0)) i, cuda::std::input_or_output_iterator I, cuda::std::sentinel_for<I> S, cuda::std::ranges::subrange_kind kind>
+struct tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> {};
+#elif __cplusplus >= 201703L
+template <class I, class S, cuda::std::ranges::subrange_kind kind>
+struct tuple_size<cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_size<cuda::std::ranges::subrange<I, S, kind>> {};
+template <decltype(sizeof(0)) i, class I, class S, cuda::std::ranges::subrange_kind kind>
+struct tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> {};
+#endif
+}
+
+#endif

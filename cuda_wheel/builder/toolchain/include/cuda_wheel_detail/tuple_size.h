@@ -1,0 +1,41 @@
+// std::tuple_size and std::tuple_element: open to specialisation, and used by structured bindings.
+// libcu++ has specialisations of them for its own types. Its newer releases also define those for const and volatile
+// types (see cuda/std/__tuple_dir/), so whichever comes first defines them.
+#ifndef CUDA_WHEEL_DETAIL_TUPLE_SIZE_H
+#define CUDA_WHEEL_DETAIL_TUPLE_SIZE_H
+
+#include "../type_traits"
+
+namespace cuda_wheel_detail {
+struct nothing {};
+}
+
+namespace std {
+template <class T> struct tuple_size;
+template <decltype(sizeof(0)) i, class T> struct tuple_element;
+}
+
+namespace cuda_wheel_detail {
+// T, if it has a size: tuple_size of another const type stays incomplete, as structured bindings require
+template <class T, bool plain = std::is_same<T, typename std::remove_cv<T>::type>::value, typename std::enable_if<plain, int>::type = 0, decltype(sizeof(0)) = std::tuple_size<T>::value>
+using with_size = T;
+}
+
+namespace std {
+#ifndef _CUDA_STD___TUPLE_TUPLE_SIZE_H
+template <class T> struct tuple_size<const cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
+template <class T> struct tuple_size<volatile cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
+template <class T> struct tuple_size<const volatile cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
+#endif
+#ifndef _CUDA_STD___TUPLE_TUPLE_ELEMENT_H
+template <decltype(sizeof(0)) i, class T> struct tuple_element<i, const T> { typedef const typename tuple_element<i, T>::type type; };
+template <decltype(sizeof(0)) i, class T> struct tuple_element<i, volatile T> { typedef volatile typename tuple_element<i, T>::type type; };
+template <decltype(sizeof(0)) i, class T> struct tuple_element<i, const volatile T> { typedef const volatile typename tuple_element<i, T>::type type; };
+#endif
+template <decltype(sizeof(0)) i, class T> using tuple_element_t = typename tuple_element<i, T>::type;
+#if __cplusplus >= 201703L
+template <class T> inline constexpr decltype(sizeof(0)) tuple_size_v = tuple_size<T>::value;
+#endif
+}
+
+#endif

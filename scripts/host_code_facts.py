@@ -1,0 +1,103 @@
+"""Write what nvcc makes of the generated files that mix host and device code (tests/builder/hostcode/generated).
+
+    python scripts/host_code_facts.py [--nvcc NVCC] [--only PREFIX] [--jobs N]
+
+Needs nvcc and a host compiler. Files whose text has not changed keep their entry. Run it after a change of the
+generator, and look at what changes in facts.json: each line is a statement about CUDA C++.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.builder.hostcode.generated import FACTS, Case, cases
+from tests.builder.hostcode.generated.answers import answers
+
+OPTIONS = ["-arch=sm_80", "--extended-lambda", "--expt-relaxed-constexpr"]
+
+
+def text_digest(case: Case) -> str:
+    """Return what identifies a case's text, headers and standard."""
+    parts = [case.text, case.headers, case.standard, case.corrected]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def compile_with_nvcc(nvcc: str, text: str, case: Case) -> tuple[str, str]:
+    """Return PTX and an empty string, or an empty string and nvcc's first error."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in {**case.headers, "k.cu": text}.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        command = [nvcc, *OPTIONS, f"-std={case.standard}", "k.cu"]
+        done = subprocess.run(
+            [*command, "-ptx", "-o", "k.ptx"], cwd=folder, capture_output=True, text=True, check=False
+        )
+        ptx = Path(folder, "k.ptx").read_text(encoding="utf-8") if done.returncode == 0 else ""
+        if ".extern" in ptx:  # whether that is defined anywhere only the assembler checks
+            done = subprocess.run([*command, "-cubin"], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return ptx, ""
+    log = done.stderr + done.stdout
+    found = re.search(r"(?:error|Error|fatal)\s*:\s*(.*)", log)
+    return "", found[1] if found else log.strip().splitlines()[-1]
+
+
+def facts_of(nvcc: str, case: Case) -> dict[str, Any]:
+    """Return the entry of a case in the table."""
+    ptx, error = compile_with_nvcc(nvcc, case.text, case)
+    if not error:
+        return {"text": text_digest(case), "kernels": answers(ptx)}
+    if case.corrected is None:
+        return {"text": text_digest(case), "error": error}
+    ptx, other = compile_with_nvcc(nvcc, case.corrected, case)
+    if other:
+        raise SystemExit(f"{case.name}: the corrected text does not compile: {other}")
+    return {"text": text_digest(case), "error": error, "kernels": answers(ptx)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--only", default="", help="remake the entries of cases whose names start so")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    version = subprocess.run([options.nvcc, "--version"], capture_output=True, text=True, check=True).stdout
+    release = re.search(r"V(\d+\.\d+\.\d+)", version)
+    old = json.loads(FACTS.read_text(encoding="utf-8")) if FACTS.exists() else {"cases": {}}
+    known = old["cases"] if release is not None and old.get("nvcc") == release[1] else {}
+    made, stale = {}, []
+    for case in cases():
+        entry = known.get(case.name, {})
+        if entry.get("text") == text_digest(case) and not (options.only and case.name.startswith(options.only)):
+            made[case.name] = entry
+        else:
+            stale.append(case)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for number, (case, entry) in enumerate(zip(stale, pool.map(lambda each: facts_of(options.nvcc, each), stale))):
+            made[case.name] = entry
+            print(case.name, "refused: " + entry["error"] if "error" in entry else len(entry["kernels"]))
+            if number % 50 == 0:  # an interrupted run goes on where it stopped
+                write(release[1] if release else "", made)
+    write(release[1] if release else "", made)
+
+
+def write(release: str, made: dict[str, Any]) -> None:
+    """Write the table, one line for each case."""
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(made[name])}" for name in sorted(made))
+    FACTS.write_text(f'{{"nvcc": "{release}", "cases": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
