@@ -6,6 +6,8 @@
 // Says to the other headers that functions of the host may be declared.
 #define CUDA_WHEEL_HOST_CODE 1
 
+#include "cuda_wheel_detail/predefined_macros.h"
+
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
