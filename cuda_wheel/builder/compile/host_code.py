@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.hostcode.front_end import COMPLEX_FUNCTIONS, PREAMBLE_OPTION, looks_like_host_code
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.paths import is_inside
@@ -55,7 +56,8 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     if result["error"] in ("", INVALID_OPTION) or job.host_code == "reject":
         return Answer(result, request)
     if not looks_like_host_code(job.text):
-        request = {**request, "options": [*request["options"], PREAMBLE_OPTION]}
+        options = [*request["options"], PREAMBLE_OPTION]
+        request = {**request, "options": options, "headers": operator_headers()}
         result = call(request)
     if result["error"] and COMPLEX_FUNCTIONS in result["log"]:
         request = {**request, "options": [*request["options"], f"--define-macro={COMPLEX_FUNCTIONS}"]}
@@ -78,7 +80,7 @@ def _without_host_code(job: Job, request: NvrtcRequest, first: NvrtcResult, call
     requests: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
 
     def compile(changed: Mapping[str, bytes]) -> NvrtcResult:
-        headers = {name: text for name, text in changed.items() if name != job.source}
+        headers = request["headers"] | {name: text for name, text in changed.items() if name != job.source}
         options = [*request["options"], *_EDITED_OPTIONS]
         edited: NvrtcRequest = {**request, "text": changed[job.source], "headers": headers, "options": options}
         requests.append((call(edited), edited))

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
+from cuda_wheel.builder.describe.missing_kernels import launched_functions, no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Compiled
@@ -40,8 +41,11 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
     image lacks a kernel that `optional-kernels` does not name; ConfigError if a kernel has two names.
     """
     symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
+    unmarked = launched_functions(module, {plain_name(symbol) for symbol in symbols})
+    if unmarked:
+        raise CompileError(unmarked)
     if not symbols and not module.relocatable:
-        raise CompileError(_no_kernel(module))
+        raise CompileError(no_kernel(module))
     names = _names_by_symbol(list(results.values()))
     declared = _declared_types(module) if any(not symbol.startswith("_Z") for symbol in symbols) else {}
     kernels = [_kernel(symbol, names.get(symbol), module, results, declared.get(symbol)) for symbol in symbols]
@@ -167,37 +171,12 @@ def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[N
     )
 
 
-def _no_kernel(module: ModulePlan) -> str:
-    sources = cuda_sources(module.module)
-    scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
-    templates = ", ".join(_located(*each, module) for each in scanned if each[1].template)
-    others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
-    text = f"{module.module.label} has no kernel: it compiles to an empty image."
-    if templates:
-        text += f" It has templates: {templates}. Name their instantiations in the module's instantiate."
-    if others:
-        text += f" It seems to define {others}: is that inside an #if whose condition is false?"
-    if not sources and any(source.kind == "nvvm" for source in module.module.sources):
-        text += " In NVVM IR, !nvvm.annotations says which functions are kernels."
-    if sources and not scanned:
-        text += (
-            " A template is compiled only if the module's instantiate names it; a file of helper functions can be left "
-            "out of sources."
-        )
-    return text
-
-
-def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
-    place = f"line {kernel.line}" if len(module.module.paths) == 1 else f"{source.path}:{kernel.line}"
-    return f"{kernel.name} ({place})"
-
-
 def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
     """Return a warning for each kernel that a source seems to define and no image has.
 
     Nothing for a module without any kernel: that is an error, or a module of device functions.
     """
-    names = {_plain_name(symbol) for result in results.values() for symbol in result.kernels}
+    names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
     if not names:
         return []
     blanked = {text for result in results.values() for text in result.blanked}
@@ -221,8 +200,3 @@ def _likely_reason(kernel: ScannedKernel) -> str:
     if kernel.template:
         return f"template {kernel.name}: name its instantiations in the module's instantiate."
     return f"{kernel.name}: is it inside an #if whose condition is false?"
-
-
-def _plain_name(symbol: str) -> str:
-    """Return a kernel's name without scope and template arguments."""
-    return signature(symbol).name.partition("<")[0].rpartition("::")[2]

@@ -9,8 +9,10 @@
 #include "cuda_wheel_detail/predefined_macros.h"
 
 #include <assert.h>
+#include <limits>
 #include <limits.h>
 #include <math.h>
+#include <new>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
