@@ -17,28 +17,8 @@
 #define _LP64 1
 #define _GNU_SOURCE 1
 #define __GXX_RTTI 1
-#ifndef __CHAR_BIT__
-#define __CHAR_BIT__ 8
-#define __SCHAR_MAX__ 127
-#define __SHRT_MAX__ 32767
-#define __INT_MAX__ 2147483647
-#define __LONG_MAX__ 9223372036854775807L
-#define __LONG_LONG_MAX__ 9223372036854775807LL
-#define __SIZEOF_SHORT__ 2
-#define __SIZEOF_INT__ 4
-#define __SIZEOF_LONG__ 8
-#define __SIZEOF_LONG_LONG__ 8
-#define __SIZEOF_POINTER__ 8
-#define __SIZEOF_SIZE_T__ 8
-#define __SIZEOF_PTRDIFF_T__ 8
-#define __SIZEOF_FLOAT__ 4
-#define __SIZEOF_DOUBLE__ 8
-#define __SIZEOF_WCHAR_T__ 4
 #define __SIZEOF_INT128__ 16
-#define __ORDER_LITTLE_ENDIAN__ 1234
-#define __ORDER_BIG_ENDIAN__ 4321
-#define __BYTE_ORDER__ __ORDER_LITTLE_ENDIAN__
-#endif
+#include "cuda_wheel_detail/predefined_macros.h"
 
 // CCCL puts this list into the names of its types. NVRTC's list is the one architecture that it compiles for, so that a
 // kernel with such a type would have another name in each image.
