@@ -231,9 +231,9 @@ def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -
     if name.startswith("cuda"):
         return KERNEL_LAUNCH
     return (
-        f"this file declares {name} and does not define it for the GPU: if it is a host function, mark it __device__ or "
-        "__host__ __device__; else include the definition; or add the file that defines it to the module's sources, to "
-        "link them; or list it in extern, if the program that loads the module defines it"
+        f"this file declares {name} and does not define it for the GPU: mark it __device__, if it is a host function; "
+        "include the definition; or add the file that defines it to the module's sources, to link them; or list it in "
+        "extern, if the program that loads the module defines it"
     )
 
 
