@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.cxx.tokens import DECORATION, Token
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
+from cuda_wheel.builder.hostcode.constants import Replacement, is_about_a_constant, rewritten_constant
 from cuda_wheel.builder.hostcode.edits import INCLUDE, LeftOut, changed_files
 from cuda_wheel.builder.hostcode.reach import ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
@@ -91,7 +92,7 @@ def compile_leaving_out(
         blocking, reason = state.leave_out(complaints)
         if blocking or not complaints:
             return Outcome(result, changed, tuple(state.pieces), tuple(blocking), reason)
-        changed = changed_files(state.files, project.source, state.pieces, project.find)
+        changed = changed_files(state.files, project.source, state.pieces, state.rewritten, project.find)
         result = compile(changed)
         if not result["error"]:
             return state.checked(result, changed)
@@ -103,7 +104,7 @@ class _LeavingOut:
 
     def __init__(self, project: Project) -> None:
         self.pieces: list[LeftOut] = []
-        self._project = project
+        self.rewritten: dict[str, list[Replacement]] = {}
         self.files: dict[str, SourceBlocks] = {}
         waiting = [project.source]
         while waiting:
@@ -125,6 +126,8 @@ class _LeavingOut:
         reason = ""
         new: dict[tuple[str, tuple[tuple[int, int], ...]], LeftOut] = {}
         for complaint in complaints:
+            if is_about_a_constant(complaint.message) and self._rewrites(complaint):
+                continue
             try:
                 piece = self._piece(complaint)
             except _Refusal as refusal:
@@ -145,6 +148,18 @@ class _LeavingOut:
                 blocks = self.files[file]
                 around = blocks.definition_at(blocks.offset(line, column))
                 return around is not None and self._code.is_host(around)
+        return False
+
+    def _rewrites(self, complaint: Complaint) -> bool:
+        """Make the constant that a complaint is about a reference; return False if it is no host constant."""
+        for file, line, column in complaint.places[:1]:
+            blocks = self.files.get(file)
+            around = blocks and blocks.definition_at(blocks.offset(line, column))
+            edits = rewritten_constant(around) if around and self._code.is_host(around) else None
+            known = self.rewritten.setdefault(file, []) if edits else []
+            if edits and edits[0] not in known:
+                known += edits
+                return True
         return False
 
     def _piece(self, complaint: Complaint) -> LeftOut:

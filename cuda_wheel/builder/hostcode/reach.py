@@ -19,6 +19,9 @@ _DEVICE = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
 """The markers of code that device code may use."""
 
 
+_VARIABLE = ("__device__", "__constant__", "__managed__", "__shared__")
+
+
 class Launches(NamedTuple):
     """What a piece of code may launch: the names of kernel templates, and whether a launch names no known kernel."""
 
@@ -36,6 +39,8 @@ class ProjectCode(NamedTuple):
     """The tokens of all that has a name."""
     device_words: frozenset[str]
     """The markers of device code, and the macros that contain one."""
+    variable_words: frozenset[str]
+    """The markers of device variables, and the macros that contain one."""
     kernels: frozenset[str]
     """The kernels that are no templates."""
     templates: frozenset[str]
@@ -46,6 +51,22 @@ class ProjectCode(NamedTuple):
     def is_host(self, definition: CodeBlock) -> bool:
         """Return whether no marker of device code is in the heading of a definition."""
         return not definition.words & self.device_words
+
+    def host_constants(self) -> frozenset[str]:
+        """Return the names of constants that are host code: no definition of the name has a marker for variables.
+
+        NVRTC makes every constant a device variable.
+        """
+        host: set[str] = set()
+        device: set[str] = set()
+        for name, definitions in self.by_name.items():
+            for tokens in definitions:
+                said = words(tokens)
+                if said & self.variable_words:
+                    device |= said
+                elif said & {"const", "constexpr"}:
+                    host.add(name)
+        return frozenset(host - device)
 
     def launches(self, piece: Iterable[Token]) -> Launches:
         """Return what a piece of code may launch, directly or through what it names."""
@@ -84,8 +105,8 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
     macros = [macro for file in files for directive in file.directives if (macro := macro_of(directive))]
     for macro in macros:
         by_name.setdefault(macro.name, []).append(macro.body)
-    device_words, global_words = set(_DEVICE), {"__global__"}
-    for known in (device_words, global_words):
+    device_words, global_words, variable_words = set(_DEVICE), {"__global__"}, set(_VARIABLE)
+    for known in (device_words, global_words, variable_words):
         while new := {macro.name for macro in macros if words(macro.body) & known} - known:
             known |= new
     kernels: set[str] = set()
@@ -97,4 +118,11 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
         declared[name] = declared.get(name, 0) + 1
         if definition.words & global_words:
             (templates if definition.is_template else kernels).add(name)
-    return ProjectCode(by_name, frozenset(device_words), frozenset(kernels - templates), frozenset(templates), declared)
+    return ProjectCode(
+        by_name,
+        frozenset(device_words),
+        frozenset(variable_words),
+        frozenset(kernels - templates),
+        frozenset(templates),
+        declared,
+    )

@@ -145,3 +145,21 @@ def test_an_error_is_reported_alone_and_at_its_place(compiled: Compile) -> None:
     line = HOST[: HOST.index("__global__")].count("\n") + 1
     assert f'k.cu:{line}:34: error: identifier "bath" is undefined' in str(failure.value)
     assert "nowhere" not in str(failure.value)
+
+
+def test_constants_of_the_host_are_in_the_image_only_if_its_code_uses_them(compiled: Compile) -> None:
+    result = compiled("""
+    #define TABLE __constant__
+    const float host_table[] = {1, 2, 3};
+    static const int host_number = 4;
+    namespace host { constexpr int host_sizes[] = {5, 6}; }
+    const float used_table[] = {7, 8};
+    struct Options { static const int limit = 3; };
+    __device__ const float own_table[] = {1, 2};
+    TABLE int by_macro[4];
+    __device__ int plain;
+    __global__ void k(float* p, int i) { *p = used_table[i]; }
+    int main() { k<<<host::host_sizes[0], host_number>>>(nullptr, (int)host_table[1]); }
+    """)
+    assert {variable.name for variable in result.variables} == {"own_table", "by_macro", "plain"}
+    assert b"used_table" in result.ptx and b"host_table" not in result.ptx and b"host_sizes" not in result.ptx

@@ -7,8 +7,10 @@
 #define CUDA_WHEEL_HOST_CODE 1
 
 #include <assert.h>
+#include <limits>
 #include <limits.h>
 #include <math.h>
+#include <new>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
