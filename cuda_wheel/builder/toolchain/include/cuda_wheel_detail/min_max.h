@@ -1,8 +1,8 @@
-// std::min and std::max of two values, which nvcc declares in every file.
+// std::min and std::max of two values, which several headers of GCC's library declare.
 #ifndef CUDA_WHEEL_DETAIL_MIN_MAX_H
 #define CUDA_WHEEL_DETAIL_MIN_MAX_H
 
-#include "../type_traits"
+#include "functions.h"
 
 namespace std {
 template <class T> CUDA_WHEEL_CONSTEXPR const T& min(const T& a, const T& b) { return b < a ? b : a; }
