@@ -41,7 +41,9 @@ def compile_with_nvcc(nvcc: str, text: str, case: Case) -> tuple[str, str]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
         command = [nvcc, *OPTIONS, f"-std={case.standard}", "k.cu"]
-        done = subprocess.run([*command, "-ptx", "-o", "k.ptx"], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*command, "-ptx", "-o", "k.ptx"], cwd=folder, capture_output=True, text=True, check=False
+        )
         ptx = Path(folder, "k.ptx").read_text(encoding="utf-8") if done.returncode == 0 else ""
         if ".extern" in ptx:  # whether that is defined anywhere only the assembler checks
             done = subprocess.run([*command, "-cubin"], cwd=folder, capture_output=True, text=True, check=False)

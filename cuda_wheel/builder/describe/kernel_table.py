@@ -12,6 +12,7 @@ from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
 from cuda_wheel.builder.describe.missing_kernels import launched_functions, no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.images.kernel_removal import matches_instance
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
@@ -50,11 +51,20 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
     declared = _declared_types(module) if any(not symbol.startswith("_Z") for symbol in symbols) else {}
     kernels = [_kernel(symbol, names.get(symbol), module, results, declared.get(symbol)) for symbol in symbols]
     patterns = module.module.settings.optional_kernels
+    _check_instances(module, symbols)
     lacking = [kernel for kernel in kernels if kernel.absent and not _is_optional(kernel, patterns)]
     if lacking:
         others = [kernel for kernel in kernels if kernel not in lacking]
         raise LackingKernelsError(_lacking(lacking, module), _names(lacking), _names(others))
     return tuple(kernels)
+
+
+def _check_instances(module: ModulePlan, symbols: Sequence[str]) -> None:
+    """Raise ConfigError if a glob in `instances` matches no kernel."""
+    for pattern in module.module.settings.instances:
+        if not pattern.startswith("!") and not any(matches_instance(symbol, pattern) for symbol in symbols):
+            names = ", ".join(signature(symbol).name for symbol in symbols[:8])
+            raise ConfigError(f"{module.module.name}: {pattern!r} in instances matches no kernel; kept are {names}.")
 
 
 def _is_optional(kernel: KernelInfo, patterns: Sequence[str]) -> bool:
@@ -179,11 +189,12 @@ def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled])
     names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
     if not names:
         return []
+    are_chosen = bool(module.module.settings.instances)
     blanked = {text for result in results.values() for text in result.blanked}
-    return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, blanked)]
+    return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, blanked, are_chosen)]
 
 
-def _missing_in(source: Source, names: Collection[str], blanked: Collection[str]) -> list[str]:
+def _missing_in(source: Source, names: Collection[str], blanked: Collection[str], are_chosen: bool) -> list[str]:
     left_out = [
         range(int(match[1]), int(match[2] or match[1]) + 1)
         for text in blanked
@@ -192,7 +203,9 @@ def _missing_in(source: Source, names: Collection[str], blanked: Collection[str]
     return [
         f"{source.path}:{kernel.line}: warning: no image has the kernel {_likely_reason(kernel)}"
         for kernel in kernels_in(source.text)
-        if kernel.name not in names and not any(kernel.line in lines for lines in left_out)
+        if kernel.name not in names
+        and not any(kernel.line in lines for lines in left_out)
+        and not (are_chosen and kernel.template)
     ]
 
 
