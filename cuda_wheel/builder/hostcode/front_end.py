@@ -32,9 +32,11 @@ HOST_CODE_OPTIONS = (
     *("-Xcudafe", "--relaxed_constexpr"),
     *("-Xcudafe", "--dollar"),
     "--device-int128",
+    *("--define-macro=__NVCC__=1", "--define-macro=__CUDACC_EXTENDED_LAMBDA__=1"),
+    "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",
 )
 """The options with which NVRTC accepts host code, lambdas marked `__device__`, calls of `constexpr` host functions from
-device code, "$" in names and `__int128`, as nvcc does."""
+device code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for."""
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
