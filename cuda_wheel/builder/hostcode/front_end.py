@@ -21,12 +21,18 @@ _REFUSALS = (
 )
 """The front end's names of the errors by which NVRTC refuses host code."""
 
+_UNDEFINED = ("decl_with_local_type_but_not_defined", "decl_with_no_linkage_type_but_not_defined", "never_defined")
+"""The front end's names of errors about functions that only the same file could define, such as a member of
+`std::vector<T>` for a local type T: stand-ins declare what the library's headers define. They become warnings, and a
+build prints none about the stand-ins. If device code calls such a function, another error follows."""
+
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
 """The front end's names of warnings about host variables in device code. nvcc reports an error after them; NVRTC may
 not."""
 
 HOST_CODE_OPTIONS = (
     *("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"),
+    *("-Xcudafe", f"--diag_warning={','.join(_UNDEFINED)}"),
     *("-Xcudafe", f"--diag_error={','.join(_MISUSES)}"),
     *("-Xcudafe", "--extended-lambda"),
     *("-Xcudafe", "--relaxed_constexpr"),

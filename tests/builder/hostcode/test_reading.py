@@ -96,6 +96,51 @@ def test_nothing_of_host_code_is_in_the_image(compiled: Compile) -> None:
     assert (whole.variables, whole.blanked) == ((), ())
 
 
+def test_containers_hold_types_that_no_other_file_can_name(compiled: Compile) -> None:
+    result = compiled("""
+#include <unordered_map>
+#include <vector>
+namespace { struct Hidden { int x; }; }
+template <class T> __global__ void k(T* p) { p->x = 1; }
+void host(int n) {
+  struct Local { int x; bool operator==(const Local& other) const { return x == other.x; } };
+  struct Hash { size_t operator()(const Local& local) const { return local.x; } };
+  static std::unordered_map<Local, bool, Hash> seen;
+  std::vector<Local> locals(n);
+  std::vector<Hidden> hidden(n);
+  seen[locals[0]] = true;
+  k<<<1, 1>>>(hidden.data());
+}
+""")
+    assert kernels(result) == {"k<Hidden>"}
+    assert result.log == ""
+
+
+UNDEFINED = {
+    "static": (
+        "static __device__ int f(int x);\n__global__ void k(int* p) { *p = f(1); }",
+        r'k\.cu:1:\d+: warning.*: function "f" was referenced but not defined',
+    ),
+    "of a hidden type": (
+        "namespace { struct H {}; template <class T> __device__ int f(T x); }\n__global__ void k(int* p) { *p = f(H()); }",
+        r'k\.cu:1:\d+: warning.*: function "<unnamed>::f\(.*" was referenced but not defined',
+    ),
+    "of a local type": (
+        "template <class T> __device__ int f(T x);\n__global__ void k(int* p) { struct L {}; *p = f(L()); }",
+        r"error: ptxas: Unresolved extern function '_Z1fI\w+'",
+    ),
+}
+
+
+@pytest.mark.parametrize("cubin", [True, False])
+@pytest.mark.parametrize(("text", "message"), UNDEFINED.values(), ids=UNDEFINED)
+def test_device_functions_that_only_the_same_file_can_define_must_be_defined(
+    text: str, message: str, cubin: bool, compiled: Compile
+) -> None:
+    with pytest.raises(CompileError, match=message):
+        compiled(text, cubin=cubin)
+
+
 MISUSES = {
     "a host function": ("int f() { return *new int; }\n__global__ void k(int* p) { *p = f(); }", "f"),
     "a host variable": ("int v = 3;\n__global__ void k(int* p) { *p = v; }", "v"),
