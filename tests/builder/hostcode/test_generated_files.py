@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from cuda_wheel.builder.compile.job import compile_job
-from cuda_wheel.builder.errors import CompileError, CudaWheelError
+from cuda_wheel.builder.errors import CudaWheelError
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
-from cuda_wheel.builder.workers.pool import Workers
-from tests.builder.hostcode.generated import Case, cases, facts
 from tests.builder.hostcode.generated.answers import answers
 
 Kernels = Mapping[str, list[str]]
