@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 __all__ = ["FunctionDefinition", "function_definitions", "masked", "open_namespaces"]
 
-_NOISE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|^[ \t]*#(?:[^\n\\]|\\.)*", re.DOTALL | re.MULTILINE)
+_NOISE = re.compile(
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|^[ \t]*#(?:[^\n\\]|\\.)*",
+    re.DOTALL | re.MULTILINE,
+)
 
 _END = re.compile(r"[;{}]")
 

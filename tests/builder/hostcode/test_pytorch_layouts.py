@@ -134,6 +134,9 @@ HEADERS = [
     *("c10/util/MathConstants.h", "c10/util/TypeCast.h", "c10/util/Unroll.h", "c10/util/bits.h", "c10/util/complex.h"),
     *("c10/util/copysign.h", "c10/util/generic_math.h", "c10/util/qint32.h", "c10/util/qint8.h", "c10/util/quint2x4.h"),
     *("c10/util/quint4x2.h", "c10/util/quint8.h", "torch/headeronly/core/TensorAccessor.h"),
+    *("ATen/cuda/CUDAApplyUtils.cuh", "ATen/cuda/CUDAGraphsUtils.cuh", "ATen/cuda/CUDATensorMethods.cuh"),
+    *("ATen/cuda/cub.h", "ATen/cuda/cub_definitions.cuh", "ATen/native/cuda/GridSampler.cuh"),
+    *("c10/util/Metaprogramming.h", "c10/util/llvmMathExtras.h"),
 ]
 
 INCLUDES = "".join(f"#include <{header}>\n" for header in HEADERS)
