@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.compile.error_text import error_text, lines_of, read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin
 from cuda_wheel.builder.errors import CompileError, ConfigError
-from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.assembly import described, kernel_resources
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import no_original_lines
@@ -64,8 +63,6 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
             error_text(job, log, answer.is_told, answer.notes, answer.missing_headers) or result["error"]
         )
     compiled = EMPTY if job.form == "lto" else described(result["ptx"])
-    if job.form == "whole" and not job.cubin:
-        _check_symbols(job, result["ptx"].decode())
     cubin = nvrtc_generates_cubin(job)
     return replace(
         compiled,
@@ -78,15 +75,3 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
         blanked=tuple(map(str, answer.left_out)),
         uses_build_time=result["uses_build_time"],
     )
-
-
-def _check_symbols(job: Job, ptx: str) -> None:
-    """Raise CompileError if PTX needs functions or variables of another module, such as a host function.
-
-    NVRTC 12.9 and 13.0 accept a call of a host function in device code, and only an assembler refuses it.
-    """
-    missing = ptx_text.undefined(ptx)
-    if missing:
-        kinds = {symbol: "function" if ".func" in text else "variable" for symbol, text in missing.items()}
-        lines = [f"ptxas fatal   : Unresolved extern {kind} '{symbol}'" for symbol, kind in kinds.items()]
-        raise CompileError(error_text(job, "\n".join(lines)))
