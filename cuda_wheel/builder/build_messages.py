@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from cuda_wheel.builder.cache.job_files import contains_project_path
@@ -31,7 +32,26 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
     if module is not None:
         macros = [f"{name}={value}" if value else name for name, value in module.module.settings.defines]
         subject = f"{job.source} (module {', '.join([module.module.name, *macros])})"
-    return Failure(f"{subject} does not compile {by}:", by, str(error))
+    return Failure(f"{subject} does not compile {by}:", by, _with_suspects(job, str(error)))
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TYPES = frozenset("void bool char short int long float double unsigned signed const true false".split())  # noqa: SIM905
+"""Words that every source knows."""
+
+
+def _with_suspects(job: Job, text: str) -> str:
+    """Return the text of an error with the names in `instantiate` that can make the compiler crash."""
+    if "the compiler process died" not in text or not job.instantiate:
+        return text
+    declared = {*_WORD.findall(job.text.decode(errors="replace")), *_TYPES}
+    unknown = [name for name in job.instantiate if not declared.issuperset(_WORD.findall(name))]
+    suspects = ", ".join(map(repr, unknown or job.instantiate))
+    return (
+        f"{text.partition(chr(10) + 'help: ')[0]}\nhelp: NVRTC may crash on a name in instantiate that the source does "
+        f"not declare: check {suspects}\nhelp: if that is not it, the compiler ran out of memory or stack: make the "
+        "source smaller"
+    )
 
 
 def bundle_failure(module: ModulePlan, toolchain: Toolchain, error: CompileError) -> str:

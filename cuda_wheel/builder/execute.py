@@ -25,6 +25,7 @@ from cuda_wheel.builder.compile.preamble import find_header_groups, may_precompi
 from cuda_wheel.builder.compile.precompiled import HeaderGroup
 from cuda_wheel.builder.describe.kernel_table import LackingKernelsError, kernel_table, lacking_kernels_help
 from cuda_wheel.builder.describe.merge import image_contents, merge_results
+from cuda_wheel.builder.describe.missing_kernels import told_early
 from cuda_wheel.builder.describe.module_manifest import built_module
 from cuda_wheel.builder.describe.name_globs import Names
 from cuda_wheel.builder.errors import CompileError
@@ -256,6 +257,10 @@ class _PlanRunner(Generic[T]):
         if self._users_left[job]:
             self._results.put(job, result)
         for module in self._modules[job]:
+            if error := told_early(module, job, result):
+                self._fail(module, error)
+                self._cancel_needless_jobs([module])
+                continue
             state = self._states[module.module.name]
             state.missing_jobs -= 1
             if not state.missing_jobs:
@@ -269,7 +274,11 @@ class _PlanRunner(Generic[T]):
             self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
         self._common_errors.job_failed(str(error), job.source)
         self.ended_early = self._common_errors.reason_to_end(len(self._states) - len(self.failures))
-        for other in dict.fromkeys(other for module in modules for other in module.jobs):
+        self._cancel_needless_jobs(modules)
+
+    def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
+        """Cancel the jobs of modules that have failed if no other module needs them."""
+        for other in dict.fromkeys(other for module in failed for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
                 self._compiling[other].cancel()
 

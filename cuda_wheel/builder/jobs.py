@@ -60,6 +60,8 @@ class Job:
     kind: str = "cuda"
     """The language: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"
+    instances: tuple[str, ...] = ()
+    """Globs over the names of the templates' instances to keep; empty for all."""
     libdevice: str = ""
     """Path of libdevice, which NVVM IR may need. The location does not affect the result."""
     nvvm: str = ""

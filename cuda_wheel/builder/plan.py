@@ -188,6 +188,7 @@ class _ModulePlanner:
             options=self._options(),
             include_dirs=(*folders, *self.toolchain.header_folders),
             instantiate=_instantiations(self.module, source),
+            instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,
             ptx_version=ptx_version,
             host_code=settings.host_code if is_cuda else "keep",

@@ -5,7 +5,7 @@
 #   [ARCHITECTURES 80-real 90 ...]  default: CMAKE_CUDA_ARCHITECTURES, then pyproject.toml, then "default"; CUDAARCHS
 #                                   replaces all but the a and f targets that are listed here
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
-#   [INSTANTIATE "gemm<float, 16>" ...] [LINK lto|ptx] [HOST_CODE auto]
+#   [INSTANTIATE "gemm<float, 16>" ...] [INSTANCES "*<float*" ...] [LINK lto|ptx] [HOST_CODE auto]
 #   [EXTERN function ...] [EXTERN_DEFAULT file.cu ...] [RELOCATABLE])
 #
 # Compile a CUDA module to NAME.fatbin and NAME.fatbin.json, and install both. The defaults of the settings come from
@@ -18,7 +18,7 @@ cmake_policy(VERSION 3.20...3.31)
 
 function(cuda_wheel_add_module)
   set(one TARGET DESTINATION STD LINK HOST_CODE)
-  set(many SOURCES ARCHITECTURES INCLUDE_DIRECTORIES DEFINES OPTIONS INSTANTIATE EXTERN EXTERN_DEFAULT)
+  set(many SOURCES ARCHITECTURES INCLUDE_DIRECTORIES DEFINES OPTIONS INSTANTIATE INSTANCES EXTERN EXTERN_DEFAULT)
   cmake_parse_arguments(PARSE_ARGV 0 arg "RELOCATABLE" "${one}" "${many}")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cuda_wheel_add_module does not know: ${arg_UNPARSED_ARGUMENTS}. It knows ${one};${many};RELOCATABLE.")
@@ -68,6 +68,7 @@ function(cuda_wheel_add_module)
   _cuda_wheel_member(table defines DEFINES "${arg_DEFINES}")
   _cuda_wheel_member(table options LIST "${arg_OPTIONS}")
   _cuda_wheel_member(table instantiate LIST "${arg_INSTANTIATE}")
+  _cuda_wheel_member(table instances LIST "${arg_INSTANCES}")
   _cuda_wheel_member(table std STRING "${arg_STD}")
   _cuda_wheel_member(table link STRING "${arg_LINK}")
   _cuda_wheel_member(table extern LIST "${arg_EXTERN}")

@@ -208,6 +208,10 @@ class _ByName(Mapping[str, T]):
             by_symbol, spelled = self._by_symbol.get(name), _without_spaces(name)
             found = [by_symbol] if by_symbol else self._by_name.get(spelled, [])
             found = found or [info for info in self._infos if _without_spaces(unscoped(info.name)) == spelled]
+        if not found and isinstance(name, str) and "<" in name:
+            from .launching.instance_names import matching  # only for another spelling of a template's arguments
+
+            found = matching(name, self._infos, unscoped)
         if len(found) != 1:
             from .explanations import unknown_name  # only for an error
 

@@ -241,7 +241,7 @@ def mixed_source(data: bytes) -> None:
     pieces = [
         LeftOut("k.cu", "function", each.name, ((each.start, each.end),), 1, 1, "") for each in blocks.definitions[::2]
     ]
-    changed = changed_files({"k.cu": blocks}, "k.cu", pieces, lambda name, quoted, includer: None)
+    changed = changed_files({"k.cu": blocks}, "k.cu", pieces, {}, lambda name, quoted, includer: None)
     assert changed["k.cu"].count(b"\n") == data.count(b"\n")
 
 

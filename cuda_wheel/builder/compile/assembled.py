@@ -88,10 +88,12 @@ def with_machine_code(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
 
 
 def check_functions(job: Job, ptx: str) -> None:
-    """Raise CompileError where the PTX of a whole program calls a function that nothing defines.
+    """Raise CompileError if the PTX of a whole program needs functions or variables that nothing defines.
 
     The assembler does so too, but a job without machine code does not call it for the whole program.
     """
-    for symbol, declaration in undefined(ptx).items():
-        if declaration.startswith(".func") and not symbol.startswith("__nv_"):  # the assembler's own functions
-            raise CompileError(error_text(job, f"ptxas fatal   : Unresolved extern function '{symbol}'"))
+    missing = {symbol: each for symbol, each in undefined(ptx).items() if not symbol.startswith("__nv_")}
+    kinds = {symbol: "function" if each.startswith(".func") else "variable" for symbol, each in missing.items()}
+    if kinds:  # those that begin with "__nv_" are the assembler's own
+        log = [f"ptxas fatal   : Unresolved extern {kind} '{symbol}'" for symbol, kind in kinds.items()]
+        raise CompileError(error_text(job, "\n".join(log)))

@@ -47,6 +47,7 @@ def error_text(
         searched=tuple(folder for folder in job.include_dirs if not os.path.isabs(folder)),
         find=lambda name: _files_named(name, job.root),
         cuda=int(release[1] or release[2]) if release else 12,
+        macros=lambda name: _passed_macros(name, job.root),
         missing_headers=tuple(missing_headers),
     )
     return "\n".join(filter(None, [str(read), *notes, *hints(read.diagnostics, case)]))
@@ -56,11 +57,29 @@ def lines_of(file: str, job: Job) -> list[str] | None:
     """Return the lines of the job's source or of another file of the project; None if it cannot be read."""
     if file == job.source:
         return job.text.decode(errors="replace").split("\n")
+    return lines_of_file(os.path.join(job.root, file))
+
+
+def lines_of_file(path: str) -> list[str] | None:
+    """Return the lines of a file; None if it cannot be read."""
     try:
-        with open(os.path.join(job.root, file), encoding="utf-8", errors="replace", newline="\n") as stream:
+        with open(path, encoding="utf-8", errors="replace", newline="\n") as stream:
             return stream.read().split("\n")
     except OSError:
         return None
+
+
+_BUILD_FILES = ("setup.py", "CMakeLists.txt", "pyproject.toml", "meson.build", "Makefile")
+
+
+def _passed_macros(name: str, root: str) -> list[tuple[str, str]]:
+    """Return the values that the project's own build passes for a macro, each with the file that says so."""
+    option = re.compile(rf"""-D\s*{name}(?:=\\?["']?([\w.+-]*))?(?![\w])|["']{name}["']\s*,\s*["']?([\w.+-]*)""")
+    found = []
+    for file in _BUILD_FILES:
+        text = "\n".join(lines_of_file(os.path.join(root, file)) or ())
+        found += [(file, match[1] or match[2] or "") for match in option.finditer(text)]
+    return found
 
 
 def _files_named(name: str, root: str) -> list[str]:

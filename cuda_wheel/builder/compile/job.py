@@ -16,9 +16,11 @@ from cuda_wheel.builder.compile.error_text import error_text
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program
 from cuda_wheel.builder.compile.nvvm_source import compile_nvvm_ir
 from cuda_wheel.builder.compile.ptx_source import read_ptx_source
-from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import lowering, ptx_text
 from cuda_wheel.builder.images.assembly import assemble, kernel_resources, machine_code, nowhere
+from cuda_wheel.builder.images.kernel_removal import chosen_instances, without_kernels
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
@@ -36,6 +38,8 @@ _FRONT_ENDS = {"cuda": compile_cuda, "nvvm": compile_nvvm_ir, "ptx": read_ptx_so
 def compile_job(job: Job) -> Compiled:
     """Return the images of a job; raises CompileError with the compiler's diagnostics, or ConfigError for an option."""
     compiled = _FRONT_ENDS[job.kind](job)
+    if job.instances and compiled.ptx is not None:
+        compiled = _narrowed(compiled, job)
     if job.form == "lto":
         return compiled
     ptx = (compiled.ptx or b"").decode()
@@ -54,6 +58,27 @@ def compile_job(job: Job) -> Compiled:
     with phase("lowering"):
         lowered = lowering.lower(ptx, job.ptx_version, job.arch, job.source, machine_code)
     return replace(compiled, ptx=lowered.encode())
+
+
+def _narrowed(compiled: Compiled, job: Job) -> Compiled:
+    """Return a result without the kernels that `instances` leaves out."""
+    if compiled.cubin is not None:
+        raise ConfigError(f"{job.source}: instances cannot leave out kernels of code for a debugger: leave out -G.")
+    named = [symbol for symbol in compiled.names.values() if symbol]
+    kept = chosen_instances(compiled.kernels, job.instances, named)
+    removed = [symbol for symbol in compiled.kernels if symbol not in kept]
+    if removed and not kept:
+        names = ", ".join(signature(symbol).name for symbol in removed[:8])
+        more = ", ..." if len(removed) > 8 else ""
+        raise CompileError(f"instances keeps none of the {len(removed)} kernels of {job.source}: {names}{more}")
+    text = ptx_text.normalise((compiled.ptx or b"").decode())
+    text = without_kernels(text, removed, [variable.symbol for variable in compiled.variables])
+    return replace(
+        compiled,
+        ptx=text.encode(),
+        kernels={symbol: compiled.kernels[symbol] for symbol in kept},
+        bounds={symbol: bounds for symbol, bounds in compiled.bounds.items() if symbol in kept},
+    )
 
 
 def _with_machine_code(job: Job, compiled: Compiled, ptx: str) -> Compiled:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
+from cuda_wheel.builder.hostcode.front_end import looks_like_host_code
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.variables import (
     identity,
@@ -42,6 +43,8 @@ def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNam
     text = ptx_text.normalise(compiled.ptx.decode())
     variables = source_variables(text, foreign)
     symbols = _library_symbols(variables, own.values(), of_libraries, names)
+    if looks_like_host_code(job.text):
+        symbols |= _host_constants(variables, own.values())
     own_symbols = {variable.symbol for variable in variables} - symbols
     text = without_unused(
         text, lambda symbol: symbol in symbols or (is_library_variable(symbol) and symbol not in own_symbols)
@@ -76,6 +79,17 @@ def _library_symbols(
         return frozenset()
     by_symbol = {variable.symbol: identity(variable.name) for variable in variables}
     return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
+
+
+def _host_constants(variables: Sequence[GlobalInfo], texts: Iterable[bytes]) -> frozenset[str]:
+    """Return the symbols of constants of host code. As with nvcc, an image has them only if its code uses them."""
+    if not variables:
+        return frozenset()
+    from cuda_wheel.builder.hostcode.blocks import SourceBlocks  # start-up time: few jobs have variables
+    from cuda_wheel.builder.hostcode.reach import project_code
+
+    names = project_code(map(SourceBlocks, texts)).host_constants()
+    return frozenset(each.symbol for each in variables if unqualified_name(each.name) in names)
 
 
 def _content(path: str) -> bytes:

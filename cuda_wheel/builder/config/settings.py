@@ -100,6 +100,11 @@ class ModuleConfig(Settings):
         (),
         'C++ name expressions of the templates to compile, such as "gemm<float, 16>".',
     )
+    instances: tuple[str, ...] = _key(
+        STRINGS,
+        (),
+        'Which template instances to keep of those that the sources launch, as globs such as "*<float*"; `!` excludes.',
+    )
     link: str = _key(
         one_of("none", "ptx", "lto"),
         "none",

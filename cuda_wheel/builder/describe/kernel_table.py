@@ -9,8 +9,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
+from cuda_wheel.builder.describe.missing_kernels import launched_functions, no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.images.kernel_removal import matches_instance
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
@@ -40,17 +42,29 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
     image lacks a kernel that `optional-kernels` does not name; ConfigError if a kernel has two names.
     """
     symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
+    unmarked = launched_functions(module, {plain_name(symbol) for symbol in symbols})
+    if unmarked:
+        raise CompileError(unmarked)
     if not symbols and not module.relocatable:
-        raise CompileError(_no_kernel(module))
+        raise CompileError(no_kernel(module))
     names = _names_by_symbol(list(results.values()))
     declared = _declared_types(module) if any(not symbol.startswith("_Z") for symbol in symbols) else {}
     kernels = [_kernel(symbol, names.get(symbol), module, results, declared.get(symbol)) for symbol in symbols]
     patterns = module.module.settings.optional_kernels
+    _check_instances(module, symbols)
     lacking = [kernel for kernel in kernels if kernel.absent and not _is_optional(kernel, patterns)]
     if lacking:
         others = [kernel for kernel in kernels if kernel not in lacking]
         raise LackingKernelsError(_lacking(lacking, module), _names(lacking), _names(others))
     return tuple(kernels)
+
+
+def _check_instances(module: ModulePlan, symbols: Sequence[str]) -> None:
+    """Raise ConfigError if a glob in `instances` matches no kernel."""
+    for pattern in module.module.settings.instances:
+        if not pattern.startswith("!") and not any(matches_instance(symbol, pattern) for symbol in symbols):
+            names = ", ".join(signature(symbol).name for symbol in symbols[:8])
+            raise ConfigError(f"{module.module.name}: {pattern!r} in instances matches no kernel; kept are {names}.")
 
 
 def _is_optional(kernel: KernelInfo, patterns: Sequence[str]) -> bool:
@@ -167,44 +181,20 @@ def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[N
     )
 
 
-def _no_kernel(module: ModulePlan) -> str:
-    sources = cuda_sources(module.module)
-    scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
-    templates = ", ".join(_located(*each, module) for each in scanned if each[1].template)
-    others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
-    text = f"{module.module.label} has no kernel: it compiles to an empty image."
-    if templates:
-        text += f" It has templates: {templates}. Name their instantiations in the module's instantiate."
-    if others:
-        text += f" It seems to define {others}: is that inside an #if whose condition is false?"
-    if not sources and any(source.kind == "nvvm" for source in module.module.sources):
-        text += " In NVVM IR, !nvvm.annotations says which functions are kernels."
-    if sources and not scanned:
-        text += (
-            " A template is compiled only if the module's instantiate names it; a file of helper functions can be left "
-            "out of sources."
-        )
-    return text
-
-
-def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
-    place = f"line {kernel.line}" if len(module.module.paths) == 1 else f"{source.path}:{kernel.line}"
-    return f"{kernel.name} ({place})"
-
-
 def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
     """Return a warning for each kernel that a source seems to define and no image has.
 
     Nothing for a module without any kernel: that is an error, or a module of device functions.
     """
-    names = {_plain_name(symbol) for result in results.values() for symbol in result.kernels}
+    names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
     if not names:
         return []
+    are_chosen = bool(module.module.settings.instances)
     blanked = {text for result in results.values() for text in result.blanked}
-    return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, blanked)]
+    return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, blanked, are_chosen)]
 
 
-def _missing_in(source: Source, names: Collection[str], blanked: Collection[str]) -> list[str]:
+def _missing_in(source: Source, names: Collection[str], blanked: Collection[str], are_chosen: bool) -> list[str]:
     left_out = [
         range(int(match[1]), int(match[2] or match[1]) + 1)
         for text in blanked
@@ -213,7 +203,9 @@ def _missing_in(source: Source, names: Collection[str], blanked: Collection[str]
     return [
         f"{source.path}:{kernel.line}: warning: no image has the kernel {_likely_reason(kernel)}"
         for kernel in kernels_in(source.text)
-        if kernel.name not in names and not any(kernel.line in lines for lines in left_out)
+        if kernel.name not in names
+        and not any(kernel.line in lines for lines in left_out)
+        and not (are_chosen and kernel.template)
     ]
 
 
@@ -221,8 +213,3 @@ def _likely_reason(kernel: ScannedKernel) -> str:
     if kernel.template:
         return f"template {kernel.name}: name its instantiations in the module's instantiate."
     return f"{kernel.name}: is it inside an #if whose condition is false?"
-
-
-def _plain_name(symbol: str) -> str:
-    """Return a kernel's name without scope and template arguments."""
-    return signature(symbol).name.partition("<")[0].rpartition("::")[2]

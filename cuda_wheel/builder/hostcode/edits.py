@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.tokens import Directive
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
+from cuda_wheel.builder.hostcode.constants import Replacement
 
 __all__ = ["INCLUDE", "LeftOut", "changed_files"]
 
@@ -42,14 +43,16 @@ def changed_files(
     files: Mapping[str, SourceBlocks],
     source: str,
     pieces: Iterable[LeftOut],
+    rewritten: Mapping[str, Iterable[Replacement]],
     find: Callable[[str, bool, str], str | None],
 ) -> dict[str, bytes]:
     """Return the new text of the source and of each header that changes, by project-relative path.
 
-    `find` returns the project-relative path of the header of `#include "name"` (True) or `<name>` in a file; None if it
-    is no file of the project.
+    `rewritten` are further replacements, by file. `find` returns the project-relative path of the header of
+    `#include "name"` (True) or `<name>` in a file; None if it is no file of the project.
     """
-    spans: dict[str, list[tuple[int, int, bytes]]] = {source: []}
+    spans: dict[str, list[Replacement]] = {name: list(edits) for name, edits in rewritten.items()}
+    spans.setdefault(source, [])
     for piece in pieces:
         spans.setdefault(piece.file, []).extend((start, end, b"") for start, end in piece.spans)
     includes = [
@@ -74,7 +77,7 @@ def _header(directive: Directive, name: str, find: Callable[[str, bool, str], st
     return None if asked is None else find(asked[1] or asked[2], asked[1] is not None, name)
 
 
-def _replaced(content: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
+def _replaced(content: bytes, edits: Sequence[Replacement]) -> bytes:
     """Return a text with new texts in place of spans. A span without a new one becomes blank; all lines stay."""
     pieces: list[bytes] = []
     position = 0

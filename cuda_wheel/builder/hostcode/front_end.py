@@ -30,16 +30,20 @@ HOST_CODE_OPTIONS = (
     *("-Xcudafe", f"--diag_error={','.join(_MISUSES)}"),
     *("-Xcudafe", "--extended-lambda"),
     *("-Xcudafe", "--relaxed_constexpr"),
+    *("-Xcudafe", "--dollar"),
+    "--device-int128",
+    *("--define-macro=__NVCC__=1", "--define-macro=__CUDACC_EXTENDED_LAMBDA__=1"),
+    "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",
 )
-"""The options with which NVRTC accepts host code, lambdas marked `__device__`, and calls of `constexpr` host functions
-from device code."""
+"""The options with which NVRTC accepts host code, lambdas marked `__device__`, calls of `constexpr` host functions from
+device code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for."""
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
-"""The macro for the functions of c10::complex, which an error names where it is not defined. They need Thrust's headers,
-which take longer to compile than many kernels, so that they are included only for the sources that call them."""
+"""The macro for the functions of c10::complex, which an error names where it is not defined. They need Thrust's
+headers, which take longer to compile than many kernels, so that they are included only for sources that call them."""
 
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|#\s*include\s*[<\"](?:torch|ATen|c10|THC|pybind11|cuda_runtime)"

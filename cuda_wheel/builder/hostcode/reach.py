@@ -6,7 +6,8 @@ compiler reaches, and not less: a name stands for everything of that name, also 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.macros import macro_of
@@ -17,6 +18,9 @@ __all__ = ["Launches", "ProjectCode", "project_code"]
 
 _DEVICE = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
 """The markers of code that device code may use."""
+
+
+_VARIABLE = ("__device__", "__constant__", "__managed__", "__shared__")
 
 
 class Launches(NamedTuple):
@@ -36,16 +40,47 @@ class ProjectCode(NamedTuple):
     """The tokens of all that has a name."""
     device_words: frozenset[str]
     """The markers of device code, and the macros that contain one."""
+    variable_words: frozenset[str]
+    """The markers of device variables, and the macros that contain one."""
     kernels: frozenset[str]
     """The kernels that are no templates."""
     templates: frozenset[str]
     """The kernel templates."""
+    functions: frozenset[str]
+    """The names that are only functions."""
     declared: Mapping[str, int]
     """How many definitions and declarations each name has."""
 
     def is_host(self, definition: CodeBlock) -> bool:
         """Return whether no marker of device code is in the heading of a definition."""
         return not definition.words & self.device_words
+
+    def launched_functions(self, tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+        """Yield each `<<<` in tokens that launches a function without `__global__`, with the function's name.
+
+        nvcc refuses that; NVRTC generates nothing for it.
+        """
+        local = {token.text for token, after in pairwise(tokens) if after.text == "="}
+        for index, token in enumerate(tokens):
+            name = _launched(tokens, index) if token.text == "<<<" else ""
+            if name not in local and name in self.functions and name not in self.kernels | self.templates:
+                yield token, name
+
+    def host_constants(self) -> frozenset[str]:
+        """Return the names of constants that are host code: no definition of the name has a marker for variables.
+
+        NVRTC makes every constant a device variable.
+        """
+        host: set[str] = set()
+        device: set[str] = set()
+        for name, definitions in self.by_name.items():
+            for tokens in definitions:
+                said = words(tokens)
+                if said & self.variable_words:
+                    device |= said
+                elif said & {"const", "constexpr"}:
+                    host.add(name)
+        return frozenset(host - device)
 
     def launches(self, piece: Iterable[Token]) -> Launches:
         """Return what a piece of code may launch, directly or through what it names."""
@@ -84,17 +119,28 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
     macros = [macro for file in files for directive in file.directives if (macro := macro_of(directive))]
     for macro in macros:
         by_name.setdefault(macro.name, []).append(macro.body)
-    device_words, global_words = set(_DEVICE), {"__global__"}
-    for known in (device_words, global_words):
+    device_words, global_words, variable_words = set(_DEVICE), {"__global__"}, set(_VARIABLE)
+    for known in (device_words, global_words, variable_words):
         while new := {macro.name for macro in macros if words(macro.body) & known} - known:
             known |= new
     kernels: set[str] = set()
     templates: set[str] = set()
     declared: dict[str, int] = {}
+    functions: set[str] = set()
+    others = {macro.name for macro in macros}
     for definition in (each for file in files for each in file.definitions):
         name = definition.name
         by_name.setdefault(name, []).append(definition.tokens)
         declared[name] = declared.get(name, 0) + 1
+        (functions if definition.is_function else others).add(name)
         if definition.words & global_words:
             (templates if definition.is_template else kernels).add(name)
-    return ProjectCode(by_name, frozenset(device_words), frozenset(kernels - templates), frozenset(templates), declared)
+    return ProjectCode(
+        by_name,
+        frozenset(device_words),
+        frozenset(variable_words),
+        frozenset(kernels - templates),
+        frozenset(templates),
+        frozenset(functions - others),
+        declared,
+    )

@@ -107,12 +107,13 @@ _NOISE = (
     "Architectures prior to",
     "Remark: The warnings can be suppressed",
     "Compilation terminated.",
+    "Note #3326-D",
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
 """Starts of lines to ignore: resource figures, which are read elsewhere; that old targets are deprecated, which
 `report.architecture_notes` says once if the project names them; advice about an option of NVRTC; and repetitions of
-the errors before them."""
+the errors before them; and that a function of the compiler's own does not match a call."""
 
 _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
 """NVRTC's count of its errors. It includes duplicates, which are reported once here."""
@@ -125,6 +126,12 @@ _HEAD = re.compile(
 
 _PTXAS = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
 """A line of ptxas, with or without its name. The place in the PTX is ignored: users do not see the PTX."""
+
+_BARE = re.compile(r"(?P<severity>error): (?P<message>\S.*)")
+"""A line of NVRTC's code generator, which knows no place in the source."""
+
+_NO_MATCH = "3326-D"
+"""The number of the note that a function does not match a call."""
 
 _PTXAS_ABORTED = "Ptx assembly aborted due to errors"
 
@@ -157,19 +164,23 @@ def read_nvrtc_log(
     paths = _Paths(source, _with_slashes(root))
     diagnostics: list[Diagnostic] = []
     rest: list[str] = []
+    system = tuple(f"{_with_slashes(folder)}/" for folder in system_folders)
     for head, *details in _blocks(log):
         if match := _PTXAS.match(head):
             if match["message"] != _PTXAS_ABORTED or not diagnostics:
                 diagnostics.append(_ptxas_diagnostic(match, source, details))
+        elif match := _BARE.fullmatch(head):
+            diagnostics.append(Diagnostic(source, None, None, match["severity"], match["message"], "", tuple(details)))
         elif match := _HEAD.match(head):
             diagnostic = _with_original_line(_nvrtc_diagnostic(match, details, paths), original_lines)
             if diagnostic.severity == "note" and diagnostics:
+                if diagnostic.number == _NO_MATCH and diagnostic.file.startswith(system):
+                    continue  # the overloads of the toolkit's functions are many
                 diagnostics[-1] = diagnostics[-1]._replace(notes=(*diagnostics[-1].notes, diagnostic))
             else:
                 diagnostics.append(diagnostic)
         else:
             rest += [head, *details]
-    system = tuple(f"{_with_slashes(folder)}/" for folder in system_folders)
     unique: dict[tuple[object, ...], Diagnostic] = {}
     for each in _without_name_map(diagnostics, source, expressions):
         if each.severity == "error" or not (each.file.startswith(system) or each.file == _BUILTIN):

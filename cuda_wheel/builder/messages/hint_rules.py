@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.header_names import HINTED_HEADERS
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
@@ -38,8 +37,8 @@ __all__ = [
     "not_a_kernel",
     "requires_target",
     "shared_memory",
+    "text_at_caret",
     "undefined_name",
-    "undefined_symbol",
 ]
 
 
@@ -57,6 +56,7 @@ class Case(NamedTuple):
     searched: tuple[str, ...]
     find: Callable[[str], list[str]]
     cuda: int
+    macros: Callable[[str], Sequence[tuple[str, str]]] = lambda name: ()
     missing_headers: tuple[str, ...] = ()
 
 
@@ -93,7 +93,8 @@ def _in_another_folder(name: str, case: Case) -> str | None:
 def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
     """Return the hint for a header whose name a table contains."""
     hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
-    return hint and hint.format(name, curand="nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand")
+    curand = "nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand"
+    return hint and hint.format(name, curand=curand, nvshmem=f"nvidia-nvshmem-cu{case.cuda}")
 
 
 def _searched(case: Case) -> str:
@@ -149,7 +150,7 @@ def needs_standard(standard: int, case: Case) -> str | None:
 def newer_syntax(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
     """Return the hint for a syntax error whose cause may be the syntax of a newer standard."""
     shown = "\n".join(diagnostic.details[:1])
-    word = re.match(r"\w*", _text_at_caret(diagnostic))
+    word = re.match(r"\w*", text_at_caret(diagnostic))
     if word is not None and word[0] in STANDARD_OF:
         return needs_standard(STANDARD_OF[word[0]], case)
     for syntax, standard in (("<=>", 20), ("if constexpr", 17), ("auto [", 17), ("auto& [", 17), ("auto&& [", 17)):
@@ -158,7 +159,7 @@ def newer_syntax(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> st
     return needs_standard(17, case) if re.search(r"namespace \w+::", shown) else None
 
 
-def _text_at_caret(diagnostic: Diagnostic) -> str:
+def text_at_caret(diagnostic: Diagnostic) -> str:
     """Return the source line that a diagnostic shows, from the caret on."""
     for shown, caret in zip(diagnostic.details, diagnostic.details[1:], strict=False):
         if caret.strip() == "^":
@@ -223,18 +224,6 @@ KERNEL_LAUNCH = (
     "a kernel that launches kernels needs the device runtime library, which cuda-wheel does not link: launch from the "
     "host"
 )
-
-
-def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for a symbol that ptxas or nvJitLink does not find."""
-    name = signature(match[1]).name
-    if name.startswith("cuda"):
-        return KERNEL_LAUNCH
-    return (
-        f"this file declares {name} and does not define it for the GPU: mark it __device__, if it is a host function; "
-        "include the definition; or add the file that defines it to the module's sources, to link them; or list it in "
-        "extern, if the program that loads the module defines it"
-    )
 
 
 def not_a_kernel(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:

@@ -22,7 +22,15 @@ from cuda_wheel.builder.messages.hint_rules import (
     requires_target,
     shared_memory,
     undefined_name,
+)
+from cuda_wheel.builder.messages.host_hints import (
+    host_function,
+    host_variable,
+    missing_in_pytorch,
+    overload_for_architecture,
+    undefined_macro,
     undefined_symbol,
+    unnamed_host_function,
 )
 
 __all__ = ["MAX_HINTS", "hints"]
@@ -38,6 +46,17 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"explicitly marked as a __host__ function", _MARK.format("a function", "__device__, or __host__ __device__")),
     (r"is considered a host variable", _MARK.format("a variable", "__device__ or __constant__, or constexpr")),
     (r"calling a __host__ function", _MARK.format("a function", "__device__, or __host__ __device__")),
+    (r'identifier "([^"]+)" is undefined in device code', host_function),
+    (r'a host variable "([^"]+)" cannot be directly', host_variable),
+    (r"Broken module found", unnamed_host_function),
+    (
+        r"The closure type for a lambda",
+        "mark the lambda for device code: [=] __device__ (...) {{ ... }}",
+    ),
+    (r'no instance of overloaded function "(\w+)" matches', overload_for_architecture),
+    (r'(?:namespace|class|struct) "([\w:]+)[^"]*" has no member(?: \w+)? "(\w+)"', missing_in_pytorch),
+    (r'identifier "([A-Z][A-Z0-9_]+)" is undefined', undefined_macro),
+    (r"no storage class or type specifier", undefined_macro),
     (r'namespace "std" has no member(?: \w+)? "(\w+)"', no_member_of_std),
     (r'namespace "cooperative_groups" has no member "((?:this_)?cluster\w*)"', undefined_name),
     (
@@ -58,7 +77,6 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
         lambda match, diagnostic, case: needs_standard(17, case),
     ),
     (r"no storage class or type specifier|^expected an? |qualified name is not allowed", newer_syntax),
-    (r'"register" storage class specifier is not allowed', "C++17 removed the register keyword: delete it"),
     (r"__global__ function must have a void return type", "a kernel returns void: write results through a pointer"),
     (
         r"__global__ function or function template cannot be a member",

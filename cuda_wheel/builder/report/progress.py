@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressReporter"]
 
+_MANY = 50
+"""From how many kernels on the build says how to keep fewer."""
+
 MINIMUM_SHOWN = 0.05
 """The summary omits phases that took less time than this, in seconds."""
 
@@ -168,6 +171,8 @@ class ProgressReporter:
         images += [f"for linking {', '.join(targets)}"] if targets else []
         kernels = count_text(len(manifest.kernels), "kernel")
         self._print(self._info, f"{manifest.name}: {kernels}, {', '.join(images)}, {size_text(manifest.fatbin_size)}")
+        if len(manifest.kernels) > _MANY:
+            self._print(self._info, f"  {kernels}: instances in the module's table keeps only some of them")
         if self._plan is not None:
             for line in library_notes(self._plan.toolchain, dict(manifest.toolchain), module.headers):
                 self._print(self._info, f"  {line}")

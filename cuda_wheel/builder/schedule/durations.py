@@ -74,7 +74,9 @@ def _keys(work: Job | Link) -> tuple[str, str]:
     """Return the key of a job or link in its module's record, and the key of all jobs or links of the same sources."""
     if isinstance(work, Job):
         sources, target, form = [work.source], work.arch, str(work.form)
-        settings = repr((work.cubin, work.ptx, work.options, work.instantiate, work.lineinfo, work.ptx_version))
+        settings = repr(
+            (work.cubin, work.ptx, work.options, work.instantiate, work.instances, work.lineinfo, work.ptx_version)
+        )
     else:
         sources = [part.source if isinstance(part, Job) else part.path for part in work.inputs]
         target, form = str(work.target), "linked of " + ("lto" if work.lto else "ptx")

@@ -140,6 +140,11 @@ def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
 def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
     """Raise ConfigError if the sources and the settings of a module contradict each other."""
     name, link = settings.name, settings.link
+    if settings.instances and (link == "lto" or settings.relocatable or settings.extern):
+        raise ConfigError(
+            f"{name}: instances removes kernels from PTX, and LTO-IR keeps them: leave out instances, or link, "
+            "relocatable and extern."
+        )
     if settings.extern_default and not settings.extern:
         raise ConfigError(f"{name} has extern-default but no extern: name in extern what it defines.")
     for source in sources:

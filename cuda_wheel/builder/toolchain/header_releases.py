@@ -16,7 +16,7 @@ class HeaderRelease(NamedTuple):
     """A release, as a file names it."""
 
     version: tuple[int, ...]
-    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL and of the `INDEPENDENT` groups. MAJOR of CUDA for cuRAND's package."""
+    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL and the `INDEPENDENT` groups. MAJOR of CUDA for cuRAND."""
     source: str
     """The absolute path of the file."""
 

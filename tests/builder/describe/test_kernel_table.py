@@ -258,7 +258,7 @@ def test_a_kernel_that_no_image_has_is_a_warning(build: Build) -> None:
 
 
 def test_an_error_names_the_templates_of_a_file_without_kernels(build: Build) -> None:
-    with pytest.raises(CompileError, match=r"It has templates: a \(line 1\), b \(line 2\)\. Name their instantiations"):
+    with pytest.raises(CompileError, match=r"It has templates: a \(line 1\), b \(line 2\)\. Nothing launches them"):
         build("template <class T> __global__ void a(T* x) {}\ntemplate <int N> __global__ void b() {}")
 
 

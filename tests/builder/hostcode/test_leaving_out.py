@@ -108,7 +108,6 @@ def test_a_launch_of_a_template_is_never_lost(text: str, compiled: Compile) -> N
 
 
 REFUSED = {
-    "a constant": "const int size = library::size();",
     "an overload": """
         template <class T> int pick(T) { return 1; }
         int pick(library::Mat m) { return 2; }
@@ -139,3 +138,38 @@ def test_a_mistake_in_device_code_is_not_hidden_by_what_is_left_out(compiled: Co
 def test_keep_leaves_nothing_out(compiled: Compile) -> None:
     with pytest.raises(CompileError, match="unknown/library"):
         compiled(KERNELS, host_code="keep")
+
+
+def test_constants_with_dynamic_initializers_are_those_of_nvcc(compiled: Compile, tmp_path: Path) -> None:
+    (tmp_path / "names.h").write_text("#pragma once\nstruct Name { Name(const char*); Name(int, int); int* data() const; };\n"
+                                      "static const Name in_header = \"a\";\n")  # fmt: skip
+    result = compiled("""#include "names.h"
+    template <class T> __global__ void fill(T* p) { *p = 0; }
+    template <class T> __global__ void typed(int* p) { *p = sizeof(T); }
+    int count();
+    const Name first = "a", *pointer = &first;
+    const Name second(1, 2);
+    const Name third{3, 4};
+    namespace { const auto fourth = Name("b"); }
+    const Name names[] = {"a", "b"};
+    const int number = count();
+    struct Holder { static const Name member; };
+    const Name Holder::member = "c";
+    __global__ void device(int* p) { *p = 1; }
+    void use() {
+      fill<<<1, 1>>>(second.data());
+      typed<decltype((third))><<<1, 1>>>(third.data());
+      typed<decltype((number))><<<1, 1>>>(names[0].data());
+      fill<<<1, number>>>(in_header.data() + (fourth.data() - Holder::member.data()));
+    }
+    """)
+    assert kernels(result) == {"fill<int>", "typed<const Name&>", "typed<const int&>", "device"}
+    assert (result.blanked, result.variables) == ((), ())
+
+
+def test_a_device_constant_with_a_dynamic_initializer_is_an_error(compiled: Compile) -> None:
+    text = (
+        "__device__ int f();\n__constant__ const int n = f();\n__global__ void k(int* p) { *p = n; }\nint main() {}\n"
+    )
+    with pytest.raises(CompileError, match="dynamic initialization is not supported"):
+        compiled(text)

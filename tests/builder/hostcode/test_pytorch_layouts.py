@@ -117,13 +117,14 @@ CONSTANTS = {
     "CUDA_THREADS_PER_BLOCK_FALLBACK": ("torch/headeronly/macros/Macros.h", 256),
     "C10_COMPILE_TIME_MAX_GPUS": ("c10/cuda/CUDAMacros.h", 120),
     "at::native::cuda_utils::kCUDABlockReduceNumThreads": ("ATen/native/cuda/block_reduce.cuh", 512),
-    "at::cuda::AT_APPLY_THREADS_PER_BLOCK": ("ATen/cuda/ApplyGridUtils.cuh", 512),
-    "at::cuda::AT_APPLY_BLOCKS_PER_SM": ("ATen/cuda/ApplyGridUtils.cuh", 4),
+    "(int)at::cuda_wheel_devices::CUDA": ("torch/headeronly/core/DeviceType.h", 1),
+    "(int)at::cuda_wheel_devices::XPU": ("torch/headeronly/core/DeviceType.h", 12),
+    "(int)at::cuda_wheel_devices::MPS": ("torch/headeronly/core/DeviceType.h", 13),
 }
 
 HEADERS = [
     *("ATen/AccumulateType.h", "ATen/NumericUtils.h", "ATen/OpMathType.h", "ATen/ceil_div.h"),
-    *("ATen/core/PhiloxRNGEngine.h", "ATen/core/TensorAccessor.h", "ATen/cuda/ApplyGridUtils.cuh"),
+    *("ATen/core/PhiloxRNGEngine.h", "ATen/core/TensorAccessor.h"),
     *("ATen/cuda/AsmUtils.cuh", "ATen/cuda/Atomic.cuh", "ATen/cuda/DeviceUtils.cuh", "ATen/cuda/NumericLimits.cuh"),
     *("ATen/cuda/PhiloxUtils.cuh", "ATen/cuda/detail/IndexUtils.cuh", "ATen/cuda/detail/KernelUtils.h"),
     *("ATen/cuda/detail/OffsetCalculator.cuh", "ATen/native/cuda/KernelUtils.cuh", "ATen/native/cuda/Loops.cuh"),
@@ -133,6 +134,9 @@ HEADERS = [
     *("c10/util/MathConstants.h", "c10/util/TypeCast.h", "c10/util/Unroll.h", "c10/util/bits.h", "c10/util/complex.h"),
     *("c10/util/copysign.h", "c10/util/generic_math.h", "c10/util/qint32.h", "c10/util/qint8.h", "c10/util/quint2x4.h"),
     *("c10/util/quint4x2.h", "c10/util/quint8.h", "torch/headeronly/core/TensorAccessor.h"),
+    *("ATen/cuda/CUDAApplyUtils.cuh", "ATen/cuda/CUDAGraphsUtils.cuh", "ATen/cuda/CUDATensorMethods.cuh"),
+    *("ATen/cuda/cub.h", "ATen/cuda/cub_definitions.cuh", "ATen/native/cuda/GridSampler.cuh"),
+    *("c10/util/Metaprogramming.h", "c10/util/llvmMathExtras.h"),
 ]
 
 INCLUDES = "".join(f"#include <{header}>\n" for header in HEADERS)
@@ -169,8 +173,10 @@ def assertions() -> str:
     for name, text in LIMITS.items():
         words = text.split()
         limits = f"std::numeric_limits<c10::{name}>"
-        checks += [f"{limits}::{function}().x == 0x{bits}" for function, bits in zip(words[::2], words[1::2])]
-        checks += [f"{limits}::{key} == {value}" for key, value in zip(PROPERTY_NAMES, PROPERTIES[name])]
+        checks += [
+            f"{limits}::{function}().x == 0x{bits}" for function, bits in zip(words[::2], words[1::2], strict=True)
+        ]
+        checks += [f"{limits}::{key} == {value}" for key, value in zip(PROPERTY_NAMES, PROPERTIES[name], strict=True)]
     for is_cuda, sums in ((True, SUMS_ON_GPUS), (False, SUMS_ON_CPUS)):
         for name, wide in sums.items():
             checks.append(f"std::is_same<acc_type<{name}, {str(is_cuda).lower()}>, {wide}>::value")
@@ -219,9 +225,9 @@ def test_limits_are_pytorchs(name: str, headers: Callable[[str], str]) -> None:
     )
     words = LIMITS[name].split()
     assert {key: int(bits, 0) for key, bits in functions} == {
-        key: int(bits, 16) for key, bits in zip(words[::2], words[1::2])
+        key: int(bits, 16) for key, bits in zip(words[::2], words[1::2], strict=True)
     }
-    for key, value in zip(PROPERTY_NAMES, PROPERTIES[name]):
+    for key, value in zip(PROPERTY_NAMES, PROPERTIES[name], strict=True):
         found = re.search(rf"static constexpr \w+ {key} = ([\w-]+);", text)
         assert found is not None
         assert {"true": 1, "false": 0}.get(found[1], found[1]) in (value, str(value)), key

@@ -145,3 +145,43 @@ def test_an_error_is_reported_alone_and_at_its_place(compiled: Compile) -> None:
     line = HOST[: HOST.index("__global__")].count("\n") + 1
     assert f'k.cu:{line}:34: error: identifier "bath" is undefined' in str(failure.value)
     assert "nowhere" not in str(failure.value)
+
+
+def test_constants_of_the_host_are_in_the_image_only_if_its_code_uses_them(compiled: Compile) -> None:
+    result = compiled("""
+    #define TABLE __constant__
+    const float host_table[] = {1, 2, 3};
+    static const int host_number = 4;
+    namespace host { constexpr int host_sizes[] = {5, 6}; }
+    const float used_table[] = {7, 8};
+    struct Options { static const int limit = 3; };
+    __device__ const float own_table[] = {1, 2};
+    TABLE int by_macro[4];
+    __device__ int plain;
+    __global__ void k(float* p, int i) { *p = used_table[i]; }
+    int main() { k<<<host::host_sizes[0], host_number>>>(nullptr, (int)host_table[1]); }
+    """)
+    assert {variable.name for variable in result.variables} == {"own_table", "by_macro", "plain"}
+    assert b"used_table" in result.ptx and b"host_table" not in result.ptx and b"host_sizes" not in result.ptx
+
+
+def test_a_launched_function_without_its_marker_is_an_error(compiled: Compile) -> None:
+    text = "void helper(int* p) { *p = 1; }\n__global__ void k(int* p) {}\nint main() {\n  k<<<1, 1>>>(0);\n"
+    with pytest.raises(CompileError, match=r"k\.cu:5: error: helper is launched with <<<...>>> and is not a kernel"):
+        compiled(text + "  helper<<<1, 1>>>(nullptr);\n}\n")
+    pointer = "  auto chosen = k;\n  chosen<<<1, 1>>>(nullptr);\n}\n#define RUN(f) f<<<1, 1>>>(nullptr)\n"
+    assert set(compiled(text + pointer + "void run() { RUN(k); }\n").kernels) == {"_Z1kPi"}
+
+
+def test_macros_are_those_of_nvcc_on_linux(compiled: Compile) -> None:
+    names = ["__NVCC__", "__CUDACC__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__", "__linux__"]
+    names += ["__x86_64__", "__LP64__", "__EXCEPTIONS", "M_PI", "__CHAR_BIT__", "__INT_MAX__", "__SIZEOF_LONG__"]
+    text = "".join(f"#ifdef {name}\n__global__ void has_{name}() {{}}\n#endif\n" for name in names)
+    result = compiled(text + "int main() { cudaFree(nullptr); }\n")
+    assert kernels(result) == {f"has_{name}" for name in names}
+
+
+def test_symbols_are_the_same_for_all_architectures(compiled: Compile) -> None:
+    text = "#include <thrust/complex.h>\ntemplate <class T> __global__ void k(thrust::complex<T>* p) { *p = 1; }\n"
+    text += "void f() { k<float><<<1, 1>>>(nullptr); }\n"
+    assert set(compiled(text, arch="80").kernels) == set(compiled(text, arch="90").kernels)

@@ -46,16 +46,46 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
             "<torch/extension.h> is a host header: move the kernels to a .cu file that does not include it",
         ),
         ("#include <cublas_v2.h>\n", "<cublas_v2.h> is the header of a host library: call the library from Python"),
-        ("#include <cutlass/cutlass.h>\n", "copy its include folder into the project and add it to include-dirs"),
-        ("#include <nvshmem.h>\n", "which cuda-wheel does not link"),
+        ("#include <cutlass/cutlass.h>\n", 'add "nvidia-cutlass" to build-system.requires'),
+        ("#include <cublasdx.hpp>\n", 'add "nvidia-mathdx" to build-system.requires'),
+        ("#include <nvshmem.h>\n", "cuda-wheel does not link its device library"),
         ("#include <helper_cuda.h>\n", "<helper_cuda.h> is part of NVIDIA's cuda-samples"),
         (
             '#include "nowhere.h"\n',
             "no file of the project has this name; the folders searched (include-dirs) are: demo",
         ),
-        ("int twice(int x) { return 2 * x; }\n", "mark a function that device code uses with __device__"),
-        ("__host__ int twice(int x) { return 2 * x; }\n", "mark a function that device code uses with __device__"),
-        ("int level = 3;\n", "mark a variable that device code uses with __device__ or __constant__, or constexpr"),
+        ("int twice(int x) { return 2 * x; }\n" + kernel("*x = twice(*x);"), "calls twice, which is a host function"),
+        (
+            "template <class T> __host__ T twice(T x) { return 2 * x; }\n" + kernel("*x = twice(*x);"),
+            "device code calls twice<int>, which is a host function: mark it with __device__",
+        ),
+        (
+            "struct S { int get() { return 1; } };\n" + kernel("*x = S().get();"),
+            "calls S::get, which is a host function",
+        ),
+        (
+            "static int twice(int x) { return 2 * x; }\n" + kernel("*x = twice(*x);"),
+            "calls a host function|calls twice",
+        ),
+        ("namespace { int f(int x) { return x; } }\n" + kernel("*x = f(*x);"), "f (line 1)|calls f, which is"),
+        ("int level = 3;\n" + kernel("*x = level;"), "level is a variable of the host: mark it with __device__"),
+        (
+            "template <class F> __global__ void each(F f, int* x) { *x = f(*x); }\n"
+            "void run(int* x) { each<<<1, 1>>>([](int v) { return v; }, x); }\n",
+            "mark the lambda for device code: [=] __device__ (...) { ... }",
+        ),
+        (kernel("if (*x < BLOCK_SIZE) *x = 0;"), 'set defines = { BLOCK_SIZE = "..." }'),
+        ("MY_EXPORT void run(float* x) {}\n", 'set defines = { MY_EXPORT = "" }'),
+        (kernel("atomicAdd((long long*)x, 1LL);"), "cast the pointer to unsigned long long*"),
+        (kernel("atomicMax((float*)x, 1.0f);"), "use atomicCAS in a loop"),
+        (
+            "namespace torch { struct Tensor {}; }\n" + kernel("torch::Missing a;"),
+            "torch::Missing: cuda-wheel does not use PyTorch's own headers, and its stand-in lacks it",
+        ),
+        (
+            "namespace at { struct Tensor { void a(); }; }\n" + kernel("at::Tensor t; t.frobnicate();"),
+            "at::Tensor::frobnicate: cuda-wheel does not use PyTorch's own headers",
+        ),
         (kernel("std::vector<int> v;"), "std::vector is for host code"),
         (kernel("auto a = std::bit_floor(3u);"), "use cuda::std::bit_floor if libcu++ has it"),
         ("texture<float, 1, cudaReadModeElementType> t;\n", "CUDA 12 removed texture references"),
@@ -63,11 +93,9 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
         (kernel("syncthreads();"), "did you mean __syncthreads?"),
         (kernel("x[threadidx.x] = 1;"), "did you mean threadIdx?"),
         (kernel("cudaThreadSynchronize();"), "cudaThreadSynchronize is a host function"),
-        (kernel("uint32_t a = 3; *x = a;"), "#include <cstdint> declares uint32_t"),
         (kernel("half a;"), "#include <cuda_fp16.h> declares half"),
         (kernel("__float128 a = *x; *x = a;"), 'set options = ["--device-float128"]'),
         (kernel("__int128 a = *x; *x = a;"), 'set options = ["--device-int128"]'),
-        (kernel("register int a = 1; *x = a;"), "C++17 removed the register keyword"),
         (
             kernel("try { *x = 1; } catch (...) {}"),
             "device code cannot use exceptions: write an error status to memory",
@@ -79,7 +107,7 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
         ("__global__ void a() {}\n" + kernel("a<<<1, 1>>>();"), "which cuda-wheel does not link: launch from the host"),
         (
             "__device__ int other(int);\n" + kernel("*x = other(1);"),
-            "this file declares other and does not define it",
+            "this file declares other and does not define it for device code",
         ),
         (
             kernel("__shared__ int a[100000]; a[*x] = 1; __syncthreads(); *x = a[*x + 1];"),
@@ -90,7 +118,8 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
 def test_an_error_has_its_hint(text: str, expected: str, explain) -> None:
     error = explain(text)
     assert "demo/k.cu:" in error.splitlines()[0]
-    assert any(line.startswith("help: ") and expected in line for line in error.splitlines()), error
+    helps = [line for line in error.splitlines() if line.startswith("help: ")]
+    assert any(part in line for part in expected.split("|") for line in helps), error
 
 
 @pytest.mark.parametrize(
@@ -202,12 +231,8 @@ def test_the_hint_for_curand_names_its_package(explain, extra: str) -> None:
     ("header", "use", "expected"),
     [
         ("curand_kernel.h", "curandState a;", "to build-system.requires"),
-        (
-            "cutlass/cutlass.h",
-            "cutlass::half_t a;",
-            "copy its include folder into the project and add it to include-dirs",
-        ),
-        ("nvshmem.h", "nvshmem_int_p(x, 1, 1);", "which cuda-wheel does not link"),
+        ("cutlass/cutlass.h", "cutlass::half_t a;", 'add "nvidia-cutlass" to build-system.requires'),
+        ("nvshmem.h", "nvshmem_int_p(x, 1, 1);", "cuda-wheel does not link its device library"),
         (
             "tile.h",
             "load_tile(x);",
@@ -220,11 +245,51 @@ def test_a_missing_header_has_a_hint_although_it_was_taken_for_a_host_header(
 ) -> None:
     (tmp_path / "include").mkdir()
     (tmp_path / "include/tile.h").write_text("__device__ inline void load_tile(int* x) {}\n")
-    include = f"#include <vector>\n#include {brackets[0]}{header}{brackets[1]}\n"
+    include = f"#include <cstdio>\n#include {brackets[0]}{header}{brackets[1]}\n"
     error = explain(include + kernel(use) + host, host_code="auto")
     hints = [line for line in error.splitlines() if line.startswith("help: ")]
     assert len([line for line in hints if expected in line]) == 1, error
-    assert not any("<vector>" in line for line in hints), error
+    assert not any("<cstdio>" in line for line in hints), error
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("setup.py", 'define_macros=[("TILE", "32")]', "setup.py passes the macro TILE: set defines = { TILE = 32 }"),
+        ("setup.py", "extra = ['-O3', '-DTILE=a.b']", 'set defines = { TILE = "a.b" }'),
+        (
+            "CMakeLists.txt",
+            "add_definitions(-DTILE)",
+            'CMakeLists.txt passes the macro TILE: set defines = { TILE = "" }',
+        ),
+        (
+            "setup.py",
+            "'-DTILES=3'",
+            "looks like a macro that the project's own build defines: set defines = { TILE = \"",
+        ),
+    ],
+)
+def test_the_hint_for_a_macro_offers_what_the_projects_build_passes(
+    name: str, text: str, expected: str, tmp_path: Path, explain
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert expected in explain(kernel("*x = TILE;"))
+
+
+def test_atomic_functions_name_the_architectures_that_have_them(explain, toolchain: Toolchain) -> None:
+    if 52 not in toolchain.supported:
+        pytest.skip("this NVRTC compiles for no GPU that lacks them")
+    error = explain(
+        "#include <cuda_fp16.h>\n" + kernel("atomicAdd((double*)x, 1.0); atomicAdd((half*)x, half());"), "52"
+    )
+    assert "atomicAdd of a double needs compute capability 6.0" in error
+    assert "atomicAdd of a __half needs compute capability 7.0" in error
+    assert "does not match" not in error
+
+
+def test_a_function_without_a_definition_is_an_error_in_ptx_alone(explain) -> None:
+    error = explain("__device__ int other(int);\n" + kernel("*x = other(1);"), ptx=True, cubin=False)
+    assert "Unresolved extern function '_Z5otheri'" in error
 
 
 def test_an_unknown_error_has_no_hint(explain) -> None:

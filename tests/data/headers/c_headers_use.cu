@@ -14,7 +14,7 @@ template<class A,class B> struct same{static const bool v=false;}; template<clas
 #define IS(e,...) static_assert(same<decltype(e),__VA_ARGS__>::v, #e " is not " #__VA_ARGS__)
 static_assert(sizeof(std::int8_t)==1&&sizeof(std::uint16_t)==2&&sizeof(int32_t)==4&&sizeof(uint64_t)==8&&sizeof(intptr_t)==sizeof(void*),"");
 static_assert(int64_t(-1)<0 && uint8_t(-1)>0 && INT8_MIN==-128 && UINT32_MAX==0xffffffffu && INT64_MAX==0x7fffffffffffffff && UINT64_MAX==~0ull && SIZE_MAX==~size_t(0),"");
-IS(INT64_C(1),long long); IS(UINT64_C(1),unsigned long long); IS(INT64_MAX,long long); IS(ULLONG_MAX,unsigned long long); IS(LONG_MAX,long); IS(ULONG_MAX, unsigned long); IS(UINT_MAX,unsigned); IS(INT_MIN,int);
+IS(INT64_C(1),long); IS(UINT64_C(1),unsigned long); IS(INT64_MAX,long); IS(ULLONG_MAX,unsigned long long); IS(LONG_MAX,long); IS(ULONG_MAX, unsigned long); IS(UINT_MAX,unsigned); IS(INT_MIN,int);
 #if INT64_C(5) != 5 || UINT64_MAX < 1 || INT_MAX != 2147483647 || LONG_MAX < INT_MAX || SIZE_MAX != UINT64_MAX
 #error
 #endif

@@ -1,12 +1,13 @@
-// <cuda_awbarrier_helpers.h> is the toolkit's. Under NVRTC it defines uint64_t, but not as <stdint.h> does: here under other names.
+// <cuda_awbarrier_helpers.h> is the toolkit's. Under NVRTC it would define uint64_t itself, not as <stdint.h> does: here it reads <stdint.h>, as under nvcc.
 #ifndef CUDA_WHEEL_CUDA_AWBARRIER_HELPERS_H
 #define CUDA_WHEEL_CUDA_AWBARRIER_HELPERS_H
 
+#include <nv/target>
 #include "stdint.h"
-#define uint64_t cuda_wheel_awbarrier_uint64_t
-#define uintptr_t cuda_wheel_awbarrier_uintptr_t
+
+#undef __CUDACC_RTC__
 #include_next <cuda_awbarrier_helpers.h>
-#undef uint64_t
-#undef uintptr_t
+#define __CUDACC_RTC__ 1
+
 
 #endif

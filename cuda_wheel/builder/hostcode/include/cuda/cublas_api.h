@@ -539,6 +539,25 @@ cublasStatus_t cublasZtrsm_v2(cublasHandle_t, cublasSideMode_t, cublasFillMode_t
 cublasStatus_t cublasZtrsv_v2(cublasHandle_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t, int,
     const cuDoubleComplex*, int, cuDoubleComplex*, int);
 cublasStatus_t cublasZtrttp(cublasHandle_t, cublasFillMode_t, int, const cuDoubleComplex*, int, cuDoubleComplex*);
+cublasStatus_t cublasHgemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const __half*,
+    const __half*, int, const __half*, int, const __half*, __half*, int);
+cublasStatus_t cublasHgemmBatched(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const __half*,
+    const __half* const*, int, const __half* const*, int, const __half*, __half* const*, int, int);
+cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+    const __half*, const __half*, int, long long, const __half*, int, long long, const __half*, __half*, int, long long,
+    int);
+cublasStatus_t cublasHSHgemvBatched(cublasHandle_t, cublasOperation_t, int, int, const float*, const __half* const*,
+    int, const __half* const*, int, const float*, __half* const*, int, int);
+cublasStatus_t cublasHSSgemvBatched(cublasHandle_t, cublasOperation_t, int, int, const float*, const __half* const*,
+    int, const __half* const*, int, const float*, float* const*, int, int);
+cublasStatus_t cublasTSTgemvBatched(cublasHandle_t, cublasOperation_t, int, int, const float*,
+    const __nv_bfloat16* const*, int, const __nv_bfloat16* const*, int, const float*, __nv_bfloat16* const*, int, int);
+cublasStatus_t cublasTSSgemvBatched(cublasHandle_t, cublasOperation_t, int, int, const float*,
+    const __nv_bfloat16* const*, int, const __nv_bfloat16* const*, int, const float*, float* const*, int, int);
+cublasStatus_t cublasHSHgemvStridedBatched(cublasHandle_t, cublasOperation_t, int, int, const float*, const __half*,
+    int, long long, const __half*, int, long long, const float*, __half*, int, long long, int);
+cublasStatus_t cublasHSSgemvStridedBatched(cublasHandle_t, cublasOperation_t, int, int, const float*, const __half*,
+    int, long long, const __half*, int, long long, const float*, float*, int, long long, int);
 }
 
 #endif

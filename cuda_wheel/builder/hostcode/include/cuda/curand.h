@@ -1,8 +1,12 @@
 // <curand.h>: cuRAND's functions for the host, and its types. Device code includes <curand_kernel.h>, the library's own.
-#ifndef CURAND_H_
-#define CURAND_H_
+#ifndef CUDA_WHEEL_CURAND_H
+#define CUDA_WHEEL_CURAND_H
 
 #include <cuda_runtime.h>
+
+// <curand_kernel.h> includes the library's own <curand.h>, which with NVRTC has these types and no functions.
+#ifndef CURAND_H_
+#define CURAND_H_
 
 #define CURANDAPI
 #define CURAND_VER_MAJOR 10
@@ -39,6 +43,7 @@ typedef curandHistogramM2K_st* curandHistogramM2K_t;
 typedef curandDistribution_st curandHistogramM2V_st;
 typedef curandHistogramM2V_st* curandHistogramM2V_t;
 typedef struct curandHistogramM2_st* curandHistogramM2_t;
+#endif
 
 extern "C" {
 curandStatus_t curandCreateGenerator(curandGenerator_t*, curandRngType_t);

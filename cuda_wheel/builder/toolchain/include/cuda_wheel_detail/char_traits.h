@@ -3,11 +3,12 @@
 #define CUDA_WHEEL_DETAIL_CHAR_TRAITS_H
 
 #include "../iosfwd"
+#include "../wchar.h"
 #include "../utility"
 
 namespace std {
 template <class State> class fpos;
-typedef struct cuda_wheel_mbstate mbstate_t;
+using ::mbstate_t;
 typedef fpos<mbstate_t> streampos;
 typedef fpos<mbstate_t> wstreampos;
 

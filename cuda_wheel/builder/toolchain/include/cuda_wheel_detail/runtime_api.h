@@ -3,9 +3,7 @@
 #ifndef CUDA_WHEEL_DETAIL_RUNTIME_API_H
 #define CUDA_WHEEL_DETAIL_RUNTIME_API_H
 
-#ifndef __NV_BUILTIN_MOVE_FORWARD  // otherwise NVRTC declares std::forward, and libcu++ is not needed
-#include <utility>
-#endif
+#include <utility>  // <cuda_runtime.h> includes it, which is too late: without __CUDACC_RTC__
 
 #undef __CUDA_RUNTIME_H__
 #undef __CUDA_RUNTIME_API_H__
@@ -14,20 +12,11 @@
 #define __CUDA_DEVICE_RUNTIME_API_H__
 #define CUDA_WHEEL_DETAIL_NO_DEVICE_RUNTIME_API
 #endif
-// <cuda_runtime.h> includes <utility>. libcu++'s is slow, and cannot be read without __CUDACC_RTC__.
-#ifndef CUDA_WHEEL_UTILITY
-#define CUDA_WHEEL_UTILITY
-#define CUDA_WHEEL_DETAIL_NO_UTILITY
-#endif
 #undef __CUDACC_RTC__
 
 #include <cuda_runtime.h>
 
 #define __CUDACC_RTC__ 1
-#ifdef CUDA_WHEEL_DETAIL_NO_UTILITY
-#undef CUDA_WHEEL_UTILITY
-#undef CUDA_WHEEL_DETAIL_NO_UTILITY
-#endif
 #ifdef CUDA_WHEEL_DETAIL_NO_DEVICE_RUNTIME_API
 #undef __CUDA_DEVICE_RUNTIME_API_H__
 #undef CUDA_WHEEL_DETAIL_NO_DEVICE_RUNTIME_API

@@ -8,23 +8,29 @@
 
 namespace cuda_wheel_detail {
 struct nothing {};
-template <class T, class = void> struct size_if_any {};
 }
 
+// CUTLASS declares them as CCCL did before 3.1, so declare them as the CCCL beside does.
+#if __has_include(<cuda/std/__cccl/version.h>)
+#include <cuda/std/__cccl/version.h>
+#endif
 namespace std {
-template <class T> struct tuple_size;
-template <decltype(sizeof(0)) i, class T> struct tuple_element;
+// CUTLASS declares them so, for NVRTC, and libcu++ before CUDA 13.5 does.
+template <class...> struct tuple_size;
+template <decltype(sizeof(0)) i, class...> struct tuple_element;
 }
 
 namespace cuda_wheel_detail {
-template <class T> struct size_if_any<T, typename voided<decltype(std::tuple_size<T>::value)>::type> : std::integral_constant<decltype(sizeof(0)), std::tuple_size<T>::value> {};
+// T, if it has a size: tuple_size of another const type stays incomplete, as structured bindings require
+template <class T, bool plain = std::is_same<T, typename std::remove_cv<T>::type>::value, typename std::enable_if<plain, int>::type = 0, decltype(sizeof(0)) = std::tuple_size<T>::value>
+using with_size = T;
 }
 
 namespace std {
 #ifndef _CUDA_STD___TUPLE_TUPLE_SIZE_H
-template <class T> struct tuple_size<const T> : cuda_wheel_detail::size_if_any<T> {};
-template <class T> struct tuple_size<volatile T> : cuda_wheel_detail::size_if_any<T> {};
-template <class T> struct tuple_size<const volatile T> : cuda_wheel_detail::size_if_any<T> {};
+template <class T> struct tuple_size<const cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
+template <class T> struct tuple_size<volatile cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
+template <class T> struct tuple_size<const volatile cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
 #endif
 #ifndef _CUDA_STD___TUPLE_TUPLE_ELEMENT_H
 template <decltype(sizeof(0)) i, class T> struct tuple_element<i, const T> { typedef const typename tuple_element<i, T>::type type; };

@@ -2,8 +2,6 @@
 #ifndef CUDA_WHEEL_PYTORCH_ACCUMULATE_TYPE_H
 #define CUDA_WHEEL_PYTORCH_ACCUMULATE_TYPE_H
 
-#include <c10/core/DeviceType.h>
-#include <c10/core/ScalarType.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Float8_e4m3fn.h>
 #include <c10/util/Float8_e4m3fnuz.h>
@@ -11,9 +9,22 @@
 #include <c10/util/Float8_e5m2fnuz.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
+#include <cstdint>
 #include <cuda_fp16.h>
 
+namespace c10 {
+enum class DeviceType : int8_t;
+enum class ScalarType : int8_t;
+}
+
 namespace at {
+
+namespace cuda_wheel_devices {
+constexpr c10::DeviceType CPU = static_cast<c10::DeviceType>(0);
+constexpr c10::DeviceType CUDA = static_cast<c10::DeviceType>(1);
+constexpr c10::DeviceType XPU = static_cast<c10::DeviceType>(12);
+constexpr c10::DeviceType MPS = static_cast<c10::DeviceType>(13);
+}
 
 template <typename T, c10::DeviceType device>
 struct AccumulateTypeDevice {};
@@ -21,11 +32,11 @@ template <typename T, bool is_cuda>
 struct AccumulateType {};
 template <typename T>
 struct AccumulateType<T, false> {
-  using type = typename AccumulateTypeDevice<T, c10::DeviceType::CPU>::type;
+  using type = typename AccumulateTypeDevice<T, cuda_wheel_devices::CPU>::type;
 };
 template <typename T>
 struct AccumulateType<T, true> {
-  using type = typename AccumulateTypeDevice<T, c10::DeviceType::CUDA>::type;
+  using type = typename AccumulateTypeDevice<T, cuda_wheel_devices::CUDA>::type;
 };
 template <typename T, c10::DeviceType device>
 using acc_type_device = typename AccumulateTypeDevice<T, device>::type;
@@ -34,7 +45,7 @@ using acc_type = typename AccumulateType<T, is_cuda>::type;
 
 #define CUDA_WHEEL_SUMS_IN(T, sum, device)                   \
   template <>                                                \
-  struct AccumulateTypeDevice<T, c10::DeviceType::device> { \
+  struct AccumulateTypeDevice<T, cuda_wheel_devices::device> { \
     using type = sum;                                        \
   };
 // What is the same on every device.

@@ -2,7 +2,6 @@
 #ifndef CUDA_WHEEL_PYTORCH_OP_MATH_TYPE_H
 #define CUDA_WHEEL_PYTORCH_OP_MATH_TYPE_H
 
-#include <c10/core/ScalarType.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Float8_e4m3fn.h>
 #include <c10/util/Float8_e4m3fnuz.h>
@@ -11,6 +10,11 @@
 #include <c10/util/Float8_e8m0fnu.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
+#include <cstdint>
+
+namespace c10 {
+enum class ScalarType : int8_t;
+}
 
 namespace at {
 

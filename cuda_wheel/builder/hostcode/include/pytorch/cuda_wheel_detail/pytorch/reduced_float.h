@@ -2,6 +2,7 @@
 #ifndef CUDA_WHEEL_PYTORCH_REDUCED_FLOAT_H
 #define CUDA_WHEEL_PYTORCH_REDUCED_FLOAT_H
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <torch/headeronly/macros/Macros.h>

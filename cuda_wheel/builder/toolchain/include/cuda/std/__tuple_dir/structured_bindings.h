@@ -4,6 +4,9 @@
 
 #include "../../../cuda_wheel_detail/tuple_size.h"
 #include <cuda/std/detail/__config>
+#ifdef _CCCL_FREESTANDING  // CUDA 13.5: it has no such file, and does the same elsewhere
+#include <cuda/std/tuple>
+#else
 #include <cuda/std/__fwd/array.h>
 #include <cuda/std/__fwd/complex.h>
 #include <cuda/std/__fwd/pair.h>
@@ -36,4 +39,5 @@ struct tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tu
 #endif
 }
 
+#endif
 #endif

@@ -10,6 +10,7 @@
 #include <thrust/distance.h>
 #include <thrust/functional.h>
 #include <thrust/pair.h>
+#include <thrust/tuple.h>
 
 THRUST_NAMESPACE_BEGIN
 

@@ -3,6 +3,7 @@
 #ifndef CUDA_WHEEL_THRUST_POINTERS_H
 #define CUDA_WHEEL_THRUST_POINTERS_H
 
+#include <cuda/std/__iterator/iterator_traits.h>  // the tags that Thrust's other iterators know
 #include <iterator>
 #include <stddef.h>
 #include <thrust/detail/config/namespace.h>
@@ -111,7 +112,7 @@ class device_ptr {
   typedef Type* raw_pointer;
   typedef device_reference<Type> reference;
   typedef ptrdiff_t difference_type;
-  typedef std::random_access_iterator_tag iterator_category;
+  typedef ::cuda::std::random_access_iterator_tag iterator_category;
   template <class Other> struct rebind { typedef device_ptr<Other> other; };
 
   __host__ __device__ device_ptr() : pointer_() {}
@@ -161,7 +162,7 @@ class normal_iterator {
   typedef Pointer pointer;
   typedef typename cuda_wheel::raw_pointer<Pointer>::type raw_pointer;
   typedef ptrdiff_t difference_type;
-  typedef std::random_access_iterator_tag iterator_category;
+  typedef ::cuda::std::random_access_iterator_tag iterator_category;
 
   __host__ __device__ normal_iterator() : pointer_() {}
   __host__ __device__ explicit normal_iterator(const Pointer& pointer) : pointer_(pointer) {}

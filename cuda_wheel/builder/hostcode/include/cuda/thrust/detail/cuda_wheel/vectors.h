@@ -100,7 +100,7 @@ template <class T, class A, class P, class C, class U, class B, class Q, class D
 bool operator!=(const vector_base<T, A, P, C>&, const vector_base<U, B, Q, D>&);
 }
 
-#define CUDA_WHEEL_VECTOR(name, Default)                                                                                 \
+#define CUDA_WHEEL_THRUST_VECTOR(name, Default)                                                                                 \
   template <class Type, class Allocator = Default<Type>>                                                                 \
   class name : public detail::vector_base<Type, Allocator, typename detail::cuda_wheel::pointers<Allocator, Type>::pointer, \
                                           typename detail::cuda_wheel::pointers<Allocator, Type>::const_pointer> {       \
@@ -124,9 +124,9 @@ bool operator!=(const vector_base<T, A, P, C>&, const vector_base<U, B, Q, D>&);
     template <class Other, class = decltype(static_cast<const Other*>(nullptr)->begin())> name& operator=(const Other&); \
   };                                                                                                                     \
   template <class Type, class Allocator> void swap(name<Type, Allocator>&, name<Type, Allocator>&);
-CUDA_WHEEL_VECTOR(host_vector, std::allocator)
-CUDA_WHEEL_VECTOR(device_vector, device_allocator)
-#undef CUDA_WHEEL_VECTOR
+CUDA_WHEEL_THRUST_VECTOR(host_vector, std::allocator)
+CUDA_WHEEL_THRUST_VECTOR(device_vector, device_allocator)
+#undef CUDA_WHEEL_THRUST_VECTOR
 template <class Type, class Allocator = universal_allocator<Type>> using universal_vector = host_vector<Type, Allocator>;
 
 

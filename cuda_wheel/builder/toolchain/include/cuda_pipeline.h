@@ -1,0 +1,8 @@
+// <cuda_pipeline.h> is the toolkit's; cuda_pipeline_helpers.h says what is changed.
+#ifndef CUDA_WHEEL_CUDA_PIPELINE_H
+#define CUDA_WHEEL_CUDA_PIPELINE_H
+
+#include <cuda_pipeline_helpers.h>
+#include_next <cuda_pipeline.h>
+
+#endif

@@ -1,0 +1,295 @@
+"""The stand-ins for PyTorch's headers: launchers as packages write them have exactly the kernels that PyTorch's headers give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.toolchain.records import STAND_INS
+
+Compile = Callable[..., Compiled]
+
+
+def kernels(result: Compiled) -> set[str]:
+    """Return the kernels' names with their template arguments; fail if host code was left out."""
+    assert not result.blanked
+    return {signature(symbol).name for symbol in result.kernels}
+
+
+FLOATING = ("double", "float")
+COMPLEX = ("c10::complex<double>", "c10::complex<float>")
+INTEGRAL = ("unsigned char", "signed char", "int", "long", "short")
+HALF, BFLOAT16, BOOL = "c10::Half", "c10::BFloat16", "bool"
+FLOAT8 = tuple(f"c10::Float8_{kind}" for kind in ("e5m2", "e5m2fnuz", "e4m3fn", "e4m3fnuz", "e8m0fnu"))
+ADDED = {  # enumerators of ScalarType that the macros ending in AND<n> are given, with their types
+    "at::kHalf": HALF,
+    "at::ScalarType::BFloat16": BFLOAT16,
+    "torch::kBool": BOOL,
+    "at::kFloat8_e4m3fn": "c10::Float8_e4m3fn",
+    "at::kFloat8_e5m2": "c10::Float8_e5m2",
+    "at::kUInt16": "unsigned short",
+    "at::kUInt32": "unsigned int",
+    "at::kComplexHalf": "c10::complex<c10::Half>",
+}
+SETS = {  # the types of each macro, and the macro's name for each number of added enumerators
+    "FLOATING_TYPES": (FLOATING, {1: "", 2: "2", 3: "3", 4: "4", 5: "5"}),
+    "COMPLEX_TYPES": (COMPLEX, {1: ""}),
+    "FLOATING_AND_COMPLEX_TYPES": (FLOATING + COMPLEX, {count: str(count) for count in range(1, 7)}),
+    "INTEGRAL_TYPES": (INTEGRAL, {1: ""}),
+    "ALL_TYPES": (INTEGRAL + FLOATING, {1: "", 2: "2", 3: "3"}),
+    "ALL_TYPES_AND_COMPLEX": (
+        INTEGRAL + FLOATING + COMPLEX,
+        {1: "", **{count: str(count) for count in range(2, 9)}},
+    ),
+}
+OTHERS = {
+    "FLOATING_TYPES_AND_HALF": (*FLOATING, HALF),
+    "REDUCED_FLOATING_TYPES": (HALF, BFLOAT16),
+    "QINT_TYPES": ("c10::qint8", "c10::quint8", "c10::qint32"),
+    "QINT_BYTE_TYPES": ("c10::qint8", "c10::quint8"),
+    "QINT_AND_SUB_BYTE_TYPES": ("c10::qint8", "c10::quint8", "c10::qint32", "c10::quint4x2", "c10::quint2x4"),
+    "BIT_TYPES": tuple(f"c10::bits{name}" for name in ("1x8", "2x4", "4x2", "8", "16")),
+}
+LISTS = {  # of AT_DISPATCH_V2
+    "AT_EXPAND(AT_ALL_TYPES)": INTEGRAL + FLOATING,
+    "AT_EXPAND(AT_ALL_TYPES_AND_COMPLEX), at::kHalf": (*INTEGRAL, *FLOATING, *COMPLEX, HALF),
+    "AT_EXPAND(AT_INTEGRAL_TYPES_V2), at::kBool": (*INTEGRAL, "unsigned short", "unsigned int", "unsigned long", BOOL),
+    "AT_EXPAND(AT_FLOAT8_TYPES)": FLOAT8,
+    "AT_EXPAND(AT_QINT_TYPES), at::kFloat": ("c10::qint8", "c10::quint8", "c10::qint32", "float"),
+    "at::kDouble": ("double",),
+}
+
+
+def dispatches() -> list[tuple[str, tuple[str, ...]]]:
+    """Return the beginning of each use of a dispatch macro, up to its lambda, and the types that it dispatches to."""
+    uses = [(f'AT_DISPATCH_{name}(x.scalar_type(), "f", ', types) for name, types in OTHERS.items()]
+    for name, (types, counts) in SETS.items():
+        uses.append((f'AT_DISPATCH_{name}(x.scalar_type(), "f", ', types))
+        for count, suffix in counts.items():
+            added = ", ".join(list(ADDED)[:count])
+            more = tuple(ADDED.values())[:count]
+            uses.append((f'AT_DISPATCH_{name}_AND{suffix}({added}, x.scalar_type(), "f", ', types + more))
+    return uses
+
+
+def test_each_dispatch_macro_has_the_types_of_pytorchs(compiled: Compile) -> None:
+    text = "#include <torch/extension.h>\n#include <ATen/Dispatch_v2.h>\ntemplate <int I, class T> __global__ void k() {}\n"
+    text += "void launch(at::Tensor x) {\n"
+    expected = set()
+    for index, (use, types) in enumerate(dispatches()):
+        text += f"{use}[&] {{ k<{index}, scalar_t><<<1, 1>>>(); }});\n"
+        expected |= {f"k<{index}, {each}>" for each in types}
+    for index, (types, names) in enumerate(LISTS.items(), 1000):
+        body = f"[&] {{ int pair[2] = {{1, 2}}; k<{index}, scalar_t><<<1, pair[0]>>>(); }}"
+        text += f'AT_DISPATCH_V2(x.scalar_type(), "v2", AT_WRAP({body}), {types});\n'
+        expected |= {f"k<{index}, {each}>" for each in names}
+    text += 'AT_DISPATCH_INDEX_TYPES(x.scalar_type(), "i", [&] { k<2000, index_t><<<1, 1>>>(); });\n'
+    text += 'AT_DISPATCH_QINT_TYPES(x.scalar_type(), "q", [&] { k<2001, underlying_t><<<1, 1>>>(); });\n'
+    text += """
+#define OWN_CASES(...) AT_DISPATCH_CASE(at::kHalf, __VA_ARGS__) AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__)
+AT_DISPATCH_SWITCH(x.scalar_type(), "own", OWN_CASES([&] { k<2002, scalar_t><<<1, 1>>>(); }));
+AT_DISPATCH_SWITCH(x.scalar_type(), "hint", AT_PRIVATE_CASE_TYPE_USING_HINT(at::kInt, mine, [&] { k<2003, mine><<<1, 1>>>(); }));
+THO_DISPATCH_SWITCH(x.scalar_type(), "tho", THO_DISPATCH_CASE(at::kLong, [&] { k<2004, scalar_t><<<1, 1>>>(); }));
+AT_DISPATCH_FLOATING_TYPES(x.type(), "old", [&] {
+  using outer = scalar_t;
+  AT_DISPATCH_REDUCED_FLOATING_TYPES(x.scalar_type(), "nested", [&] { k<2005 + sizeof(outer), scalar_t><<<1, 1>>>(); });
+});
+double chosen = AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "value", [&]() -> double { return sizeof(scalar_t); });
+}
+"""
+    expected |= {"k<2000, int>", "k<2000, long>", "k<2001, signed char>", "k<2001, unsigned char>", "k<2001, int>"}
+    expected |= {f"k<2002, {each}>" for each in (HALF, *INTEGRAL)} | {"k<2003, int>", "k<2004, long>"}
+    expected |= {f"k<{number}, {each}>" for number in (2009, 2013) for each in (HALF, BFLOAT16)}
+    assert kernels(compiled(text, cubin=False)) == expected
+
+
+RETURNS = """
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <type_traits>
+template <class T> __global__ void is() {}
+template <class T> void note(const T&) { is<T><<<1, 1>>>(); }
+#define SAME(expression, ...) static_assert(std::is_same<decltype(expression), __VA_ARGS__>::value, #expression)
+using at::Tensor;
+void launch(Tensor x, const Tensor& y, std::optional<at::Tensor> maybe, at::Scalar s) {
+  const at::cuda::OptionalCUDAGuard guard(at::device_of(x));
+  at::cuda::CUDAGuard by_device(x.device());
+  c10::cuda::CUDAGuard by_number{(char)x.get_device()};
+  cudaStream_t stream = at::cuda::getCurrentCUDAStream();
+  TORCH_CHECK(x.is_cuda() && x.dim() == 2, "x must be on the GPU, not ", x.device(), x.sizes(), x.dtype())
+  TORCH_CHECK_EQ(x.size(0), y.size(0)) << "sizes differ";
+  AT_ASSERTM(x.is_contiguous(), "x must be contiguous");
+  int n = x.size(0), block = std::min<int64_t>(x.numel(), at::cuda::getCurrentDeviceProperties()->maxThreadsPerBlock);
+  note(x.size(-1)); note(x.numel() * 2.0f); note(x.element_size() / sizeof(short)); note(x.data_ptr<c10::BFloat16>());
+  note(x.const_data_ptr<float>()); note(x.data<int>()); note(x.item<uint8_t>()); note(x.get_device());
+  note(s.to<double>()); note(s.toFloat()); note(x.sizes()[0]); note(x.sizes().vec()); note(x.stride(0) == 1);
+  auto z = at::empty({n, x.size(1)}, x.options().dtype(at::kFloat));
+  auto zeros = torch::zeros({n}, torch::dtype(torch::kInt32).device(torch::kCUDA, 0).requires_grad(false));
+  z = torch::full({2, n}, 0.5, x.options()) + x.view({-1, n}).sum({0, 1}, /*keepdim=*/true).to(torch::kHalf) * 2 - y / x;
+  z = at::cat({x, y}, 1).permute({1, 0}).contiguous().index({torch::indexing::Slice(0, n), "...", 0});
+  z.index_put_({0, torch::indexing::Slice()}, 1.0); z[0][1] = 3; z += x; z.copy_(y, true); x.resize_({n, 2});
+  z = maybe.has_value() ? maybe.value() : torch::empty_like(y); z = at::conv2d(x, y, {}, {1, 1}, {0, 0});
+  torch::mm_out(z, x, y.t()); z.requires_grad_(true); z = torch::tensor({1, 2, 3}, at::kLong); z.zero_().fill_(1);
+  auto [values, places] = x.max(1);
+  auto [sorted, order] = torch::sort(x, -1, true);
+  auto unique = at::_unique2(x, true, true); auto pieces = x.split(2); auto q = at::linalg_qr(x);
+  SAME(values, Tensor); SAME(x.max(), Tensor); SAME(at::max(x, y), Tensor); SAME(x.split(2), std::vector<Tensor>);
+  SAME(unique, std::tuple<Tensor, Tensor, Tensor>); SAME(q, std::tuple<Tensor, Tensor>); SAME(x.add_(y), Tensor&);
+  SAME(at::where(x > 0), std::vector<Tensor>); SAME(at::where(x > 0, x, y), Tensor); SAME(x.item(), at::Scalar);
+  SAME(x.scalar_type(), at::ScalarType); SAME(x.dtype(), caffe2::TypeMeta); SAME(x.sizes(), at::IntArrayRef);
+  SAME(at::mm_out(z, x, y), Tensor&); SAME(torch::equal(x, y), bool); SAME(x.type().scalarType(), at::ScalarType);
+  SAME(x == y, Tensor); SAME(x.options().device(), at::Device); SAME(x.data_ptr(), void*); SAME(x.itemsize(), size_t);
+  SAME(at::cuda::getCurrentCUDAStream(), c10::cuda::CUDAStream); SAME(x.strides().size(), size_t);
+  for (auto i : c10::irange(x.dim())) note(i);
+  at::parallel_for(0, n, 1, [&](auto begin, auto end) { note(begin - end + (short)0); });
+  C10_CUDA_KERNEL_LAUNCH_CHECK(); AT_CUDA_CHECK(cudaGetLastError());
+}
+"""
+
+
+def test_tensors_have_pytorchs_types(compiled: Compile) -> None:
+    assert kernels(compiled(RETURNS, cubin=False)) == {
+        *(
+            "is<long>",
+            "is<float>",
+            "is<unsigned long>",
+            "is<c10::BFloat16*>",
+            "is<const float*>",
+            "is<int*>",
+            "is<bool>",
+        ),
+        *("is<unsigned char>", "is<signed char>", "is<double>", "is<std::vector<long, std::allocator<long>>>"),
+    }
+
+
+EXTENSION = """
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/_softmax.h>
+#include <THC/THC.h>
+#include <pybind11/numpy.h>
+extern THCState* state;
+template <class T, class... Accessors> __global__ void k(T value, Accessors... accessors) {}
+template <class T> __global__ void random(T* out, at::PhiloxCudaState state) {}
+template <class T> torch::Tensor forward(torch::Tensor x, double p) {
+  auto generator = at::get_generator_or_default<at::CUDAGeneratorImpl>(std::nullopt, at::cuda::detail::getDefaultCUDAGenerator());
+  std::lock_guard<std::mutex> lock(generator->mutex_);
+  random<<<1, 32>>>(x.data_ptr<T>(), generator->philox_cuda_state(4));
+  return x;
+}
+struct Scale : torch::autograd::Function<Scale> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* ctx, torch::Tensor x, int64_t n) {
+    ctx->save_for_backward({x});
+    ctx->saved_data["n"] = n;
+    k<<<1, 1>>>(n);
+    return ::forward<double>(x, 0.5);
+  }
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* ctx, torch::autograd::tensor_list grads) {
+    auto saved = ctx->get_saved_variables();
+    auto x = saved[0];
+    k<<<1, 1>>>((float)ctx->saved_data["n"].toInt(), x.packed_accessor64<float, 1>());
+    return {grads[0] * 2, torch::Tensor()};
+  }
+};
+template <class T> struct Generic : torch::autograd::Function<Generic<T>> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* ctx, torch::Tensor x) { k<<<1, 1>>>(T(1), 2.0); return x; }
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* ctx, torch::autograd::tensor_list g) {
+    k<<<1, 1>>>(T(1), 'b');
+    return g;
+  }
+};
+torch::Tensor apply(torch::Tensor x) { return Scale::apply(x, 3) + Generic<short>::apply(x); }
+torch::Tensor only_registered(const torch::Tensor& x, std::optional<torch::Tensor> bias) {
+  k<<<1, 1, 0, THCState_getCurrentStream(state)>>>(
+      1u, x.packed_accessor32<float, 2, torch::RestrictPtrTraits>(), x.packed_accessor<int, 3, torch::DefaultPtrTraits, size_t>());
+  THCudaCheck(cudaGetLastError());
+  return at::_softmax(at::zeros({2, 2}), -1, false);
+}
+TORCH_LIBRARY(demo, m) {
+  m.def("apply(Tensor x) -> Tensor");
+  m.def("only_registered", &only_registered);
+  m.class_<torch::CustomClassHolder>("Holder");
+}
+TORCH_LIBRARY_IMPL(demo, CUDA, m) { m.impl("apply", &apply); }
+TORCH_LIBRARY_IMPL(demo, Autograd, m) { m.impl("apply", TORCH_FN(forward<long>)); }
+struct Plan { int n = 0; int size() const { return n; } };
+enum class Mode { A, B };
+namespace py = pybind11;
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.doc() = "demo";
+  m.attr("version") = "1";
+  m.def("forward", &forward<c10::Half>, "doc", py::arg("x"), py::arg("p") = 0.5, py::call_guard<py::gil_scoped_release>());
+  m.def("lambda", [](py::array_t<float, py::array::c_style> a, py::dict d) {
+    auto info = a.request();
+    if (info.ndim != 1) throw py::value_error("one dimension");
+    k<<<1, 1>>>(static_cast<float*>(info.ptr)); k<<<1, 1>>>(a.data()); k<<<1, 1>>>(a.shape(0));
+    return py::make_tuple(d["a"].cast<int>(), py::none());
+  });
+  py::class_<Plan, std::shared_ptr<Plan>>(m, "Plan").def(py::init<>()).def_readwrite("n", &Plan::n).def("size", &Plan::size);
+  py::enum_<Mode>(m, "Mode").value("A", Mode::A).value("B", Mode::B).export_values();
+}
+"""
+
+
+def test_extensions_register_what_they_launch(compiled: Compile) -> None:
+    accessor = "torch::headeronly::detail::GenericPackedTensorAccessor<"
+    names = kernels(compiled(EXTENSION, cubin=False))
+    assert {name.split(f", {accessor}")[0] for name in names} == {
+        *("random<double>", "random<long>", "random<c10::Half>", "k<long>", "k<short, double>", "k<short, char>"),
+        *("k<float", "k<unsigned int", "k<float*>", "k<const float*>"),
+    }
+    packed = next(name for name in names if name.startswith("k<unsigned int, "))
+    assert packed.count(accessor) == 2
+    assert "float, 2ul, torch::headeronly::RestrictPtrTraits, int>" in packed
+    assert "int, 3ul, torch::headeronly::DefaultPtrTraits, unsigned long>" in packed
+
+
+STABLE = """
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+#include <torch/headeronly/core/ScalarType.h>
+using torch::stable::Tensor;
+template <class T> __global__ void k(T* p) { *p = T(1); }
+template <class T> Tensor f(const Tensor& x, int64_t n) {
+  torch::stable::accelerator::DeviceGuard guard(x.get_device_index());
+  auto y = torch::stable::new_empty(x, {n, x.size(0)}, torch::headeronly::ScalarType::Half);
+  void* stream;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(x.get_device_index(), &stream));
+  STD_TORCH_CHECK(x.dim() == 2, "two dimensions, not ", x.dim());
+  k<<<1, 1, 0, (cudaStream_t)stream>>>(y.mutable_data_ptr<T>());
+  k<<<1, 1>>>(torch::stable::sum(x).sizes().data() ? y.get_device_index() + (long*)nullptr : nullptr);
+  THO_DISPATCH_V2(x.scalar_type(), "f", AT_WRAP([&] { k<<<1, 1>>>(x.mutable_data_ptr<scalar_t>()); }), AT_EXPAND(AT_FLOATING_TYPES));
+  return y;
+}
+STABLE_TORCH_LIBRARY_FRAGMENT(demo, m) { m.def("f(Tensor x, int n) -> Tensor"); }
+STABLE_TORCH_LIBRARY_IMPL(demo, CUDA, m) { m.impl("f", TORCH_BOX(&f<short>)); }
+"""
+
+
+def test_the_stable_interface_registers_what_it_launches(compiled: Compile) -> None:
+    assert kernels(compiled(STABLE, cubin=False)) == {"k<short>", "k<long>", "k<double>", "k<float>"}
+
+
+@pytest.mark.one_toolchain
+def test_each_operator_has_a_header() -> None:
+    headers = operator_headers()
+    assert {"ATen/ops/zeros.h", "ATen/ops/from_blob.h", "ATen/ops/index_put.h", "ATen/ops/_softmax.h"} <= headers.keys()
+    assert len(headers) > 800
+
+
+@pytest.mark.one_toolchain
+def test_each_header_by_pytorchs_path_includes_an_existing_file() -> None:
+    root = Path(STAND_INS[1])
+    for path in root.rglob("*.h"):
+        for included in re.findall(r"#include <(cuda_wheel_detail/\S+)>", path.read_text(encoding="utf-8")):
+            assert (root / included).is_file(), f"{path}: {included}"
