@@ -46,8 +46,9 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
             "<torch/extension.h> is a host header: move the kernels to a .cu file that does not include it",
         ),
         ("#include <cublas_v2.h>\n", "<cublas_v2.h> is the header of a host library: call the library from Python"),
-        ("#include <cutlass/cutlass.h>\n", "copy its include folder into the project and add it to include-dirs"),
-        ("#include <nvshmem.h>\n", "which cuda-wheel does not link"),
+        ("#include <cutlass/cutlass.h>\n", 'add "nvidia-cutlass" to build-system.requires'),
+        ("#include <cublasdx.hpp>\n", 'add "nvidia-mathdx" to build-system.requires'),
+        ("#include <nvshmem.h>\n", "cuda-wheel does not link its device library"),
         ("#include <helper_cuda.h>\n", "<helper_cuda.h> is part of NVIDIA's cuda-samples"),
         (
             '#include "nowhere.h"\n',
@@ -230,12 +231,8 @@ def test_the_hint_for_curand_names_its_package(explain, extra: str) -> None:
     ("header", "use", "expected"),
     [
         ("curand_kernel.h", "curandState a;", "to build-system.requires"),
-        (
-            "cutlass/cutlass.h",
-            "cutlass::half_t a;",
-            "copy its include folder into the project and add it to include-dirs",
-        ),
-        ("nvshmem.h", "nvshmem_int_p(x, 1, 1);", "which cuda-wheel does not link"),
+        ("cutlass/cutlass.h", "cutlass::half_t a;", 'add "nvidia-cutlass" to build-system.requires'),
+        ("nvshmem.h", "nvshmem_int_p(x, 1, 1);", "cuda-wheel does not link its device library"),
         (
             "tile.h",
             "load_tile(x);",
