@@ -174,7 +174,7 @@ __global__ void in_device_code(float* p, int* q, thrust::complex<float>* z) {
 void host(int n, cudaStream_t stream) {
   thrust::host_vector<float> there(n, 1.0f);
   thrust::device_vector<float> here = there;
-  thrust::device_vector<int> keys(n);
+  thrust::device_vector<int> keys(n, 7);
   thrust::sequence(keys.begin(), keys.end());
   thrust::sort_by_key(thrust::cuda::par.on(stream), keys.begin(), keys.end(), here.begin(), thrust::greater<int>());
   auto sum = thrust::reduce(here.begin(), here.end());
