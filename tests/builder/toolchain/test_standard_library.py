@@ -29,7 +29,6 @@ KERNELS = {
     "variants": {"_Z1kPi", "_Z2kkIiEvPT_", "_Z2kkIfEvPT_", "_Z2kkISsEvPT_"},
     "further_headers": {"_Z1kPi", "_Z2kkIiEvPT_"},
     "beside_libcudacxx": {"_Z1kPi"},
-    "complex_numbers": {"_Z1kPSt7complexIfE", "_Z2kkISt7complexIfEEvPT_"},
 }
 """The kernels of each file: those that its launches, called functions and virtual functions instantiate."""
 

@@ -25,9 +25,10 @@ template <class Type> struct when<true, Type> { typedef Type type; };
 template <class Pointer> struct raw_pointer { typedef typename Pointer::raw_pointer type; };
 template <class Type> struct raw_pointer<Type*> { typedef Type* type; };
 
-template <class> struct voided { typedef void type; };
-template <class Iterator, class = void> struct value {};  // of what is no iterator, as in vector(count, value): nothing
-template <class Iterator> struct value<Iterator, typename voided<typename Iterator::value_type>::type> { typedef typename Iterator::value_type type; };
+// No type for what is no iterator, so that (int, int) chooses another overload
+template <class Type> struct exists { typedef void type; };
+template <class Iterator, class = void> struct value {};
+template <class Iterator> struct value<Iterator, typename exists<typename Iterator::value_type>::type> { typedef typename Iterator::value_type type; };
 template <class Type> struct value<Type*, void> { typedef typename without_const<Type>::type type; };
 }
 }
