@@ -423,6 +423,7 @@ def test_a_missing_toolchain_is_an_error_that_names_the_extra_to_install(
 def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, toolchain) -> None:
     from cuda_wheel.builder.compile.job import compile_job
     from cuda_wheel.builder.jobs import Job
+    from cuda_wheel.builder.toolchain.records import INCLUDE
 
     job = Job(
         toolchain.libraries[0],
@@ -433,7 +434,7 @@ def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, 
         True,
         True,
         (),
-        (),
+        (str(INCLUDE), *toolchain.include_dirs),
         (),
         False,
         "auto",

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
-from cuda_wheel.builder.describe.missing_kernels import launched_functions, no_kernel, plain_name
+from cuda_wheel.builder.describe.missing_kernels import no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images.kernel_removal import matches_instance
@@ -42,9 +42,6 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
     image lacks a kernel that `optional-kernels` does not name; ConfigError if a kernel has two names.
     """
     symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
-    unmarked = launched_functions(module, {plain_name(symbol) for symbol in symbols})
-    if unmarked:
-        raise CompileError(unmarked)
     if not symbols and not module.relocatable:
         raise CompileError(no_kernel(module))
     names = _names_by_symbol(list(results.values()))

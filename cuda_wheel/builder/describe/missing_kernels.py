@@ -1,15 +1,14 @@
-"""Say what to do about a module without kernels, and about functions that are launched and are no kernels."""
+"""Say what to do about a module without kernels."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.function_definitions import (
-    FunctionDefinition,
     function_definitions,
     masked,
     open_namespaces,
@@ -19,7 +18,7 @@ from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
 
-__all__ = ["launched_functions", "no_kernel", "plain_name", "suggested_instances", "told_early"]
+__all__ = ["no_kernel", "plain_name", "suggested_instances", "told_early"]
 
 
 def told_early(module: ModulePlan, job: Job, result: Compiled) -> str | None:
@@ -29,9 +28,6 @@ def told_early(module: ModulePlan, job: Job, result: Compiled) -> str | None:
     """
     if job.form != "whole" or module.links or module.relocatable:
         return None
-    wrong = launched_functions(module, {plain_name(symbol) for symbol in result.kernels})
-    if wrong:
-        return wrong
     scanned = (kernel for source in cuda_sources(module.module) for kernel in kernels_in(source.text))
     if result.kernels or any(not kernel.template for kernel in scanned):  # which another target may have
         return None
@@ -114,63 +110,3 @@ def _arguments(parameters: str) -> Iterator[str]:
             yield "float"
         else:
             yield "true" if re.match(r"\s*bool\b", parameter) else "16"
-
-
-# --- launches of what is no kernel ------------------------------------------------------------------
-
-_LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*\Z")
-
-_PLAIN_HEAD = re.compile(
-    r"\s*(?:template\s*<[^;{}]*>\s*)?(?:(?:static|inline|extern|void|__device__|__host__|__forceinline__|__noinline__)\s*)+"
-)
-"""The words before the name of a function that leave no room for a macro which means __global__."""
-
-
-def launched_functions(module: ModulePlan, kernels: Collection[str]) -> str | None:
-    """Return the error about functions that are launched and lack `__global__`; None if there are none.
-
-    The compiler checks the code for the device only, and nvcc's error comes from its pass for the host. `kernels` are
-    the names of those in the image.
-    """
-    lines = [
-        f"{source.path}:{line}: error: {name} is launched with <<<...>>> (line {launch}), and is no kernel\n"
-        f"help: mark {name} with __global__"
-        for source in cuda_sources(module.module)
-        for name, line, launch in _unmarked(source.text)
-        if name not in kernels
-    ]
-    return "\n\n".join(lines) or None
-
-
-def _unmarked(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield what a text launches and defines without a mark: the name, its line, and the line of the launch."""
-    if "<<<" not in text:
-        return
-    plain = masked(text)
-    launches: dict[str, int] = {}
-    for match in re.finditer("<<<", plain):
-        if name := _launched_name(plain[max(0, match.start() - 500) : match.start()]):
-            launches.setdefault(name, plain.count("\n", 0, match.start()) + 1)
-    definitions: dict[str, list[FunctionDefinition]] = {name: [] for name in launches}
-    for each in function_definitions(plain) if launches else ():
-        if each.name in definitions:
-            definitions[each.name].append(each)
-    for name, found in definitions.items():
-        is_plain = found and all(_PLAIN_HEAD.fullmatch(each.head) for each in found)
-        # A variable or parameter of that name may be what is launched.
-        if is_plain and not re.search(rf"\b{name}\s*[=,);]", plain):
-            yield name, found[0].line, launches[name]
-
-
-def _launched_name(before: str) -> str:
-    """Return the name of the function in the text before "<<<", without template arguments; "" if it is no name."""
-    before = before.rstrip()
-    if before.endswith(">"):
-        depth = 0
-        for match in reversed(list(re.finditer(r"[<>]", before))):
-            depth += 1 if match[0] == ">" else -1
-            if not depth:
-                before = before[: match.start()]
-                break
-    name = _LAUNCHED.search(before)
-    return name[1] if name else ""

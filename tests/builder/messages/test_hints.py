@@ -102,7 +102,6 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
             kernel("try { *x = 1; } catch (...) {}"),
             "device code cannot use exceptions: write an error status to memory",
         ),
-        (kernel("typeid(int);"), "device code has no run-time type information"),
         ("__global__ int k(int* x) { return 1; }", "a kernel returns void: write results through a pointer"),
         ("struct S { __global__ void k() {} };", "make it a function at namespace scope that takes the object"),
         ("__global__ void k(int n, ...) {}", "make the kernel a template over its parameter types"),
