@@ -261,5 +261,5 @@ def features() -> Iterator[Case]:
         for standard in ("c++14", "c++17", "c++20"):
             yield Case(f"standards/{name}/{standard}", f"{KERNELS}{code}\n", standard=standard)
     for name in PREDEFINED:
-        text = f"#ifdef {name}\n__global__ void defined_(int* out) {{ *out = 6001; }}\n#else\n__global__ void undefined_(int* out) {{ *out = 6002; }}\n#endif\nvoid host() {{}}\n"
-        yield Case(f"predefined/{name}", text)
+        text = f"#ifdef {name}\n__global__ void defined_(int* out) {{ *out = 6001; }}\n#else\n__global__ void undefined_(int* out) {{ *out = 6002; }}\n#endif\n"
+        yield Case(f"predefined/{name}", f"{KERNELS}{text}void host(float* p) {{ typed<<<1, 1>>>(p); }}\n")
