@@ -46,7 +46,7 @@ def compile_for_gpu(
     plan = _plan(config, module, root, toolchain, capability, nvvm)
     jobs = plan.modules[0].jobs
     built = None
-    if len(jobs) == 1 and is_whole_program(jobs[0]) and not jobs[0].ptx and not jobs[0].lineinfo:
+    if len(jobs) == 1 and is_whole_program(jobs[0]) and not (jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances):
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
