@@ -26,11 +26,11 @@
 #define __CUDA_ARCH_LIST__ 900
 
 #include <assert.h>
+#include <cstdint>
 #include <limits>
 #include <limits.h>
 #include <math.h>
 #include <new>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +45,7 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef long ssize_t;
 
+#include <cuda_wheel_detail/min_max.h>
 #include <cuda_wheel_detail/runtime_api.h>
 
 // C++17 removed the keyword; nvcc only warns about it.

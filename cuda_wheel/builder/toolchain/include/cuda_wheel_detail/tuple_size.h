@@ -10,10 +10,6 @@ namespace cuda_wheel_detail {
 struct nothing {};
 }
 
-// CUTLASS declares them as CCCL did before 3.1, so declare them as the CCCL beside does.
-#if __has_include(<cuda/std/__cccl/version.h>)
-#include <cuda/std/__cccl/version.h>
-#endif
 namespace std {
 // CUTLASS declares them so, for NVRTC, and libcu++ before CUDA 13.5 does.
 template <class...> struct tuple_size;
