@@ -4,6 +4,7 @@
 
 #include <cuda_wheel_detail/pytorch/ivalue.h>
 #include <cuda_wheel_detail/pytorch/operators.h>
+#include <cuda_wheel_detail/pytorch/standard_library.h>
 
 namespace c10 {
 struct FunctionSchema;

@@ -1,5 +1,5 @@
 // The headers of the standard library that PyTorch's own headers include, and that its users therefore leave out;
-// but for <atomic>, <complex> and <variant>, which take longer to compile than all of these.
+// but for <atomic> and <complex>, which take longer to compile than all of these.
 #ifndef CUDA_WHEEL_PYTORCH_STANDARD_LIBRARY_H
 #define CUDA_WHEEL_PYTORCH_STANDARD_LIBRARY_H
 
@@ -25,6 +25,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #endif
