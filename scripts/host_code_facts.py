@@ -9,7 +9,6 @@ generator, and look at what changes in facts.json: each line is a statement abou
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import re
 import subprocess
@@ -25,12 +24,6 @@ from tests.builder.hostcode.generated import FACTS, Case, cases
 from tests.builder.hostcode.generated.answers import answers
 
 OPTIONS = ["-arch=sm_80", "--extended-lambda", "--expt-relaxed-constexpr"]
-
-
-def text_digest(case: Case) -> str:
-    """Return what identifies a case's text, headers and standard."""
-    parts = [case.text, case.headers, case.standard, case.corrected]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def compile_with_nvcc(nvcc: str, text: str, case: Case) -> tuple[str, str]:
@@ -58,13 +51,13 @@ def facts_of(nvcc: str, case: Case) -> dict[str, Any]:
     """Return the entry of a case in the table."""
     ptx, error = compile_with_nvcc(nvcc, case.text, case)
     if not error:
-        return {"text": text_digest(case), "kernels": answers(ptx)}
+        return {"text": case.digest, "kernels": answers(ptx)}
     if case.corrected is None:
-        return {"text": text_digest(case), "error": error}
+        return {"text": case.digest, "error": error}
     ptx, other = compile_with_nvcc(nvcc, case.corrected, case)
     if other:
         raise SystemExit(f"{case.name}: the corrected text does not compile: {other}")
-    return {"text": text_digest(case), "error": error, "kernels": answers(ptx)}
+    return {"text": case.digest, "error": error, "kernels": answers(ptx)}
 
 
 def main() -> None:
@@ -80,12 +73,14 @@ def main() -> None:
     made, stale = {}, []
     for case in cases():
         entry = known.get(case.name, {})
-        if entry.get("text") == text_digest(case) and not (options.only and case.name.startswith(options.only)):
+        if entry.get("text") == case.digest and not (options.only and case.name.startswith(options.only)):
             made[case.name] = entry
         else:
             stale.append(case)
     with ThreadPoolExecutor(options.jobs) as pool:
-        for number, (case, entry) in enumerate(zip(stale, pool.map(lambda each: facts_of(options.nvcc, each), stale))):
+        for number, (case, entry) in enumerate(
+            zip(stale, pool.map(lambda each: facts_of(options.nvcc, each), stale), strict=True)
+        ):
             made[case.name] = entry
             print(case.name, "refused: " + entry["error"] if "error" in entry else len(entry["kernels"]))
             if number % 50 == 0:  # an interrupted run goes on where it stopped

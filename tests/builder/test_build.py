@@ -358,7 +358,7 @@ def test_warnings_can_be_errors_also_from_the_cache(make_project, cuda_wheel: Co
         ("", "demo/k.cu has no kernel: it compiles to an empty image."),
         (
             "template <typename T> __global__ void k(T* x) {}",
-            "It has templates: k (line 1). Name their instantiations in the module's instantiate.",
+            "It has templates: k (line 1). Nothing launches them",
         ),
         ("__global__ void k() { undeclared(); }", 'demo/k.cu:1:23: error: identifier "undeclared" is undefined'),
         ('__global__ void k() { asm("no.such.instruction;"); }', "demo/k.cu does not compile for sm_80"),

@@ -255,8 +255,9 @@ def test_complex_functions(scalar: str, dtype: str, kernels: Any) -> None:
     out = [torch.empty_like(a) for _ in range(5)]
     run(kernels[f"functions<{scalar}>"], *out, a, b, N)
     expected = (torch.exp(a), torch.log(a), torch.sqrt(a), torch.tanh(a), torch.pow(a, b))
+    accuracy = 1e-4 if dtype == "complex64" else 1e-10  # PyTorch has other algorithms for some of them
     for found, each in zip(out, expected, strict=True):
-        torch.testing.assert_close(found, each)
+        torch.testing.assert_close(found, each, rtol=accuracy, atol=accuracy)
 
 
 @pytest.mark.parametrize(("scalar", "dtype"), REAL.items())

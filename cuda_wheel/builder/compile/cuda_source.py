@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.declarations import declared_names
-from cuda_wheel.builder.compile.host_code import compile_with_host_code
+from cuda_wheel.builder.compile.host_code import check_launches, compile_with_host_code
 from cuda_wheel.builder.compile.library_variables import DeclaredNames, with_own_variables
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.compile.precompiled import compile_text
@@ -29,7 +29,9 @@ def compile_cuda(job: Job) -> Compiled:
 def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
     """Return NVRTC's result for a job, the job, and what asks NVRTC for the names that files of the project declare."""
     answer = compile_with_host_code(job, partial(_call_nvrtc, job))
-    return read_nvrtc_result(job, answer), job, partial(declared_names, answer.request)
+    compiled = read_nvrtc_result(job, answer)
+    check_launches(job, compiled)
+    return compiled, job, partial(declared_names, answer.request)
 
 
 def _call_nvrtc(job: Job, request: NvrtcRequest) -> NvrtcResult:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import COMPLEX_FUNCTIONS, PREAMBLE_OPTION, looks_like_host_code
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
-from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.hostcode.leaving_out import Complaint, Outcome, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["Answer", "compile_with_host_code", "may_leave_out"]
+__all__ = ["Answer", "check_launches", "compile_with_host_code", "may_leave_out"]
 
 CallNvrtc = Callable[["NvrtcRequest"], "NvrtcResult"]
 
@@ -65,6 +66,22 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     if not may_leave_out(job, result):
         return Answer(result, request)
     return _without_host_code(job, request, result, call)
+
+
+_LAUNCHED = re.compile(rb"([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")
+"""Matches the name before a launch, in most cases."""
+
+
+def check_launches(job: Job, compiled: Compiled) -> None:
+    """Raise CompileError if a job's source launches a function that is no kernel: NVRTC says nothing, nvcc does."""
+    names = set(_LAUNCHED.findall(job.text)) if job.host_code != "reject" and job.form == "whole" else set()
+    symbols = b" ".join(symbol.encode() for symbol in compiled.kernels)
+    if any(name not in symbols for name in names):
+        from cuda_wheel.builder.hostcode.leaving_out import unmarked_kernels  # start-up time: few jobs need it
+
+        errors = unmarked_kernels(_project(job))
+        if errors:
+            raise CompileError("\n".join(errors))
 
 
 _EDITED_OPTIONS = (

@@ -60,14 +60,15 @@ SPELLINGS = {
 FUNDAMENTAL_WORDS = frozenset(word for spelling in SPELLINGS for word in spelling.split())
 """The words that spell fundamental types."""
 
+_LONG_64 = "long" if LONG_SIZE == 8 else "long long"
+
 STANDARD_TYPES = {
-    "int8_t": "signed char", "int16_t": "short", "int32_t": "int", "int64_t": "long long", "intptr_t": "long long",
-    "uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int",
-    "uint64_t": "unsigned long long", "uintptr_t": "unsigned long long",
-    "size_t": "unsigned long" if LONG_SIZE == 8 else "unsigned long long",
-    "ptrdiff_t": "long" if LONG_SIZE == 8 else "long long",
-}  # fmt: skip
-"""Type names of the standard library, as libcu++ and cuda-wheel's own headers define them for NVRTC."""
+    **{"int8_t": "signed char", "int16_t": "short", "int32_t": "int"},
+    **dict.fromkeys(("int64_t", "intptr_t", "ptrdiff_t"), _LONG_64),
+    **{"uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int"},
+    **dict.fromkeys(("uint64_t", "uintptr_t", "size_t"), f"unsigned {_LONG_64}"),
+}
+"""Type names of the standard library, as cuda-wheel's own headers define them for NVRTC: as under nvcc."""
 
 KNOWN_TYPES = {
     **{name: name for name in (*SPELLINGS.values(), *ARRAY_SIZES) if "::" not in name},

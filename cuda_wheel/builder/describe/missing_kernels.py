@@ -8,6 +8,12 @@ from collections.abc import Collection, Iterator
 
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.function_definitions import (
+    FunctionDefinition,
+    function_definitions,
+    masked,
+    open_namespaces,
+)
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
@@ -68,19 +74,6 @@ def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
 
 # --- instances to name ------------------------------------------------------------------------------
 
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|^[ \t]*#(?:[^\n\\]|\\.)*", re.DOTALL | re.MULTILINE)
-
-_TEMPLATE = re.compile(
-    r"\btemplate\s*<(?P<parameters>(?:[^<>;{}]|<[^<>;{}]*>)*)>(?P<head>[^;{}]*?)\b(?P<name>(?!__)\w+)\s*\([^;{}]*\)\s*\{"
-)
-
-_SCOPE = re.compile(r"\bnamespace\s*([\w:]*)\s*\{|[{}]")
-
-
-def _masked(text: str) -> str:
-    """Return a text without comments, strings and directives, with the same lines."""
-    return _NOISE.sub(lambda match: "\n" * match[0].count("\n") or " ", text)
-
 
 def _table(module: ModulePlan) -> str:
     instances = [each for source in cuda_sources(module.module) for each in suggested_instances(source.text)]
@@ -90,15 +83,26 @@ def _table(module: ModulePlan) -> str:
 
 def suggested_instances(text: str) -> list[str]:
     """Return a name expression for each kernel template of a text, with arguments that fit its parameters."""
-    plain = _masked(text)
+    plain = masked(text)
     names = {kernel.name for kernel in kernels_in(text) if kernel.template}
     found: dict[str, str] = {}
-    for match in _TEMPLATE.finditer(plain):
-        if match["name"] in names and "__global__" in match["head"]:
-            arguments = ", ".join(_arguments(match["parameters"]))
-            scope = "".join(f"{each}::" for each in _scope(plain[: match.start()]) if each)
-            found.setdefault(match["name"], f"{scope}{match['name']}<{arguments}>")
+    for each in function_definitions(plain) if names else ():
+        parameters = re.match(r"\s*template\s*<", each.head)
+        if each.name in names and parameters and "__global__" in each.head:
+            inside = each.head[parameters.end() : _closing(each.head, parameters.end())]
+            scope = "".join(f"{name}::" for name in open_namespaces(plain, each.body - 1))
+            found.setdefault(each.name, f"{scope}{each.name}<{', '.join(_arguments(inside))}>")
     return list(found.values())
+
+
+def _closing(text: str, start: int) -> int:
+    """Return the offset of the angle bracket that closes the one before `start`."""
+    depth = 1
+    for match in re.finditer(r"[<>]", text[start:]):
+        depth += 1 if match[0] == "<" else -1
+        if not depth:
+            return start + match.start()
+    return len(text)
 
 
 def _arguments(parameters: str) -> Iterator[str]:
@@ -112,20 +116,9 @@ def _arguments(parameters: str) -> Iterator[str]:
             yield "true" if re.match(r"\s*bool\b", parameter) else "16"
 
 
-def _scope(text: str) -> list[str]:
-    """Return the namespaces that are open at the end of a text."""
-    open_scopes: list[str] = []
-    for match in _SCOPE.finditer(text):
-        if match[0] != "}":
-            open_scopes.append(match[1] or "")
-        elif open_scopes:
-            open_scopes.pop()
-    return open_scopes
-
-
 # --- launches of what is no kernel ------------------------------------------------------------------
 
-_LAUNCH = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?!<)[^;(){}]*>)?\s*<<<")
+_LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*\Z")
 
 _PLAIN_HEAD = re.compile(
     r"\s*(?:template\s*<[^;{}]*>\s*)?(?:(?:static|inline|extern|void|__device__|__host__|__forceinline__|__noinline__)\s*)+"
@@ -153,12 +146,31 @@ def _unmarked(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield what a text launches and defines without a mark: the name, its line, and the line of the launch."""
     if "<<<" not in text:
         return
-    plain = _masked(text)
+    plain = masked(text)
     launches: dict[str, int] = {}
-    for match in _LAUNCH.finditer(plain):
-        launches.setdefault(match[1], plain.count("\n", 0, match.start()) + 1)
-    for name, launch in launches.items():
-        definitions = list(re.finditer(rf"([^;{{}}]*?)\b{name}\s*\([^;{{}}]*\)\s*(?:noexcept\s*)?\{{", plain))
-        is_variable = re.search(rf"[\w>&*\]]\s*[\s&*]{name}\s*[=,);]|\(\s*\*\s*{name}\s*\)", plain)
-        if definitions and not is_variable and all(_PLAIN_HEAD.fullmatch(each[1]) for each in definitions):
-            yield name, plain.count("\n", 0, definitions[0].start() + len(definitions[0][1])) + 1, launch
+    for match in re.finditer("<<<", plain):
+        if name := _launched_name(plain[max(0, match.start() - 500) : match.start()]):
+            launches.setdefault(name, plain.count("\n", 0, match.start()) + 1)
+    definitions: dict[str, list[FunctionDefinition]] = {name: [] for name in launches}
+    for each in function_definitions(plain) if launches else ():
+        if each.name in definitions:
+            definitions[each.name].append(each)
+    for name, found in definitions.items():
+        is_plain = found and all(_PLAIN_HEAD.fullmatch(each.head) for each in found)
+        # A variable or parameter of that name may be what is launched.
+        if is_plain and not re.search(rf"\b{name}\s*[=,);]", plain):
+            yield name, found[0].line, launches[name]
+
+
+def _launched_name(before: str) -> str:
+    """Return the name of the function in the text before "<<<", without template arguments; "" if it is no name."""
+    before = before.rstrip()
+    if before.endswith(">"):
+        depth = 0
+        for match in reversed(list(re.finditer(r"[<>]", before))):
+            depth += 1 if match[0] == ">" else -1
+            if not depth:
+                before = before[: match.start()]
+                break
+    name = _LAUNCHED.search(before)
+    return name[1] if name else ""

@@ -21,20 +21,28 @@ _REFUSALS = (
 )
 """The front end's names of the errors by which NVRTC refuses host code."""
 
+_UNDEFINED = ("decl_with_local_type_but_not_defined", "decl_with_no_linkage_type_but_not_defined", "never_defined")
+"""The front end's names of errors about functions that only the same file could define, such as a member of
+`std::vector<T>` for a local type T: stand-ins declare what the library's headers define. They become warnings, and a
+build prints none about the stand-ins. If device code calls such a function, another error follows."""
+
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
 """The front end's names of warnings about host variables in device code. nvcc reports an error after them; NVRTC may
 not."""
 
 HOST_CODE_OPTIONS = (
     *("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"),
+    *("-Xcudafe", f"--diag_warning={','.join(_UNDEFINED)}"),
     *("-Xcudafe", f"--diag_error={','.join(_MISUSES)}"),
     *("-Xcudafe", "--extended-lambda"),
     *("-Xcudafe", "--relaxed_constexpr"),
     *("-Xcudafe", "--dollar"),
     "--device-int128",
+    *("--define-macro=__NVCC__=1", "--define-macro=__CUDACC_EXTENDED_LAMBDA__=1"),
+    "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",
 )
 """The options with which NVRTC accepts host code, lambdas marked `__device__`, calls of `constexpr` host functions from
-device code, "$" in names and `__int128`, as nvcc does."""
+device code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for."""
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""

@@ -21,7 +21,7 @@ from cuda_wheel.builder.hostcode.statements import removable_part
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
-__all__ = ["Complaint", "Outcome", "Project", "compile_leaving_out"]
+__all__ = ["Complaint", "Outcome", "Project", "compile_leaving_out", "unmarked_kernels"]
 
 ATTEMPTS = 24
 """The maximum number of times that a file is compiled to find out what must be left out."""
@@ -71,6 +71,17 @@ class Outcome(NamedTuple):
     reason: str
 
 
+def unmarked_kernels(project: Project) -> list[str]:
+    """Return an error for each launch of a function that has no `__global__`."""
+    state = _LeavingOut(project)
+    return [
+        f"{name}:{blocks.line(token.start)}: error: {function} is launched with <<<...>>> and is not a kernel: mark it "
+        "__global__"
+        for name, blocks in state.files.items()
+        for token, function in state.code.launched_functions(blocks.tokens)
+    ]
+
+
 class _Refusal(Exception):
     """Something cannot be left out. The text says why; it is empty if the code is not host code."""
 
@@ -117,7 +128,7 @@ class _LeavingOut:
                 asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
                 header = project.find(asked[1] or asked[2], asked[1] is not None, name) if asked else None
                 waiting += [header] if header is not None else []
-        self._code: ProjectCode = project_code(self.files.values())
+        self.code: ProjectCode = project_code(self.files.values())
         self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
 
     def leave_out(self, complaints: Sequence[Complaint]) -> tuple[list[Complaint], str]:
@@ -147,7 +158,7 @@ class _LeavingOut:
             if file in self.files:
                 blocks = self.files[file]
                 around = blocks.definition_at(blocks.offset(line, column))
-                return around is not None and self._code.is_host(around)
+                return around is not None and self.code.is_host(around)
         return False
 
     def _rewrites(self, complaint: Complaint) -> bool:
@@ -155,7 +166,7 @@ class _LeavingOut:
         for file, line, column in complaint.places[:1]:
             blocks = self.files.get(file)
             around = blocks and blocks.definition_at(blocks.offset(line, column))
-            edits = rewritten_constant(around) if around and self._code.is_host(around) else None
+            edits = rewritten_constant(around) if around and self.code.is_host(around) else None
             known = self.rewritten.setdefault(file, []) if edits else []
             if edits and edits[0] not in known:
                 known += edits
@@ -172,7 +183,7 @@ class _LeavingOut:
                 return self._include(file, blocks, line, complaint.message)
             offset = blocks.offset(line, column)
             around = blocks.definition_at(offset)
-            if around is None or not self._code.is_host(around):
+            if around is None or not self.code.is_host(around):
                 raise _Refusal
             return self._part(file, blocks, around, offset, complaint.message)
         raise _Refusal
@@ -220,7 +231,7 @@ class _LeavingOut:
 
     def _lost(self, tokens: Sequence[Token]) -> str:
         """Return why a piece of code cannot be left out because of its launches; empty if it can."""
-        launches = self._code.launches(tokens)
+        launches = self.code.launches(tokens)
         lost = sorted(launches.templates - self._given)
         if lost:
             return (
@@ -236,7 +247,7 @@ class _LeavingOut:
             if piece.kind in ("function", "variable") and self._is_whole(piece):
                 whole[piece.name] = whole.get(piece.name, 0) + 1
         for name, count in whole.items():
-            if count != self._code.declared.get(name, 0):
+            if count != self.code.declared.get(name, 0):
                 piece = next(each for each in self.pieces if each.name == name and self._is_whole(each))
                 reason = f"{name} has other declarations, which would be used in its place"
                 complaint = Complaint(((piece.file, piece.line, None),), piece.reason)

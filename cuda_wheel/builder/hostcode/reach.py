@@ -6,7 +6,8 @@ compiler reaches, and not less: a name stands for everything of that name, also 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.macros import macro_of
@@ -45,12 +46,25 @@ class ProjectCode(NamedTuple):
     """The kernels that are no templates."""
     templates: frozenset[str]
     """The kernel templates."""
+    functions: frozenset[str]
+    """The names that are only functions."""
     declared: Mapping[str, int]
     """How many definitions and declarations each name has."""
 
     def is_host(self, definition: CodeBlock) -> bool:
         """Return whether no marker of device code is in the heading of a definition."""
         return not definition.words & self.device_words
+
+    def launched_functions(self, tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+        """Yield each `<<<` in tokens that launches a function without `__global__`, with the function's name.
+
+        nvcc refuses that; NVRTC generates nothing for it.
+        """
+        local = {token.text for token, after in pairwise(tokens) if after.text == "="}
+        for index, token in enumerate(tokens):
+            name = _launched(tokens, index) if token.text == "<<<" else ""
+            if name not in local and name in self.functions and name not in self.kernels | self.templates:
+                yield token, name
 
     def host_constants(self) -> frozenset[str]:
         """Return the names of constants that are host code: no definition of the name has a marker for variables.
@@ -112,10 +126,13 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
     kernels: set[str] = set()
     templates: set[str] = set()
     declared: dict[str, int] = {}
+    functions: set[str] = set()
+    others = {macro.name for macro in macros}
     for definition in (each for file in files for each in file.definitions):
         name = definition.name
         by_name.setdefault(name, []).append(definition.tokens)
         declared[name] = declared.get(name, 0) + 1
+        (functions if definition.is_function else others).add(name)
         if definition.words & global_words:
             (templates if definition.is_template else kernels).add(name)
     return ProjectCode(
@@ -124,5 +141,6 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
         frozenset(variable_words),
         frozenset(kernels - templates),
         frozenset(templates),
+        frozenset(functions - others),
         declared,
     )

@@ -27,11 +27,18 @@ DEVICE_LIBRARIES = (
     ),
     (
         r"(?:cutlass|cute)/.*",
-        "CUTLASS is not part of the CUDA toolkit: copy its include folder into the project and add it to include-dirs",
+        '<{0}> is in a separate package: add "nvidia-cutlass" to build-system.requires, and install it in the '
+        "environment of editable installs; or add the include folder of your copy of CUTLASS to include-dirs",
+    ),
+    (
+        r"(?:cufftdx|cublasdx|curanddx|cusolverdx|nvcompdx)(?:\.hpp|/.*)|commondx/.*",
+        '<{0}> is in a separate package: add "nvidia-mathdx" to build-system.requires, and install it in the '
+        "environment of editable installs",
     ),
     (
         r"nvshmem\w*(?:\.h|/.*)",
-        "NVSHMEM kernels need its device library, which cuda-wheel does not link: compile them with nvcc",
+        '<{0}> is in a separate package: add "{nvshmem}" to build-system.requires. cuda-wheel does not link its device '
+        "library: functions that are not inline need nvcc",
     ),
 )
 """Headers for device code that are not part of the toolkit: a pattern of their names, and the hint."""

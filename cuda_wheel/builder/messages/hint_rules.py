@@ -93,7 +93,8 @@ def _in_another_folder(name: str, case: Case) -> str | None:
 def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
     """Return the hint for a header whose name a table contains."""
     hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
-    return hint and hint.format(name, curand="nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand")
+    curand = "nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand"
+    return hint and hint.format(name, curand=curand, nvshmem=f"nvidia-nvshmem-cu{case.cuda}")
 
 
 def _searched(case: Case) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.function_definitions import function_definitions, masked
 from cuda_wheel.builder.cxx.header_names import HINTED_HEADERS
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.messages.hint_rules import KERNEL_LAUNCH, Case, needs_architecture, text_at_caret
@@ -21,18 +22,11 @@ __all__ = [
     "unnamed_host_function",
 ]
 
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|^[ \t]*#(?:[^\n\\]|\\.)*", re.DOTALL | re.MULTILINE)
-
-
-def _masked(text: str) -> str:
-    """Return a text without comments, strings and directives, with the same lines."""
-    return _NOISE.sub(lambda match: "\n" * match[0].count("\n") or " ", text)
-
-
 # --- host code that device code uses ------------------------------------------------------------------
 
 _CONTAINERS = {
     "vector": "pass a pointer to device memory and the number of elements",
+    "string": "pass a pointer to characters in device memory and their number",
     "basic_string": "pass a pointer to characters in device memory and their number",
     "array": "use cuda::std::array, or a struct with a C array",
     "map": "copy it into arrays in device memory",
@@ -78,8 +72,8 @@ def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -
         return KERNEL_LAUNCH
     if name.startswith(("std::", "cuda")):
         return _host_function(name)
-    plain = re.escape(re.sub(r"<.*", "", name).rpartition("::")[2])
-    if re.search(rf"\b{plain}\s*\([^;{{}}]*\)[^;{{}}()]*\{{", _masked(case.text)):
+    plain = re.sub(r"<.*", "", name).rpartition("::")[2]
+    if any(each.name == plain for each in function_definitions(masked(case.text))):
         return _host_function(name)
     return (
         f"this file declares {name} and does not define it for device code: if it is a host function, {_MARK}; include "
@@ -95,23 +89,17 @@ def unnamed_host_function(match: re.Match[str], diagnostic: Diagnostic, case: Ca
     return f"device code calls a host function that is static, inline or in an anonymous namespace: {_MARK}{which}"
 
 
-_FUNCTION = re.compile(r"(?P<head>[\w:<>,*&\s\[\]\"]*?)\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*)\)[^(){};=]*\{")
-_NO_FUNCTIONS = frozenset(["if", "for", "while", "switch", "catch", "return", "sizeof", "do", "else"])
-
-
 def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
     """Yield the functions without a mark for device code whose names occur in functions with such a mark, with their
     lines. A guess from the text."""
-    plain = _masked(text)
+    plain = masked(text)
     host: dict[str, int] = {}
     device_bodies = []
-    for match in _FUNCTION.finditer(plain):
-        if match["name"] in _NO_FUNCTIONS or not match["head"].strip():
-            continue
-        if re.search(r"\b(__device__|__global__)\b", match["head"]):
-            device_bodies.append(_body(plain, match.end()))
-        elif "constexpr" not in match["head"]:
-            host.setdefault(match["name"], plain.count("\n", 0, match.start("name")) + 1)
+    for each in function_definitions(plain):
+        if re.search(r"\b(__device__|__global__)\b", each.head):
+            device_bodies.append(_body(plain, each.body))
+        elif "constexpr" not in each.head and each.head.strip():
+            host.setdefault(each.name, each.line)
     called = {word for body in device_bodies for word in re.findall(r"\b\w+\b", body)}
     yield from ((name, line) for name, line in host.items() if name in called)
 

@@ -227,6 +227,7 @@ class Worker:
 def _timeout_message(timeout: float) -> str:
     return (
         f"the compiler was stopped after {timeout:g} s, the time limit of one compile job (key: timeout)\n"
-        "help: if the source is only large, increase timeout; otherwise look for endless templates, macros and "
-        "constant expressions, and for large unrolled loops"
+        "help: if the source is only large, increase timeout; one that instantiates hundreds of kernels compiles sooner as "
+        "several sources, in parallel; otherwise look for endless templates, macros and constant expressions, and for "
+        "large unrolled loops"
     )

@@ -12,6 +12,7 @@ from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.toolchain.records import STAND_INS
+from tests.support.projects import ROOT
 
 Compile = Callable[..., Compiled]
 
@@ -278,6 +279,11 @@ STABLE_TORCH_LIBRARY_IMPL(demo, CUDA, m) { m.impl("f", TORCH_BOX(&f<short>)); }
 
 def test_the_stable_interface_registers_what_it_launches(compiled: Compile) -> None:
     assert kernels(compiled(STABLE, cubin=False)) == {"k<short>", "k<long>", "k<double>", "k<float>"}
+
+
+def test_what_extensions_write_type_checks(compiled: Compile) -> None:
+    text = (ROOT / "tests/data/pytorch_idioms.cu").read_text(encoding="utf-8")
+    assert kernels(compiled(text, cubin=False)) == {"kernel"}
 
 
 @pytest.mark.one_toolchain

@@ -96,6 +96,51 @@ def test_nothing_of_host_code_is_in_the_image(compiled: Compile) -> None:
     assert (whole.variables, whole.blanked) == ((), ())
 
 
+def test_containers_hold_types_that_no_other_file_can_name(compiled: Compile) -> None:
+    result = compiled("""
+#include <unordered_map>
+#include <vector>
+namespace { struct Hidden { int x; }; }
+template <class T> __global__ void k(T* p) { p->x = 1; }
+void host(int n) {
+  struct Local { int x; bool operator==(const Local& other) const { return x == other.x; } };
+  struct Hash { size_t operator()(const Local& local) const { return local.x; } };
+  static std::unordered_map<Local, bool, Hash> seen;
+  std::vector<Local> locals(n);
+  std::vector<Hidden> hidden(n);
+  seen[locals[0]] = true;
+  k<<<1, 1>>>(hidden.data());
+}
+""")
+    assert kernels(result) == {"k<Hidden>"}
+    assert result.log == ""
+
+
+UNDEFINED = {
+    "static": (
+        "static __device__ int f(int x);\n__global__ void k(int* p) { *p = f(1); }",
+        r'k\.cu:1:\d+: warning.*: function "f" was referenced but not defined',
+    ),
+    "of a hidden type": (
+        "namespace { struct H {}; template <class T> __device__ int f(T x); }\n__global__ void k(int* p) { *p = f(H()); }",
+        r'k\.cu:1:\d+: warning.*: function "<unnamed>::f\(.*" was referenced but not defined',
+    ),
+    "of a local type": (
+        "template <class T> __device__ int f(T x);\n__global__ void k(int* p) { struct L {}; *p = f(L()); }",
+        r"error: ptxas: Unresolved extern function '_Z1fI\w+'",
+    ),
+}
+
+
+@pytest.mark.parametrize("cubin", [True, False])
+@pytest.mark.parametrize(("text", "message"), UNDEFINED.values(), ids=UNDEFINED)
+def test_device_functions_that_only_the_same_file_can_define_must_be_defined(
+    text: str, message: str, cubin: bool, compiled: Compile
+) -> None:
+    with pytest.raises(CompileError, match=message):
+        compiled(text, cubin=cubin)
+
+
 MISUSES = {
     "a host function": ("int f() { return *new int; }\n__global__ void k(int* p) { *p = f(); }", "f"),
     "a host variable": ("int v = 3;\n__global__ void k(int* p) { *p = v; }", "v"),
@@ -163,3 +208,25 @@ def test_constants_of_the_host_are_in_the_image_only_if_its_code_uses_them(compi
     """)
     assert {variable.name for variable in result.variables} == {"own_table", "by_macro", "plain"}
     assert b"used_table" in result.ptx and b"host_table" not in result.ptx and b"host_sizes" not in result.ptx
+
+
+def test_a_launched_function_without_its_marker_is_an_error(compiled: Compile) -> None:
+    text = "void helper(int* p) { *p = 1; }\n__global__ void k(int* p) {}\nint main() {\n  k<<<1, 1>>>(0);\n"
+    with pytest.raises(CompileError, match=r"k\.cu:5: error: helper is launched with <<<...>>> and is not a kernel"):
+        compiled(text + "  helper<<<1, 1>>>(nullptr);\n}\n")
+    pointer = "  auto chosen = k;\n  chosen<<<1, 1>>>(nullptr);\n}\n#define RUN(f) f<<<1, 1>>>(nullptr)\n"
+    assert set(compiled(text + pointer + "void run() { RUN(k); }\n").kernels) == {"_Z1kPi"}
+
+
+def test_macros_are_those_of_nvcc_on_linux(compiled: Compile) -> None:
+    names = ["__NVCC__", "__CUDACC__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__", "__linux__"]
+    names += ["__x86_64__", "__LP64__", "__EXCEPTIONS", "M_PI", "__CHAR_BIT__", "__INT_MAX__", "__SIZEOF_LONG__"]
+    text = "".join(f"#ifdef {name}\n__global__ void has_{name}() {{}}\n#endif\n" for name in names)
+    result = compiled(text + "int main() { cudaFree(nullptr); }\n")
+    assert kernels(result) == {f"has_{name}" for name in names}
+
+
+def test_symbols_are_the_same_for_all_architectures(compiled: Compile) -> None:
+    text = "#include <thrust/complex.h>\ntemplate <class T> __global__ void k(thrust::complex<T>* p) { *p = 1; }\n"
+    text += "void f() { k<float><<<1, 1>>>(nullptr); }\n"
+    assert set(compiled(text, arch="80").kernels) == set(compiled(text, arch="90").kernels)

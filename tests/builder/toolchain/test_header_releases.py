@@ -35,6 +35,8 @@ pytestmark = pytest.mark.one_toolchain
         ("curand", (12,), (12, 9), True),
         ("curand", (12,), (13, 0), False),
         ("curand", (12, 8), (12, 9), False),
+        ("cutlass", (4, 2, 0), (12, 9), True),
+        ("mathdx", (25, 6, 0), (13, 5), True),
     ],
 )
 def test_what_fits(group: str, version: tuple[int, ...], nvrtc: tuple[int, int], expected: bool) -> None:
@@ -57,6 +59,23 @@ def test_what_fits(group: str, version: tuple[int, ...], nvrtc: tuple[int, int],
         ({}, "cccl", None),
         ({"cuda.h": "#define CUDA_VERSION 12090\n"}, "crt", "12.9"),
         ({}, "crt", None),
+        (
+            {"cutlass/version.h": "#define CUTLASS_MAJOR 4\n#define CUTLASS_MINOR 2\n#define CUTLASS_PATCH 0 \n"},
+            "cutlass",
+            "4.2.0",
+        ),
+        ({"cutlass/version.h": "#define CUTLASS_MAJOR 4\n"}, "cutlass", None),
+        (
+            {
+                "non_abi/nvshmem_version.h": "".join(
+                    f"#define NVSHMEM_VENDOR_{part}_VERSION {number}\n"
+                    for part, number in (("MAJOR", 3), ("MINOR", 8), ("PATCH", 1))
+                )
+            },
+            "nvshmem",
+            "3.8.1",
+        ),
+        ({}, "mathdx", None),
     ],
 )
 def test_the_release_is_read_from_macros(

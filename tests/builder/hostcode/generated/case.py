@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 
 __all__ = ["Case"]
@@ -22,3 +24,9 @@ class Case:
     corrected: str | None = None
     """For a file whose only mistake is in a host function that device code cannot use: the same file without the
     mistake. nvcc refuses the file. cuda-wheel may leave the function out: then the kernels are those of this text."""
+
+    @property
+    def digest(self) -> str:
+        """What identifies the files and how they are compiled; a fact belongs to it."""
+        parts = [self.text, self.headers, self.standard, self.corrected]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

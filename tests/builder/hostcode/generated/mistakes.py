@@ -134,12 +134,9 @@ MISUSES = {
     "device_function_in_host": "__device__ int helper(int x) { return x; }\nint uses() { return helper(1); }",
     "device_variable_in_host": "__device__ int counter;\nint uses() { return counter; }",
     "device_function_in_host_template": "__device__ int helper(int x) { return x; }\ntemplate <class T> T uses(T x) { return helper(x); }\nint calls() { return uses(1); }",
-    "kernel_called_without_configuration": "__global__ void kernel(int*) {}\nvoid uses() { kernel(nullptr); }",
     "function_launched": "void helper(int*) {}\nvoid uses() { helper<<<1, 1>>>(nullptr); }",
-    "launch_of_wrong_argument": "__global__ void kernel(int*) {}\nvoid uses(float* p) { kernel<<<1, 1>>>(p); }",
     "launch_of_missing_template_argument": "template <class T> __global__ void kernel(int*) {}\nvoid uses(int* p) { kernel<<<1, 1>>>(p); }",
     "launch_of_ambiguous_deduction": "template <class T> __global__ void kernel(T a, T b) {}\nvoid uses() { kernel<<<1, 1>>>(1, 2.0f); }",
-    "launch_without_grid": "__global__ void kernel(int*) {}\nvoid uses(int* p) { kernel<<<>>>(p); }",
     "local_type_in_kernel": "template <class T> __global__ void kernel(T) {}\nvoid uses() { struct local { int x; }; kernel<<<1, 1>>>(local{1}); }",
     "host_lambda_in_kernel": "template <class F> __global__ void kernel(F f, int* out) { *out = f(1); }\nvoid uses(int* p) { kernel<<<1, 1>>>([](int x) { return x; }, p); }",
     "private_type_in_kernel": "template <class T> __global__ void kernel(T) {}\nclass holder { struct hidden { int x; }; void uses() { kernel<<<1, 1>>>(hidden{1}); } };",
@@ -181,6 +178,18 @@ HOST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "argument_of_unknown_function": ("void report() { typed<<<1, 1>>>(missing::pointer()); }", "void report() {}"),
     "variable_of_unknown_type": ("missing::Registry registry;", ""),
+    "kernel_called_without_configuration": (
+        "__global__ void kernel(int*) {}\nvoid uses() { kernel(nullptr); }",
+        "__global__ void kernel(int*) {}",
+    ),
+    "launch_of_wrong_argument": (
+        "__global__ void kernel(int*) {}\nvoid uses(float* p) { kernel<<<1, 1>>>(p); }",
+        "__global__ void kernel(int*) {}",
+    ),
+    "launch_without_grid": (
+        "__global__ void kernel(int*) {}\nvoid uses(int* p) { kernel<<<>>>(p); }",
+        "__global__ void kernel(int*) {}",
+    ),
     "unused_template": (
         "template <class T> void report(T x) { missing::wait(1); }",
         "template <class T> void report(T x) {}",

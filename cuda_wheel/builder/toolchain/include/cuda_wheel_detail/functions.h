@@ -11,10 +11,13 @@
 #define CUDA_WHEEL_CONSTEXPR20 __host__ __device__ inline
 #endif
 
-// A constant of class type that device code uses by reference.
+// A constant of class type that device code uses by reference, and a tag of host code, which is not const so that it
+// is not in the image.
 #if __cplusplus >= 201703L
+#define CUDA_WHEEL_HOST_VARIABLE inline
 #define CUDA_WHEEL_CONSTANT inline constexpr __device__
 #else
+#define CUDA_WHEEL_HOST_VARIABLE static
 #define CUDA_WHEEL_CONSTANT static constexpr __device__
 #endif
 

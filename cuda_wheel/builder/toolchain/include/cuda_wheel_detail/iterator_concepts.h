@@ -84,12 +84,9 @@ template <class I> concept random_access_iterator = bidirectional_iterator<I> &&
 };
 template <class I> concept contiguous_iterator = random_access_iterator<I> && derived_from<typename cuda_wheel_detail::concept_of<I>::type, contiguous_iterator_tag> && is_lvalue_reference_v<iter_reference_t<I>>;
 
-struct default_sentinel_t {};
-CUDA_WHEEL_CONSTANT default_sentinel_t default_sentinel{};
-struct unreachable_sentinel_t {
-  template <weakly_incrementable I> friend CUDA_WHEEL_CONSTEXPR bool operator==(unreachable_sentinel_t, const I&) noexcept { return false; }
-};
-CUDA_WHEEL_CONSTANT unreachable_sentinel_t unreachable_sentinel{};
+enum default_sentinel_t : unsigned char { default_sentinel };
+enum unreachable_sentinel_t : unsigned char { unreachable_sentinel };
+template <weakly_incrementable I> CUDA_WHEEL_CONSTEXPR bool operator==(unreachable_sentinel_t, const I&) noexcept { return false; }
 
 template <class F, class I> concept indirectly_unary_invocable = indirectly_readable<I> && invocable<F&, iter_reference_t<I>>;
 template <class F, class... Is> using indirect_result_t = invoke_result_t<F, iter_reference_t<Is>...>;

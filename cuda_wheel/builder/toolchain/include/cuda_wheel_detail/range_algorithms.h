@@ -5,17 +5,13 @@
 #include "../algorithm"
 #include "invoke.h"
 
-// Function objects, so that argument-dependent lookup does not find them
 #define CUDA_WHEEL_RANGE_ALGORITHM(name)                                                                                          \
-  struct name##_of_range {                                                                                                        \
-    template <class R, class... As> CUDA_WHEEL_CONSTEXPR auto operator()(R&& r, As&&... as) const -> decltype(std::begin(r), std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...)) { \
-      return std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...);                                                     \
-    }                                                                                                                             \
-    template <class I, class... As> CUDA_WHEEL_CONSTEXPR auto operator()(I first, I last, As&&... as) const -> decltype(*first, std::name(first, last, static_cast<As&&>(as)...)) { \
-      return std::name(first, last, static_cast<As&&>(as)...);                                                                    \
-    }                                                                                                                             \
-  };                                                                                                                              \
-  CUDA_WHEEL_CONSTANT name##_of_range name{};
+  template <class R, class... As> CUDA_WHEEL_CONSTEXPR auto name(R&& r, As&&... as) -> decltype(std::begin(r), std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...)) { \
+    return std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...);                                                       \
+  }                                                                                                                               \
+  template <class I, class... As> CUDA_WHEEL_CONSTEXPR auto name(I first, I last, As&&... as) -> decltype(*first, std::name(first, last, static_cast<As&&>(as)...)) { \
+    return std::name(first, last, static_cast<As&&>(as)...);                                                                      \
+  }
 
 namespace std {
 namespace ranges {

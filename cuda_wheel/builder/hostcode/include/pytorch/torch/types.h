@@ -1,1 +1,1 @@
-#include <cuda_wheel_detail/pytorch/library.h>
+#include <cuda_wheel_detail/pytorch/types.h>

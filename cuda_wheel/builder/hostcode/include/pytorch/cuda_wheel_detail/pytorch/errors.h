@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_ERRORS_H
 
 #include <c10/macros/Macros.h>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>

@@ -5,6 +5,20 @@
 #include <cuda_wheel_detail/pytorch/operators.h>
 
 namespace torch {
+// The values of options: types of their own in enumtype, and one constant of each.
+#define CUDA_WHEEL_PYTORCH_OPTION_VALUES(X)                                                                            \
+    X(Linear) X(Conv1D) X(Conv2D) X(Conv3D) X(ConvTranspose1D) X(ConvTranspose2D) X(ConvTranspose3D) X(Sigmoid) X(Tanh) \
+    X(ReLU) X(GELU) X(SiLU) X(Mish) X(LeakyReLU) X(FanIn) X(FanOut) X(Constant) X(Reflect) X(Replicate) X(Circular)     \
+    X(Nearest) X(Bilinear) X(Bicubic) X(Trilinear) X(Area) X(NearestExact) X(Sum) X(Mean) X(Max) X(None) X(BatchMean)   \
+    X(Zeros) X(Border) X(Reflection) X(RNN_TANH) X(RNN_RELU) X(LSTM) X(GRU) X(Valid) X(Same)
+#define CUDA_WHEEL_PYTORCH_OPTION_VALUE(name) \
+    namespace enumtype {                      \
+    struct k##name {};                        \
+    }                                         \
+    constexpr enumtype::k##name k##name{};
+CUDA_WHEEL_PYTORCH_OPTION_VALUES(CUDA_WHEEL_PYTORCH_OPTION_VALUE)
+#undef CUDA_WHEEL_PYTORCH_OPTION_VALUE
+
 namespace nn {
 class Module {
   public:

@@ -4,6 +4,8 @@
 
 // t.name(...) and at::name(t, ...) return a Tensor; at::name_out(out, ...) returns out.
 #define CUDA_WHEEL_PYTORCH_BOTH(X) \
+    X(slice_symint) X(view_symint) \
+    X(as_strided_symint) X(expand_symint) X(narrow_symint) X(reshape_symint) X(select_symint) \
     X(_addmm_activation) X(abs) X(absolute) X(acos) X(acosh) X(add) X(addbmm) X(addcdiv) X(addcmul) X(addmm) \
     X(addmv) X(addr) X(adjoint) X(alias) X(all) X(amax) X(amin) X(angle) X(any) X(arccos) X(arccosh) X(arcsin) \
     X(arcsinh) X(arctan) X(arctan2) X(arctanh) X(argmax) X(argmin) X(argsort) X(argwhere) X(as_strided) \
@@ -51,6 +53,7 @@
 
 // t.name(...) returns a Tensor; there is no function.
 #define CUDA_WHEEL_PYTORCH_METHODS(X) \
+    X(new_empty_symint) X(new_full_symint) X(new_zeros_symint) X(repeat_symint) \
     X(align_as) X(align_to) X(ccol_indices) X(chalf) X(coalesce) X(col_indices) X(crow_indices) X(expand) \
     X(expand_as) X(indices) X(mH) X(mT) X(matrix_H) X(new_empty) X(new_empty_strided) X(new_full) X(new_ones) \
     X(new_zeros) X(numpy_T) X(pin_memory) X(refine_names) X(rename) X(repeat) X(reshape_as) X(row_indices) \
@@ -131,6 +134,7 @@
 
 // The same; the first argument is a shape, a number or a list.
 #define CUDA_WHEEL_PYTORCH_FUNCTIONS_FREE(X) \
+    X(empty_symint) X(empty_strided_symint) X(full_symint) X(ones_symint) X(rand_symint) X(zeros_symint) \
     X(arange) X(bartlett_window) X(blackman_window) X(block_diag) X(bucketize) X(cartesian_prod) X(cat) \
     X(chain_matmul) X(column_stack) X(concat) X(concatenate) X(dstack) X(einsum) X(empty) X(empty_permuted) \
     X(empty_strided) X(eye) X(fft_fftfreq) X(fft_rfftfreq) X(flatten_dense_tensors) X(full) X(hamming_window) \

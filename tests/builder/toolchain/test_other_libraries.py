@@ -1,0 +1,71 @@
+"""The headers of CUTLASS, MathDx and NVSHMEM: found where their packages are installed, and named in what is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.report.library_notes import library_notes
+from cuda_wheel.builder.toolchain.header_releases import release_of
+from cuda_wheel.builder.toolchain.places import Place, header_folders
+from cuda_wheel.builder.toolchain.records import STAND_INS, Headers, Toolchain
+from cuda_wheel.builder.toolchain.taken_files import header_versions, several_places, taken_files
+
+pytestmark = pytest.mark.one_toolchain
+
+VERSION = "#define CUTLASS_MAJOR 4\n#define CUTLASS_MINOR 7\n#define CUTLASS_PATCH 1\n"
+MATHDX = "nvidia/mathdx/include/commondx/commondx_version.hpp"
+PACKAGES: Mapping[str, Mapping[str, str]] = {
+    "cutlass": {"cutlass_library/source/include/cutlass/version.h": VERSION},
+    "bundled": {"nvidia/mathdx/external/cutlass/include/cutlass/version.h": VERSION},
+    "mathdx": {MATHDX: "", "nvidia_mathdx-25.6.0.dist-info/RECORD": f"{MATHDX},sha256=x,1\n"},
+}
+
+
+def installed(folder: Path, *names: str) -> Place:
+    for path, text in [item for name in names for item in PACKAGES[name].items()]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return Place(str(folder), True, "site-packages")
+
+
+@pytest.mark.parametrize("major", [12, 13])
+def test_they_are_found_in_their_packages_for_every_release_of_cuda(major: int, tmp_path: Path) -> None:
+    place = installed(tmp_path, "cutlass", "bundled", "mathdx")
+    own, bundled = header_folders(place, "cutlass", major)
+    assert own == str(tmp_path / "cutlass_library/source/include")
+    assert bundled == str(tmp_path / "nvidia/mathdx/external/cutlass/include")
+    (mathdx,) = header_folders(place, "mathdx", major)
+    assert str(release_of("mathdx", mathdx, place)) == "25.6.0"
+    assert str(release_of("cutlass", own, place)) == "4.7.1"
+    assert header_folders(place, "nvshmem", major) == []
+
+
+@pytest.fixture
+def with_cutlass(toolchain: Toolchain) -> Toolchain:
+    cutlass = Headers("cutlass", "4.7.1", "/packages/cutlass/include", "PYTHONPATH", "")
+    dirs = (*toolchain.include_dirs, cutlass.folder)
+    return replace(toolchain, headers=(*toolchain.headers, cutlass), include_dirs=dirs)
+
+
+def test_a_build_names_those_that_a_module_uses(with_cutlass: Toolchain) -> None:
+    used = header_versions(with_cutlass, ["/packages/cutlass/include/cute/tensor.hpp"])
+    assert used == {"cutlass": "4.7.1"}
+    assert header_versions(with_cutlass, None).keys() == {"cccl", "headers"}
+    assert library_notes(with_cutlass, used, ()) == ["with CUTLASS 4.7.1 (/packages/cutlass/include)"]
+    assert taken_files(with_cutlass)["CUTLASS 4.7.1"] == "/packages/cutlass/include (PYTHONPATH)"
+    assert several_places(with_cutlass)
+
+
+def test_a_build_says_whose_kernels_are_not_in_the_image(with_cutlass: Toolchain) -> None:
+    thrust, cub = (
+        f"{STAND_INS[0]}/{name}"
+        for name in ("thrust/detail/cuda_wheel/algorithms.h", "cub/device/cuda_wheel_launcher.h")
+    )
+    assert library_notes(with_cutlass, {}, None) == []
+    (note,) = library_notes(with_cutlass, {}, [thrust, cub])
+    assert note.startswith("not in the image: Thrust's and CUB's own kernels")
+    assert Path(thrust).is_file() and Path(cub).is_file()

@@ -1,0 +1,160 @@
+"""The standard library's headers: host code type-checks, deduces the real types and instantiates what it calls; device
+code uses the parts that nvcc lets it use. g++ 12 accepts each file of tests/data/standard_library without its kernels."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.toolchain.records import INCLUDE
+
+FILES = Path(__file__).parents[2] / "data" / "standard_library"
+
+KERNELS = {
+    "traits": {"_Z1kv"},
+    "tuples": {"_Z1kPiSt5tupleIJicEESt4pairIiiE"},
+    "vectors": {"_Z1kv", "_Z2kkIfEvPT_m", "_Z2kkIdEvPT_m"},
+    "strings": {"_Z1kv"},
+    "pointers_and_functions": {"_Z1kPi", *(f"_Z2kkI{each}EvPT_" for each in "idcls")},
+    "optionals": {"_Z1kPi"},
+    "containers": {"_Z1kPiSt5arrayIfLm4EE"},
+    "streams_and_threads": {"_Z1kPi", "_Z2kkIiEvPT_", "_Z2kkIsEvPT_", "_Z2kkIfEvPT_"},
+    "algorithms_and_c_library": {"_Z1kPi", "_Z2kkIfEvPT_"},
+    "variants": {"_Z1kPi", "_Z2kkIiEvPT_", "_Z2kkIfEvPT_", "_Z2kkISsEvPT_"},
+    "further_headers": {"_Z1kPi", "_Z2kkIiEvPT_"},
+    "beside_libcudacxx": {"_Z1kPi"},
+    "complex_numbers": {"_Z1kPSt7complexIfE", "_Z2kkISt7complexIfEEvPT_"},
+}
+"""The kernels of each file: those that its launches, called functions and virtual functions instantiate."""
+
+SPECIALISED = """
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+struct Half { unsigned short bits; };
+struct Walk { int i; };
+namespace std {
+template <> struct is_floating_point<Half> : true_type {};
+template <> struct numeric_limits<Half> { static constexpr bool is_specialized = true; __host__ __device__ static constexpr int max() { return 65504; } };
+template <> struct common_type<Half, int> { typedef Half type; };
+template <> struct hash<Half> { __host__ __device__ size_t operator()(Half h) const { return h.bits + 7000; } };
+template <> struct less<Half> { __host__ __device__ bool operator()(Half a, Half b) const { return a.bits < b.bits; } };
+template <> struct tuple_size<Half> : integral_constant<size_t, 2> {};
+template <size_t i> struct tuple_element<i, Half> { typedef unsigned short type; };
+template <size_t i> __host__ __device__ unsigned short get(const Half& h) { return h.bits + i; }
+template <> struct iterator_traits<Walk> { typedef forward_iterator_tag iterator_category; typedef float value_type; typedef int difference_type; typedef float* pointer; typedef float& reference; };
+template <> struct default_delete<Half> { void operator()(Half*) const; };
+}
+static_assert(std::is_floating_point_v<Half> && std::is_arithmetic_v<Half> && std::is_scalar<Half>::value);
+static_assert(std::is_same_v<std::common_type_t<Half, int>, Half>);
+static_assert(std::is_same_v<std::iterator_traits<Walk>::value_type, float> && std::tuple_size_v<const Half> == 2);
+template <class T> __global__ void k(int* o, Half h) {
+    o[0] = std::numeric_limits<T>::max();
+    o[1] = static_cast<int>(std::hash<T>()(h));
+    auto [a, b] = h;
+    o[2] = a + b;
+    if constexpr (std::is_floating_point<T>::value) o[3] = 4711;
+}
+void launch(std::unique_ptr<Half> p) { k<Half><<<1, 1>>>(nullptr, *p); }
+"""
+
+FOLDED = """
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <variant>
+__global__ void k(int* o) {
+    std::array<int, 4> a{5, 2, 8, 1};
+    std::variant<float, int> v = 5;
+    o[0] = std::accumulate(a.begin(), a.end(), 100) + *std::max_element(a.begin(), a.end());
+    o[1] = std::get<1>(std::tuple_cat(std::make_tuple(1), std::make_pair(222, 'c')));
+    o[2] = std::optional<int>(333).value_or(1);
+    o[3] = static_cast<int>(std::string_view("hello").find("l")) + 442;
+    o[4] = std::visit([](auto x) { return static_cast<int>(x) * 111; }, v);
+    o[5] = std::apply([](auto... x) { return (x + ...); }, std::make_tuple(600, 60, 6));
+}
+"""
+
+OVERLOADS = """
+#include <cstdint>
+#include <cuda/std/cstdint>
+#include <cinttypes>
+#include <ctime>
+#include <type_traits>
+template <class T> __global__ void k(T* p) {}
+template __global__ void k<int64_t>(int64_t*);
+template __global__ void k<std::uint64_t>(std::uint64_t*);
+static_assert(std::is_same_v<cuda::std::int64_t, long> && std::is_same_v<cuda::std::uint64_t, unsigned long>);
+template __global__ void k<long long>(long long*);
+static_assert(sizeof(std::int_fast16_t) == 8 && sizeof(std::time_t) == 8);
+"""
+
+MISUSE = """
+#include <string>
+#include <vector>
+__global__ void k(int* p) { %s; }
+"""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_host_code_type_checks_and_instantiates_its_kernels(name: str, compiled: Callable[..., Compiled]) -> None:
+    result = compiled((FILES / f"{name}.cu").read_text())
+    assert set(result.kernels) == KERNELS[name]
+    assert result.blanked == ()
+
+
+@pytest.mark.parametrize("name", ["traits", "tuples", "vectors", "containers", "algorithms_and_c_library", "variants"])
+def test_it_also_does_as_cpp20(name: str, compiled: Callable[..., Compiled]) -> None:
+    result = compiled((FILES / f"{name}.cu").read_text(), options=("--std=c++20",))
+    assert (set(result.kernels), result.blanked) == (KERNELS[name], ())
+
+
+def test_every_file_of_host_code_is_tested() -> None:
+    assert {path.stem for path in FILES.iterdir()} == set(KERNELS)
+
+
+def test_device_code_sees_what_users_specialise_in_namespace_std(compiled: Callable[..., Compiled]) -> None:
+    result = compiled(SPECIALISED)
+    assert set(result.kernels) == {"_Z1kI4HalfEvPiS0_"}
+    ptx = result.ptx.decode()
+    assert {"65504", "7000", "4711"} <= set(re.findall(r"\b\d+\b", ptx))
+
+
+def test_constexpr_functions_of_the_library_fold_in_device_code(compiled: Callable[..., Compiled]) -> None:
+    ptx = compiled(FOLDED).ptx.decode()
+    stored = set(re.findall(r"\b\d+\b", ptx))
+    assert {"124", "222", "333", "444", "555", "666"} <= stored
+    assert "call" not in ptx
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there int64_t is long long")
+def test_integers_of_64_bits_are_long_as_under_nvcc(compiled: Callable[..., Compiled]) -> None:
+    assert set(compiled(OVERLOADS).kernels) == {"_Z1kIlEvPT_", "_Z1kImEvPT_", "_Z1kIxEvPT_"}
+
+
+@pytest.mark.parametrize("use", ["std::vector<int> v; v.push_back(*p)", 'std::string s("a"); *p = s.size()'])
+def test_device_code_cannot_use_what_is_for_the_host(use: str, compiled: Callable[..., Compiled]) -> None:
+    with pytest.raises(CompileError):
+        compiled(MISUSE % use)
+
+
+def test_the_headers_put_no_variable_into_an_image(compiled: Callable[..., Compiled]) -> None:
+    names = sorted(path.name for path in INCLUDE.iterdir() if path.is_file() and not path.name.startswith("cuda"))
+    text = "".join(f"#include <{name}>\n" for name in names) + "__global__ void k(int* p) { *p = 1; }\n"
+    result = compiled(text)
+    assert (result.kernels.keys(), result.variables, result.log) == ({"_Z1kPi"}, (), "")
+    assert not re.search(r"^\.global", result.ptx.decode(), re.MULTILINE)
