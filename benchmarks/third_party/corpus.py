@@ -44,7 +44,7 @@ class Package:
     repository: str
     commit: str
     kind: str
-    """"torch": built by PyTorch's `BuildExtension`; "cupy": by nvcc alone, and loaded with CuPy."""
+    """"torch": built by PyTorch's `BuildExtension`; "cupy": by nvcc alone, and loaded with CuPy; "plain": a program."""
     folders: tuple[str, ...]
     """What to fetch of the repository."""
     files: tuple[str, ...]

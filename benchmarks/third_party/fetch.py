@@ -1,5 +1,6 @@
-"""Fetch the corpus: `python benchmarks/third_party/fetch.py [FOLDER]` writes the sources that `packages.toml` names.
+"""Fetch the corpus: `python benchmarks/third_party/fetch.py [FOLDER [LIST]]` writes the sources that LIST names.
 
+LIST is `packages.toml` if it is not given.
 The default FOLDER is `.corpus` beside this file, which git ignores. Each repository is fetched at its commit from
 github.com, or from `$CUDA_WHEEL_MIRROR/OWNER/NAME.git` if that variable is set. Only the folders that the list names
 are written, with the repository's own structure, to FOLDER/OWNER+NAME/. The sources have licences of their own: they
@@ -69,4 +70,5 @@ def run(*command: str) -> bytes:
 if __name__ == "__main__":
     if not shutil.which("git"):
         raise SystemExit("fetch.py needs git")
-    fetch(packages(), Path(sys.argv[1]) if len(sys.argv) > 1 else CORPUS)
+    folder, *lists = [Path(argument) for argument in sys.argv[1:]] or [CORPUS]
+    fetch(packages(*lists), folder)
