@@ -37,6 +37,7 @@ HOST_CODE_OPTIONS = (
     *("-Xcudafe", "--extended-lambda"),
     *("-Xcudafe", "--relaxed_constexpr"),
     *("-Xcudafe", "--dollar"),
+    *("-Xcudafe", "--pending_instantiations=1200"),  # as deep as templates may nest with GCC
     "--device-int128",
     *("--define-macro=__NVCC__=1", "--define-macro=__CUDACC_EXTENDED_LAMBDA__=1"),
     "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",

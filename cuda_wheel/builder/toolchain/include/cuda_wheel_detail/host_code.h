@@ -26,6 +26,7 @@
 #define __CUDA_ARCH_LIST__ 900
 
 #include <assert.h>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <limits.h>
@@ -52,7 +53,17 @@ typedef long ssize_t;
 #define register
 // GCC's keyword that allows an extension, such as a nameless struct, without a warning.
 #define __extension__
+// GCC's other names of the keyword.
+#define __asm__ asm
+#define __asm asm
 
 namespace std {}
+// GCC's <math.h> makes the functions for arguments of two types global ones.
+using std::atan2;
+using std::fmax;
+using std::fmin;
+using std::fmod;
+using std::hypot;
+using std::pow;
 
 #endif

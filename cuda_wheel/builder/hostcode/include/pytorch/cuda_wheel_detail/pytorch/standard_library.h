@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cctype>
 #include <cerrno>
+#include <cfloat>
 #include <chrono>
 #include <climits>
 #include <cmath>
