@@ -121,7 +121,7 @@ def compile_source(source: Source, corpus: Path, images: Path | None, settings: 
             build_files(home.resolve(), Config.from_table(table), files, listener, output)
         except CudaWheelError as error:
             result, message = type(error).__name__, str(error)
-        except BaseException:
+        except Exception:
             result, message = "traceback", traceback.format_exc()
     seconds = round(time.perf_counter() - began, 2)
     if re.search(r"Traceback \(most recent|RecursionError|internal error in cuda-wheel", message):
