@@ -6,9 +6,9 @@ is compiled when it is loaded, for this machine's GPU, with the stand-in headers
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ import pytest
 import cuda_wheel
 
 torch = pytest.importorskip("torch")
+
+_numbers = itertools.count()
 
 Load = Callable[..., cuda_wheel.Module]
 
@@ -46,15 +48,14 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
         pytest.skip("CUDA_WHEEL_THIRD_PARTY must name the folder of the fetched third-party files")
 
     def load(repository: str, file: str, include: tuple[str, ...] = (), settings: str = "") -> cuda_wheel.Module:
-        package = f"ported_{Path(file).stem}"
+        package = f"ported_{next(_numbers)}"  # each test has its own, as a package is imported once
         shutil.copytree(Path(corpus) / repository.replace("/", "+"), tmp_path / package)
         (tmp_path / package / "__init__.py").touch()
-        name = ".".join([package, *Path(file).with_suffix("").parts])
+        name = f"{package}.{Path(file).stem}"
         folders = [f"{package}/{folder}" for folder in include]
         text = TABLE.format(include=folders, name=name, source=f"{package}/{file}", settings=settings)
         (tmp_path / "pyproject.toml").write_text(text)
         monkeypatch.syspath_prepend(str(tmp_path))
-        sys.modules.pop(package, None)
         return cuda_wheel.load(name)
 
     return load
@@ -176,7 +177,7 @@ def test_bias_and_activation(load: Load, dtype: Any) -> None:
     x, bias, out = random(6, 8, dtype=dtype), random(8, dtype=dtype), torch.empty(6, 8, dtype=dtype, device="cuda")
     pointers = np.array([x.data_ptr(), bias.data_ptr(), 0, 0, 0, out.data_ptr()], np.uint64)
     integers, floats = np.array([0, 3], np.int32), np.array([0.2, 2.0, -1.0], np.float32)
-    sizes = np.array([48, 8, 1, 4], np.int32)
+    sizes = np.array([48, 8, 1, 4, 0], np.int32)  # with the padding at the end of the struct
     parameters = b"".join(part.tobytes() for part in (pointers, integers, floats, sizes))
     scalar = {torch.float32: "float", torch.float64: "double", torch.float16: "c10::Half"}[dtype]
     run(module[f"bias_act_kernel<{scalar}, 3>"], 1, 32, parameters)
@@ -184,15 +185,21 @@ def test_bias_and_activation(load: Load, dtype: Any) -> None:
     torch.testing.assert_close(out, expected.to(dtype), atol=2e-3 if dtype == torch.float16 else 1e-6, rtol=2e-3)
 
 
-def test_root_mean_square_norm(load: Load) -> None:
-    module = load("turboderp/exllama", "exllama_ext/cuda_func/rms_norm.cu", ("exllama_ext",))
-    x, weight = random(16, 1024, dtype=torch.float16), random(1024, dtype=torch.float16)
-    out, squares = torch.empty_like(x), torch.zeros(16, device="cuda")
-    run(module["rms_norm_row_product_kernel<true>"], (2, 2), (32, 8), x, squares, 16, 1024)
-    run(module["rms_norm_kernel<true>"], (2, 2), (32, 8), x, weight, out, squares, 1e-6, 1 / 1024, 16, 1024)
-    torch.testing.assert_close(squares, x.float().square().sum(1))
-    expected = torch.nn.functional.rms_norm(x.float(), (1024,), weight.float(), 1e-6)
-    torch.testing.assert_close(out.float(), expected, atol=2e-2, rtol=5e-3)
+def test_column_order(load: Load) -> None:
+    module = load("turboderp/exllama", "exllama_ext/cuda_func/column_remap.cu", ("exllama_ext",))
+    x, order = random(20, 300, dtype=torch.float16), torch.randperm(300, device="cuda")
+    out = torch.empty_like(x)
+    run(module["column_remap_kernel"], (2, 2), 256, x, out, 300, 20, order.int())
+    assert torch.equal(out, x[:, order])
+
+
+@pytest.mark.parametrize(("name", "dtype", "each"), [("", torch.float32, 1), ("h_", torch.float16, 2)])
+def test_soft_limit(load: Load, name: str, dtype: Any, each: int) -> None:
+    module = load("turboderp/exllamav2", "exllamav2/exllamav2_ext/cuda/softcap.cu", ("exllamav2/exllamav2_ext",))
+    x = random(1000, dtype=dtype)
+    expected = (torch.tanh(x.float() / 0.5) * 0.5).to(dtype)
+    run(module[f"{name}cuda_softcap_kernel"], 4 // each, 256, x, 1000, 0.5)
+    torch.testing.assert_close(x, expected)
 
 
 def test_structural_similarity(load: Load) -> None:
@@ -215,6 +222,7 @@ def test_structural_similarity(load: Load) -> None:
     torch.testing.assert_close(outputs[0].double(), expected, atol=1e-4, rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:.*no image has the kernel template")
 def test_maxout(load: Load) -> None:
     settings = 'instantiate = ["maxout<float>", "maxout<double>"]'
     module = load("explosion/thinc", "thinc/backends/_custom_kernels.cu", (), settings)
