@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.hostcode.front_end import COMPLEX_FUNCTIONS, PREAMBLE_OPTION, looks_like_host_code
+from cuda_wheel.builder.hostcode.front_end import (
+    COMPLEX_FUNCTIONS,
+    PREAMBLE_OPTION,
+    is_about_host_code,
+    looks_like_host_code,
+)
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
@@ -54,7 +59,10 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     """Return NVRTC's answer for a job's source. Host code is left out only if the source does not compile with it."""
     request = nvrtc_request(job)
     result = call(request)
-    if result["error"] in ("", INVALID_OPTION) or job.host_code == "reject":
+    if job.host_code == "reject":
+        _reject_host_code(job, result)
+        return Answer(result, request)
+    if result["error"] in ("", INVALID_OPTION):
         return Answer(result, request)
     if not looks_like_host_code(job.text):
         options = [*request["options"], PREAMBLE_OPTION]
@@ -66,6 +74,16 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     if not may_leave_out(job, result):
         return Answer(result, request)
     return _without_host_code(job, request, result, call)
+
+
+def _reject_host_code(job: Job, result: NvrtcResult) -> None:
+    """Raise CompileError for host code in the project's files, which the compiler warns about."""
+    found = [each for each in read_job_log(job, result["log"]).diagnostics if is_about_host_code(each.message)]
+    if found:
+        reason = 'this is host code (host-code = "reject")'
+        raise CompileError(
+            "\n\n".join(str(each._replace(severity="error", message=reason, number="")) for each in found)
+        )
 
 
 _LAUNCHED = re.compile(rb"([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")

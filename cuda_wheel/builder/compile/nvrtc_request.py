@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, looks_like_host_code
+from cuda_wheel.builder.hostcode.front_end import (
+    HOST_CODE_OPTIONS,
+    PREAMBLE_OPTION,
+    REPORTING_OPTIONS,
+    looks_like_host_code,
+)
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
@@ -53,8 +58,8 @@ def nvrtc_request(job: Job) -> NvrtcRequest:
     options += ["-lineinfo"] if job.lineinfo else []
     options += FORM_OPTIONS[job.form]
     is_host_code = job.host_code != "reject" and looks_like_host_code(job.text)
-    if job.host_code != "reject":
-        options += [*HOST_CODE_OPTIONS, *([PREAMBLE_OPTION] if is_host_code else [])]
+    options += REPORTING_OPTIONS if job.host_code == "reject" else HOST_CODE_OPTIONS
+    options += [PREAMBLE_OPTION] if is_host_code else []
     if not any(_UNROLL_LIMIT in option for option in options) and _UNROLL_LIMIT.encode() not in job.text:
         options.append(f"--define-macro={_UNROLL_LIMIT}=10")
     return {

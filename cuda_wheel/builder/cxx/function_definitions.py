@@ -59,10 +59,15 @@ def _declarator(part: str) -> tuple[str, str, int] | None:
     """Return the head, the name and the offset of the name in the text before a body; None if it is no function."""
     at = 0
     while match := _NAME.search(part, at):
-        if match[1] not in _OTHERS:
+        if match[1] not in _OTHERS and _closes(part, match.end()):
             return part[: match.start()], match[1], match.start()
         at = _after_parenthesis(part, match.end())
     return None
+
+
+def _closes(text: str, start: int) -> bool:
+    """Return whether a parenthesis is closed: `f(Pair{` is a call."""
+    return text[start:].count(")") > text[start:].count("(")
 
 
 def _after_parenthesis(text: str, start: int) -> int:

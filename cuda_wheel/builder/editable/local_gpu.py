@@ -10,7 +10,7 @@ from pathlib import Path
 from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
 from cuda_wheel.builder.compile.assembled import assembly_request, with_machine_code
 from cuda_wheel.builder.compile.declarations import declared_names
-from cuda_wheel.builder.compile.host_code import Answer, may_leave_out
+from cuda_wheel.builder.compile.host_code import Answer, check_launches, may_leave_out
 from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program, nvrtc_generates_cubin, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
@@ -77,6 +77,8 @@ def _compile_cubin(
 
     None if the source must be compiled more than once, as for host code.
     """
+    if job.host_code == "reject":
+        return None
     try:
         request = nvrtc_request(job)
         answer = with_headers(request, worker.call(compile_text, request, timeout))
@@ -88,6 +90,7 @@ def _compile_cubin(
             job,
             lambda files: worker.call(partial(declared_names, request), files, timeout),
         )
+        check_launches(job, result)
         if not nvrtc_generates_cubin(job):
             assembly = assembly_request(job, (result.ptx or b"").decode(), job.root)
             result = with_machine_code(job, result, worker.call(compile_text, assembly, timeout))

@@ -10,7 +10,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["COMPLEX_FUNCTIONS", "HOST_CODE_OPTIONS", "PREAMBLE_OPTION", "looks_like_host_code"]
+__all__ = [
+    "COMPLEX_FUNCTIONS",
+    "HOST_CODE_OPTIONS",
+    "PREAMBLE_OPTION",
+    "REPORTING_OPTIONS",
+    "is_about_host_code",
+    "looks_like_host_code",
+]
 
 _REFUSALS = (
     "unannotated_function_in_jit",
@@ -30,8 +37,7 @@ _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_a
 """The front end's names of warnings about host variables in device code. nvcc reports an error after them; NVRTC may
 not."""
 
-HOST_CODE_OPTIONS = (
-    *("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"),
+_LIKE_NVCC = (
     *("-Xcudafe", f"--diag_warning={','.join(_UNDEFINED)}"),
     *("-Xcudafe", f"--diag_error={','.join(_MISUSES)}"),
     *("-Xcudafe", "--extended-lambda"),
@@ -42,8 +48,15 @@ HOST_CODE_OPTIONS = (
     *("--define-macro=__NVCC__=1", "--define-macro=__CUDACC_EXTENDED_LAMBDA__=1"),
     "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",
 )
-"""The options with which NVRTC accepts host code, lambdas marked `__device__`, calls of `constexpr` host functions from
-device code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for."""
+"""The options with which NVRTC accepts lambdas marked `__device__`, calls of `constexpr` host functions from device
+code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for."""
+
+HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
+"""The options with which NVRTC accepts host code."""
+
+REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_LIKE_NVCC)
+"""The options with which NVRTC warns about host code, also in the headers of the standard library; see
+`is_about_host_code`."""
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
@@ -55,6 +68,11 @@ headers, which take longer to compile than many kernels, so that they are includ
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|#\s*include\s*[<\"](?:torch|ATen|c10|THC|pybind11|cuda_runtime)"
 )
+
+
+def is_about_host_code(message: str) -> bool:
+    """Return whether a warning, with `REPORTING_OPTIONS`, is about host code."""
+    return "in JIT mode" in message
 
 
 def looks_like_host_code(text: bytes) -> bool:

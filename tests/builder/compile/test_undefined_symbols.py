@@ -19,7 +19,7 @@ def test_device_code_that_calls_a_host_function_is_an_error(compiled: Compile, i
         CompileError, match=r'"host_sum" is undefined in device code|Unresolved extern function'
     ) as error:
         compiled(source, cubin=is_machine_code)
-    assert "mark it __device__" in str(error.value) or "k.cu:2" in str(error.value)
+    assert "mark it with __device__" in str(error.value) or "k.cu:2" in str(error.value)
 
 
 def test_functions_of_the_driver_need_no_definition(compiled: Compile) -> None:

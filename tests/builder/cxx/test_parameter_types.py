@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_type, parameter_types, redeclared
 from cuda_wheel.builder.cxx.tokens import scan
+from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
@@ -131,7 +132,12 @@ def test_types_match_the_cpp_symbols_of_the_same_kernels(
         "folder": str(tmp_path),
         "text": text.encode(),
         "name": "k.cu",
-        "options": ["--gpu-architecture=compute_100", "--std=c++17", *(f"--include-path={path}" for path in folders)],
+        "options": [
+            "--gpu-architecture=compute_100",
+            "--std=c++17",
+            *HOST_CODE_OPTIONS,
+            *(f"--include-path={path}" for path in folders),
+        ],
         "expressions": [],
     }
     answer = workers.submit(compile_text, request).result()
@@ -227,7 +233,7 @@ def test_half_is_the_cuda_type_if_its_header_is_included() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("typedef unsigned int uint32_t;", "typedef unsigned long int long uint64_t;", "typedef __half half;"),
+        *("typedef unsigned int uint32_t;", "typedef unsigned long int uint64_t;", "typedef __half half;"),
         *("using vector = float4;", "typedef float4 vector;", "typedef struct { float4 a; half b; } both;"),
         *("using std::size_t;", "using cuda::std::uint8_t;", "using namespace std; half x;"),
         *("struct X { half x; float4 y; };", "half y = half{};", "half f(half);"),

@@ -179,6 +179,10 @@ def test_what_device_code_may_see_is_never_left_out(text: str, message: str, com
 
 
 def test_reject_makes_host_code_an_error(compiled: Compile) -> None:
+    device = "#include <type_traits>\n#include <cmath>\n__device__ int f() { return 1; }\n__global__ void k(int* p) { *p = f(); }\n"
+    assert set(compiled(device, host_code="reject").kernels) == {"_Z1kPi"}
+    with pytest.raises(CompileError, match=r'k\.cu:5:\d+: error: this is host code \(host-code = "reject"\)'):
+        compiled(device + "int host() { return 1; }\n", host_code="reject")
     with pytest.raises(CompileError, match=r"k\.cu:1:"):
         compiled("int main() {}\n__global__ void k() {}", host_code="reject")
 
