@@ -189,7 +189,7 @@ def test_column_order(load: Load) -> None:
     module = load("turboderp/exllama", "exllama_ext/cuda_func/column_remap.cu", ("exllama_ext",))
     x, order = random(20, 300, dtype=torch.float16), torch.randperm(300, device="cuda")
     out = torch.empty_like(x)
-    run(module["column_remap_kernel"], (2, 2), 256, x, out, 300, 20, order.int())
+    run(module["column_remap_kernel"], (2, 2), 256, x, out, 300, 20, order.to(torch.uint32))
     assert torch.equal(out, x[:, order])
 
 
