@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS
 from cuda_wheel.builder.images.assembly import assemble
 from cuda_wheel.builder.jobs import Compiled, LinkInput, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
@@ -44,7 +45,7 @@ def direct(workers: Workers, toolchain: Toolchain, tmp_path: Path) -> Callable[.
             "folder": str(tmp_path),
             "text": text.encode(),
             "name": "k.cu",
-            "options": [f"--gpu-architecture=sm_{arch}", "--std=c++17", *folders, *options],
+            "options": [f"--gpu-architecture=sm_{arch}", "--std=c++17", *HOST_CODE_OPTIONS, *folders, *options],
             "expressions": [],
         }
         answer = workers.submit(compile_text, request).result()
