@@ -335,7 +335,7 @@ def signatures(data: bytes) -> None:
     """The data consist of a source, a NUL, and PTX that declares the kernels."""
     content, _, code = data.partition(b"\0")
     text = ptx_text.normalise(code.decode(errors="replace"))
-    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",))
+    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",), instances=())
     module = SimpleNamespace(
         name="demo.k",
         label="k.cu",
