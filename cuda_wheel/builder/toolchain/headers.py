@@ -16,11 +16,11 @@ __all__ = ["choose_headers", "header_parts"]
 
 _ALL_HEADERS = {**HEADERS, **FURTHER_HEADERS}
 
-_PATHFINDER_NAMES = {
-    **{"cccl": "cccl", "cudart": "cudart", "crt": "nvcc", "curand": "curand"},
-    **{"cutlass": "cutlass", "nvshmem": "nvshmem"},
-}
-"""cuda.pathfinder's names of the groups. It does not know MathDx: its "mathdx" is another package, libmathdx."""
+_PATHFINDER_NAMES = {"cccl": "cccl", "cudart": "cudart", "crt": "nvcc", "curand": "curand", "nvshmem": "nvshmem"}
+"""cuda.pathfinder's names of the groups, those that its lowest release here knows.
+
+It raises RuntimeError for others: "cutlass" is known from 1.6 on. Its "mathdx" is another package, libmathdx.
+"""
 
 
 class _Folder(NamedTuple):
