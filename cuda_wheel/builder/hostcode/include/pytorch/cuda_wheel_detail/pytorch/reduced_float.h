@@ -30,6 +30,18 @@
   CUDA_WHEEL_OPERATOR_OF_REDUCED_FLOAT(Type, *)     \
   CUDA_WHEEL_OPERATOR_OF_REDUCED_FLOAT(Type, /)
 
+// These operators in another namespace.
+#define CUDA_WHEEL_USING_OPERATORS_OF_REDUCED_FLOAT \
+  using c10::operator+;                             \
+  using c10::operator-;                             \
+  using c10::operator*;                             \
+  using c10::operator/;                             \
+  using c10::operator+=;                            \
+  using c10::operator-=;                            \
+  using c10::operator*=;                            \
+  using c10::operator/=;                            \
+  using c10::operator<<;
+
 // The members of std::numeric_limits<Type> that every such type has with the same value.
 #define CUDA_WHEEL_COMMON_LIMITS                                           \
   static constexpr bool is_specialized = true;                             \

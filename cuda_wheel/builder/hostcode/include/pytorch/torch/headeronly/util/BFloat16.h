@@ -91,17 +91,9 @@ inline C10_HOST_DEVICE bool operator<(BFloat16& a, BFloat16& b) { return float(a
 namespace torch {
 namespace headeronly {
 using c10::BFloat16;
-using c10::operator+;
-using c10::operator-;
-using c10::operator*;
-using c10::operator/;
-using c10::operator+=;
-using c10::operator-=;
-using c10::operator*=;
-using c10::operator/=;
+CUDA_WHEEL_USING_OPERATORS_OF_REDUCED_FLOAT
 using c10::operator<;
 using c10::operator>;
-using c10::operator<<;
 namespace detail {
 using c10::detail::bits_from_f32;
 using c10::detail::f32_from_bits;

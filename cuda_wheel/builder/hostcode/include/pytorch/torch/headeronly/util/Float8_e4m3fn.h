@@ -77,15 +77,7 @@ inline C10_HOST_DEVICE Float8_e4m3fn operator-(const Float8_e4m3fn& a) { return 
 namespace torch {
 namespace headeronly {
 using c10::Float8_e4m3fn;
-using c10::operator+;
-using c10::operator-;
-using c10::operator*;
-using c10::operator/;
-using c10::operator+=;
-using c10::operator-=;
-using c10::operator*=;
-using c10::operator/=;
-using c10::operator<<;
+CUDA_WHEEL_USING_OPERATORS_OF_REDUCED_FLOAT
 namespace detail {
 using c10::detail::fp8e4m3fn_from_fp32_value;
 using c10::detail::fp8e4m3fn_to_fp32_value;

@@ -66,15 +66,7 @@ inline C10_HOST_DEVICE Float8_e4m3fnuz operator-(const Float8_e4m3fnuz& a) { ret
 namespace torch {
 namespace headeronly {
 using c10::Float8_e4m3fnuz;
-using c10::operator+;
-using c10::operator-;
-using c10::operator*;
-using c10::operator/;
-using c10::operator+=;
-using c10::operator-=;
-using c10::operator*=;
-using c10::operator/=;
-using c10::operator<<;
+CUDA_WHEEL_USING_OPERATORS_OF_REDUCED_FLOAT
 namespace detail {
 using c10::detail::fp8e4m3fnuz_from_fp32_value;
 }

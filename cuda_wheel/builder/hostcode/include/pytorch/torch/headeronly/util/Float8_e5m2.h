@@ -71,15 +71,7 @@ inline C10_HOST_DEVICE Float8_e5m2 operator-(const Float8_e5m2& a) { return -sta
 namespace torch {
 namespace headeronly {
 using c10::Float8_e5m2;
-using c10::operator+;
-using c10::operator-;
-using c10::operator*;
-using c10::operator/;
-using c10::operator+=;
-using c10::operator-=;
-using c10::operator*=;
-using c10::operator/=;
-using c10::operator<<;
+CUDA_WHEEL_USING_OPERATORS_OF_REDUCED_FLOAT
 namespace detail {
 using c10::detail::fp8e5m2_from_fp32_value;
 using c10::detail::fp8e5m2_to_fp32_value;

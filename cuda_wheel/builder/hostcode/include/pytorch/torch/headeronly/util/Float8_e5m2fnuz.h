@@ -69,15 +69,7 @@ inline C10_HOST_DEVICE Float8_e5m2fnuz operator-(const Float8_e5m2fnuz& a) { ret
 namespace torch {
 namespace headeronly {
 using c10::Float8_e5m2fnuz;
-using c10::operator+;
-using c10::operator-;
-using c10::operator*;
-using c10::operator/;
-using c10::operator+=;
-using c10::operator-=;
-using c10::operator*=;
-using c10::operator/=;
-using c10::operator<<;
+CUDA_WHEEL_USING_OPERATORS_OF_REDUCED_FLOAT
 namespace detail {
 using c10::detail::fp8e5m2fnuz_from_fp32_value;
 }

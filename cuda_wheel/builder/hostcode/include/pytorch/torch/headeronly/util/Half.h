@@ -62,15 +62,7 @@ uint32_t fp16_ieee_to_fp32_bits(uint16_t half);
 namespace torch {
 namespace headeronly {
 using c10::Half;
-using c10::operator+;
-using c10::operator-;
-using c10::operator*;
-using c10::operator/;
-using c10::operator+=;
-using c10::operator-=;
-using c10::operator*=;
-using c10::operator/=;
-using c10::operator<<;
+CUDA_WHEEL_USING_OPERATORS_OF_REDUCED_FLOAT
 namespace detail {
 using c10::detail::fp16_ieee_from_fp32_value;
 using c10::detail::fp16_ieee_to_fp32_bits;
