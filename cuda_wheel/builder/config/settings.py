@@ -70,7 +70,8 @@ class Settings:
     host_code: str = _key(
         one_of("auto", "keep", "reject"),
         "auto",
-        'Host code in a `.cu` file: "auto" compiles it, and leaves out what does not compile and loses no kernel; '
+        'Host code in a `.cu` file: "auto" compiles it, and leaves out functions that do not '
+        "compile, unless a kernel would be lost; "
         '"keep" leaves nothing out; "reject" makes host code an error.',
     )
     optional_kernels: tuple[str, ...] = _key(
