@@ -25,7 +25,7 @@ from cuda_wheel.builder.compile.preamble import find_header_groups, may_precompi
 from cuda_wheel.builder.compile.precompiled import HeaderGroup
 from cuda_wheel.builder.describe.kernel_table import LackingKernelsError, kernel_table, lacking_kernels_help
 from cuda_wheel.builder.describe.merge import image_contents, merge_results
-from cuda_wheel.builder.describe.missing_kernels import told_early
+from cuda_wheel.builder.describe.missing_kernels import early_error
 from cuda_wheel.builder.describe.module_manifest import built_module
 from cuda_wheel.builder.describe.name_globs import Names
 from cuda_wheel.builder.errors import CompileError
@@ -257,7 +257,7 @@ class _PlanRunner(Generic[T]):
         if self._users_left[job]:
             self._results.put(job, result)
         for module in self._modules[job]:
-            if error := told_early(module, job, result):
+            if error := early_error(module, job, result):
                 self._fail(module, error)
                 self._cancel_needless_jobs([module])
                 continue

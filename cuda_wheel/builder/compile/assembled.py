@@ -27,7 +27,7 @@ from cuda_wheel.runtime.formats.cubin import read_cubin
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["assembly_request", "check_functions", "with_machine_code"]
+__all__ = ["assembly_request", "check_symbols", "with_machine_code"]
 
 _FUNCTION = "__cuda_wheel_assembly"
 
@@ -87,7 +87,7 @@ def with_machine_code(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
     )
 
 
-def check_functions(job: Job, ptx: str) -> None:
+def check_symbols(job: Job, ptx: str) -> None:
     """Raise CompileError if the PTX of a whole program needs functions or variables that nothing defines.
 
     The assembler does so too, but a job without machine code does not call it for the whole program.

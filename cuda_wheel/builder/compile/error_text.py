@@ -24,11 +24,11 @@ def read_job_log(job: Job, log: str, original_lines: OriginalLines = no_original
 def error_text(
     job: Job,
     log: str,
-    is_told: Callable[[Diagnostic], bool] = lambda diagnostic: True,
+    is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True,
     notes: Sequence[str] = (),
     missing_headers: Sequence[str] = (),
 ) -> str:
-    """Return the diagnostics in a log of NVRTC, ptxas or nvJitLink for which `is_told` is true, notes, and hints.
+    """Return the diagnostics in a log of NVRTC, ptxas or nvJitLink for which `is_reported` is true, notes, and hints.
 
     `missing_headers` are headers that were not found and were taken for host headers.
     """
@@ -37,7 +37,7 @@ def error_text(
     from cuda_wheel.builder.messages.hints import hints
 
     read = read_job_log(job, log)
-    read = read._replace(diagnostics=tuple(filter(is_told, read.diagnostics)))
+    read = read._replace(diagnostics=tuple(filter(is_reported, read.diagnostics)))
     standard = next((option[6:] for option in job.options if option.startswith("--std=")), "c++17")
     release = re.search(r"\.so\.(\d+)|nvrtc64_(\d\d)", job.library)
     case = Case(

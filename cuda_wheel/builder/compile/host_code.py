@@ -26,7 +26,7 @@ from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.hostcode.edits import LeftOut
-    from cuda_wheel.builder.hostcode.leaving_out import Complaint, Outcome, Project
+    from cuda_wheel.builder.hostcode.leaving_out import LocatedError, Outcome, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
 __all__ = ["Answer", "check_launches", "compile_with_host_code", "may_leave_out"]
@@ -38,8 +38,8 @@ CallNvrtc = Callable[["NvrtcRequest"], "NvrtcResult"]
 class Answer:
     """NVRTC's result for a job, and the request that it answers.
 
-    If the result is an error, `is_told` says which diagnostics to report: an error that host code causes is told only
-    if nothing else stops the compilation.
+    If the result is an error, `is_reported` says which diagnostics to report: an error that host code causes is
+    reported only if nothing else stops the compilation.
     """
 
     result: NvrtcResult
@@ -47,7 +47,7 @@ class Answer:
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     missing_headers: tuple[str, ...] = ()
-    is_told: Callable[[Diagnostic], bool] = lambda diagnostic: True
+    is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
 
 
 def may_leave_out(job: Job, result: NvrtcResult) -> bool:
@@ -121,10 +121,9 @@ def _without_host_code(job: Job, request: NvrtcRequest, first: NvrtcResult, call
         requests.append((call(edited), edited))
         return requests[-1][0]
 
-    outcome = compile_leaving_out(_project(job), first, compile, lambda result: _complaints(job, result))
+    outcome = compile_leaving_out(_project(job), first, compile, lambda result: _errors(job, result))
     if not outcome.result["error"] and not outcome.blocking:
-        sent = next(sent for result, sent in requests if result is outcome.result)
-        return Answer(outcome.result, sent, outcome.pieces)
+        return Answer(*requests[-1], outcome.pieces)
     return _failure(job, outcome, requests)
 
 
@@ -134,21 +133,17 @@ def _failure(job: Job, outcome: Outcome, requests: Sequence[tuple[NvrtcResult, N
     The errors after something was left out may be consequences of that.
     """
     whole, request = next(
-        (each for each in requests if any(not _is_missing_header(one) for one in _complaints(job, each[0]))),
+        (each for each in requests if any(not one.is_missing_header for one in _errors(job, each[0]))),
         requests[0],
     )
-    named = {complaint.key for complaint in _complaints(job, whole)}
-    told = {complaint.key for complaint in outcome.blocking} & named or named
+    named = {error.key for error in _errors(job, whole)}
+    reported = {error.key for error in outcome.blocking} & named or named
     notes = [f"note: {piece} was left out, as host code: {piece.reason}" for piece in outcome.pieces]
     notes += [f"note: this host code cannot be left out: {outcome.reason}."] if outcome.reason else []
     missing = tuple(piece.name.strip("<>") for piece in outcome.pieces if piece.kind == "include")
     return Answer(
-        whole, request, (), tuple(notes), missing, lambda each: each.severity != "error" or _key(each) in told
+        whole, request, (), tuple(notes), missing, lambda each: each.severity != "error" or _key(each) in reported
     )
-
-
-def _is_missing_header(complaint: Complaint) -> bool:
-    return complaint.message.startswith("cannot open source file")
 
 
 def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
@@ -159,18 +154,18 @@ _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
 """Matches the end of a line that says where a template is instantiated."""
 
 
-def _complaints(job: Job, result: NvrtcResult) -> list[Complaint]:
+def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
     """Return the errors in a result's log."""
-    from cuda_wheel.builder.hostcode.leaving_out import Complaint
+    from cuda_wheel.builder.hostcode.leaving_out import LocatedError
 
-    complaints = []
+    errors = []
     for each in read_job_log(job, result["log"]).diagnostics:
         if each.severity == "error":
             places = [(each.file, each.line, each.column)] if each.line is not None else []
             for match in filter(None, map(_CONTEXT.search, each.details)):
                 places.append((match[2] or each.file, int(match[1]), None))
-            complaints.append(Complaint(tuple(places), each.message, _key(each)))
-    return complaints
+            errors.append(LocatedError(tuple(places), each.message, _key(each)))
+    return errors
 
 
 def _project(job: Job) -> Project:

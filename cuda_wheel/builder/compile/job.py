@@ -10,7 +10,7 @@ import os
 from contextlib import nullcontext
 from dataclasses import replace
 
-from cuda_wheel.builder.compile.assembled import assembly_request, check_functions, with_machine_code
+from cuda_wheel.builder.compile.assembled import assembly_request, check_symbols, with_machine_code
 from cuda_wheel.builder.compile.cuda_source import compile_cuda
 from cuda_wheel.builder.compile.error_text import error_text
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program
@@ -49,7 +49,7 @@ def compile_job(job: Job) -> Compiled:
         with phase("assembling"):
             compiled = _with_machine_code(job, compiled, ptx)
     elif job.kind == "cuda" and job.form == "whole":
-        check_functions(job, ptx)
+        check_symbols(job, ptx)
     ptx = ptx_text.normalise(ptx)
     if not job.ptx:
         return replace(compiled, ptx=None)

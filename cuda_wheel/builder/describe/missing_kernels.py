@@ -18,10 +18,10 @@ from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
 
-__all__ = ["no_kernel", "plain_name", "suggested_instances", "told_early"]
+__all__ = ["early_error", "no_kernel", "plain_name", "suggested_instances"]
 
 
-def told_early(module: ModulePlan, job: Job, result: Compiled) -> str | None:
+def early_error(module: ModulePlan, job: Job, result: Compiled) -> str | None:
     """Return the error of a module that is certain after the first of its jobs; None if there is none.
 
     The other targets need not be compiled to know it.

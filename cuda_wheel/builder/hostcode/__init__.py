@@ -1,7 +1,9 @@
 """Compile files that contain host code, unedited: NVRTC's front end itself reads the host code.
 
-`front_end` has the options with which NVRTC accepts host code, and the folders of stand-in headers: declarations of
-what host code includes and this environment does not have. Then a file compiles as with nvcc. If it still does not
-compile, `leaving_out` removes the host functions that the compiler's errors point to, as long as no kernel is lost:
-`blocks` finds the functions in a text, `reach` the kernels that a function launches, `edits` writes the changed files.
+`front_end` has the options with which NVRTC accepts host code. `include/` has stand-in headers, which declare what host
+code uses of CUDA's libraries and of PyTorch; `operator_headers` generates PyTorch's header for each operator. With
+these, most files compile as with nvcc. If one does not, `leaving_out` leaves out host code at the places of the
+compiler's errors, as long as no kernel is lost: `blocks` finds the functions in a text, `statements` the smallest part
+of a function to leave out, and `reach` the kernels that a part launches; `constants` rewrites constants that NVRTC
+takes for device variables; `edits` writes the changed files.
 """

@@ -6,14 +6,15 @@ brackets do not make clear is no definition: callers then leave it alone.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cuda_wheel.builder.cxx.tokens import DECORATION, Directive, Token, balanced, scan
 
-__all__ = ["CodeBlock", "SourceBlocks", "read_blocks"]
+__all__ = ["CodeBlock", "SourceBlocks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,7 @@ class CodeBlock:
     @property
     def heading(self) -> Sequence[Token]:
         """The tokens before the body, without those of `template <...>`."""
-        length = len(self.tokens) - (len(self.body) if self.body else 0)
-        return _without_templates(self.tokens[:length])
+        return _without_templates(self.tokens[: len(self.tokens) - len(self.body)])
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -79,7 +79,7 @@ class SourceBlocks:
     def __init__(self, content: bytes) -> None:
         self.content = content
         self.tokens, self.directives = scan(content)
-        self._lines = [0, *(index + 1 for index, byte in enumerate(content) if byte == 10)]
+        self._lines = [0, *(match.end() for match in re.finditer(b"\n", content))]
         self.definitions = list(_definitions(_without_unbalanced_branches(self.tokens, self.directives)))
 
     def line(self, offset: int) -> int:
@@ -102,11 +102,6 @@ class SourceBlocks:
     def definition_at(self, offset: int) -> CodeBlock | None:
         """Return the definition around an offset."""
         return next((each for each in self.definitions if each.start <= offset < each.end), None)
-
-
-def read_blocks(content: bytes) -> SourceBlocks:
-    """Return a text with its definitions."""
-    return SourceBlocks(content)
 
 
 _CLASS_WORDS = ("class", "struct", "union")
@@ -237,10 +232,8 @@ def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[D
 
 def _is_unbalanced(tokens: Sequence[Token], start: int, end: int) -> bool:
     depth = 0
-    first = bisect_right(tokens, start - 1, key=lambda token: token.start)
-    for token in tokens[first:]:
-        if token.start >= end:
-            break
+    first, last = (bisect_left(tokens, offset, key=lambda token: token.start) for offset in (start, end))
+    for token in tokens[first:last]:
         depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
         if depth < 0:
             return True

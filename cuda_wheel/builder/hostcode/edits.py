@@ -15,9 +15,18 @@ from cuda_wheel.builder.cxx.tokens import Directive
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 
-__all__ = ["INCLUDE", "LeftOut", "changed_files"]
+__all__ = ["LeftOut", "changed_files", "included_name"]
 
-INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
+_INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
+
+
+def included_name(directive: Directive) -> tuple[str, bool] | None:
+    """Return the name of the header that a directive includes, and whether the name is quoted.
+
+    None if it includes none, or one that a macro names.
+    """
+    match = _INCLUDE.match(directive.rest) if directive.word == "include" else None
+    return None if match is None else (match[1] or match[2], match[1] is not None)
 
 
 class LeftOut(NamedTuple):
@@ -73,8 +82,8 @@ def changed_files(
 
 
 def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
-    asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
-    return None if asked is None else find(asked[1] or asked[2], asked[1] is not None, name)
+    asked = included_name(directive)
+    return None if asked is None else find(*asked, name)
 
 
 def _replaced(content: bytes, edits: Sequence[Replacement]) -> bytes:

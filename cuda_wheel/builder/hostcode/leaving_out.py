@@ -14,21 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from cuda_wheel.builder.cxx.tokens import DECORATION, Token
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement, is_about_a_constant, rewritten_constant
-from cuda_wheel.builder.hostcode.edits import INCLUDE, LeftOut, changed_files
+from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_name
 from cuda_wheel.builder.hostcode.reach import ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
-__all__ = ["Complaint", "Outcome", "Project", "compile_leaving_out", "unmarked_kernels"]
+__all__ = ["LocatedError", "Outcome", "Project", "compile_leaving_out", "unmarked_kernels"]
 
-ATTEMPTS = 24
+_ATTEMPTS = 24
 """The maximum number of times that a file is compiled to find out what must be left out."""
 
-DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
-"""Ends of the names of headers that probably contain device code: they are never left out."""
-
+_DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
+"""Suffixes of headers that probably contain device code: they are never left out."""
 
 _NO_DEFINITION = frozenset(
     ("static_assert", "using", "typedef", "friend", "class", "struct", "union", "enum", "concept", "asm", "export")
@@ -36,7 +35,7 @@ _NO_DEFINITION = frozenset(
 """Words of declarations that are neither functions nor variables, or that may declare a type too."""
 
 
-class Complaint(NamedTuple):
+class LocatedError(NamedTuple):
     """An error of the compiler. `places` are the project's files and lines with columns where it is, the innermost
     first: for an error in a library's template, where the project uses that."""
 
@@ -44,6 +43,11 @@ class Complaint(NamedTuple):
     message: str
     key: tuple[object, ...] = ()
     """Equal for the same error of different results."""
+
+    @property
+    def is_missing_header(self) -> bool:
+        """Whether the compiler did not find a header."""
+        return self.message.startswith("cannot open source file")
 
 
 class Project(NamedTuple):
@@ -65,9 +69,8 @@ class Outcome(NamedTuple):
     """
 
     result: NvrtcResult
-    changed: Mapping[str, bytes]
     pieces: tuple[LeftOut, ...]
-    blocking: tuple[Complaint, ...]
+    blocking: tuple[LocatedError, ...]
     reason: str
 
 
@@ -90,24 +93,24 @@ def compile_leaving_out(
     project: Project,
     first: NvrtcResult,
     compile: Callable[[Mapping[str, bytes]], NvrtcResult],
-    complaints_of: Callable[[NvrtcResult], Sequence[Complaint]],
+    errors_of: Callable[[NvrtcResult], Sequence[LocatedError]],
 ) -> Outcome:
     """Return the outcome of compiling a source without the host code that does not compile.
 
     `first` is the result for the unchanged files, an error; `compile` compiles with changed files by path.
     """
     state = _LeavingOut(project)
-    result, changed = first, dict[str, bytes]()
-    for _ in range(ATTEMPTS):
-        complaints = complaints_of(result)
-        blocking, reason = state.leave_out(complaints)
-        if blocking or not complaints:
-            return Outcome(result, changed, tuple(state.pieces), tuple(blocking), reason)
+    result = first
+    for _ in range(_ATTEMPTS):
+        errors = errors_of(result)
+        blocking, reason = state.leave_out(errors)
+        if blocking or not errors:
+            return Outcome(result, tuple(state.pieces), tuple(blocking), reason)
         changed = changed_files(state.files, project.source, state.pieces, state.rewritten, project.find)
         result = compile(changed)
         if not result["error"]:
-            return state.checked(result, changed)
-    return Outcome(result, changed, tuple(state.pieces), tuple(complaints_of(result)), "")
+            return state.checked(result)
+    return Outcome(result, tuple(state.pieces), tuple(errors_of(result)), "")
 
 
 class _LeavingOut:
@@ -125,78 +128,82 @@ class _LeavingOut:
             content = project.text if name == project.source else project.read(name)
             self.files[name] = blocks = SourceBlocks(content)
             for directive in blocks.directives:
-                asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
-                header = project.find(asked[1] or asked[2], asked[1] is not None, name) if asked else None
-                waiting += [header] if header is not None else []
+                asked = included_name(directive)
+                header = None if asked is None else project.find(*asked, name)
+                waiting += [] if header is None else [header]
         self.code: ProjectCode = project_code(self.files.values())
         self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
 
-    def leave_out(self, complaints: Sequence[Complaint]) -> tuple[list[Complaint], str]:
-        """Choose what to leave out for each complaint. Return those for which that is not possible, and the reason."""
-        blocking: list[Complaint] = []
+    def leave_out(self, errors: Sequence[LocatedError]) -> tuple[list[LocatedError], str]:
+        """Choose what to leave out for each error. Return those for which that is not possible, and the reason."""
+        blocking: list[LocatedError] = []
         reason = ""
         new: dict[tuple[str, tuple[tuple[int, int], ...]], LeftOut] = {}
-        for complaint in complaints:
-            if is_about_a_constant(complaint.message) and self._rewrites(complaint):
+        for error in errors:
+            if is_about_a_constant(error.message) and self._rewrites(error):
                 continue
             try:
-                piece = self._piece(complaint)
+                piece = self._piece(error)
             except _Refusal as refusal:
-                # An error in device code is never a consequence of host code, so it is told alone.
                 if str(refusal) and not blocking:
                     reason = str(refusal)
-                blocking.append(complaint)
+                blocking.append(error)
                 continue
             new[piece.file, piece.spans] = piece
+        # An error in device code is never a consequence of one in host code, so it is reported alone.
         real = [each for each in blocking if not self._is_in_host_code(each)]
         if not blocking:
-            self.pieces += [piece for key, piece in new.items() if key not in {(p.file, p.spans) for p in self.pieces}]
+            known = {(piece.file, piece.spans) for piece in self.pieces}
+            self.pieces += [piece for key, piece in new.items() if key not in known]
         return real or blocking, "" if real else reason
 
-    def _is_in_host_code(self, complaint: Complaint) -> bool:
-        for file, line, column in complaint.places[:1]:
-            if file in self.files:
-                blocks = self.files[file]
-                around = blocks.definition_at(blocks.offset(line, column))
-                return around is not None and self.code.is_host(around)
-        return False
+    def _is_in_host_code(self, error: LocatedError) -> bool:
+        around = self._around(error)
+        return around is not None and self.code.is_host(around)
 
-    def _rewrites(self, complaint: Complaint) -> bool:
-        """Make the constant that a complaint is about a reference; return False if it is no host constant."""
-        for file, line, column in complaint.places[:1]:
-            blocks = self.files.get(file)
-            around = blocks and blocks.definition_at(blocks.offset(line, column))
-            edits = rewritten_constant(around) if around and self.code.is_host(around) else None
-            known = self.rewritten.setdefault(file, []) if edits else []
-            if edits and edits[0] not in known:
-                known += edits
-                return True
-        return False
+    def _around(self, error: LocatedError) -> CodeBlock | None:
+        """Return the definition around a error's own place; None if that is not in one of the project's files."""
+        if not error.places or error.places[0][0] not in self.files:
+            return None
+        file, line, column = error.places[0]
+        blocks = self.files[file]
+        return blocks.definition_at(blocks.offset(line, column))
 
-    def _piece(self, complaint: Complaint) -> LeftOut:
-        """Return what to leave out for a complaint; raises _Refusal."""
-        for file, line, column in complaint.places:
+    def _rewrites(self, error: LocatedError) -> bool:
+        """Make the constant that a error is about a reference; return False if it is no host constant."""
+        around = self._around(error)
+        edits = rewritten_constant(around) if around and self.code.is_host(around) else None
+        known = self.rewritten.setdefault(error.places[0][0], []) if edits else []
+        if not edits or edits[0] in known:
+            return False
+        known += edits
+        return True
+
+    def _piece(self, error: LocatedError) -> LeftOut:
+        """Return what to leave out for a error; raises _Refusal."""
+        for file, line, column in error.places:
             blocks = self.files.get(file)
             if blocks is None:
                 continue
-            if complaint.message.startswith("cannot open source file"):
-                return self._include(file, blocks, line, complaint.message)
+            if error.is_missing_header:
+                return self._include(file, blocks, line, error.message)
             offset = blocks.offset(line, column)
             around = blocks.definition_at(offset)
             if around is None or not self.code.is_host(around):
                 raise _Refusal
-            return self._part(file, blocks, around, offset, complaint.message)
+            return self._part(file, blocks, around, offset, error.message)
         raise _Refusal
 
     def _include(self, file: str, blocks: SourceBlocks, line: int, message: str) -> LeftOut:
         """Return the include directive at a line, if what it names cannot be a header with kernels."""
         for directive in blocks.directives:
-            asked = INCLUDE.match(directive.rest) if directive.word == "include" else None
+            asked = included_name(directive)
             if asked is not None and blocks.line(directive.start) == line:
-                if asked[1] is not None or asked[2].endswith(DEVICE_HEADERS):
+                name, quoted = asked
+                if quoted or name.endswith(_DEVICE_HEADERS):
                     break
                 span = (directive.start, directive.end)
-                return LeftOut(file, "include", asked[0], (span,), line, blocks.line(directive.end - 1), message)
+                return LeftOut(file, "include", f"<{name}>", (span,), line, blocks.line(directive.end - 1), message)
         raise _Refusal
 
     def _part(self, file: str, blocks: SourceBlocks, around: CodeBlock, offset: int, message: str) -> LeftOut:
@@ -240,7 +247,7 @@ class _LeavingOut:
             )
         return "it launches kernels that cannot be told from its text" if launches.unknown and not self._given else ""
 
-    def checked(self, result: NvrtcResult, changed: Mapping[str, bytes]) -> Outcome:
+    def checked(self, result: NvrtcResult) -> Outcome:
         """Return the outcome of a compilation that succeeded; an error if a name may mean something else in it."""
         whole: dict[str, int] = {}
         for piece in self.pieces:
@@ -250,9 +257,9 @@ class _LeavingOut:
             if count != self.code.declared.get(name, 0):
                 piece = next(each for each in self.pieces if each.name == name and self._is_whole(each))
                 reason = f"{name} has other declarations, which would be used in its place"
-                complaint = Complaint(((piece.file, piece.line, None),), piece.reason)
-                return Outcome(result, changed, tuple(self.pieces), (complaint,), reason)
-        return Outcome(result, changed, tuple(_outermost(self.pieces)), (), "")
+                error = LocatedError(((piece.file, piece.line, None),), piece.reason)
+                return Outcome(result, tuple(self.pieces), (error,), reason)
+        return Outcome(result, tuple(_outermost(self.pieces)), (), "")
 
     def _is_whole(self, piece: LeftOut) -> bool:
         return any(each.start == piece.spans[0][0] for each in self.files[piece.file].definitions)

@@ -19,8 +19,8 @@ __all__ = ["Launches", "ProjectCode", "project_code"]
 _DEVICE = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
 """The markers of code that device code may use."""
 
-
 _VARIABLE = ("__device__", "__constant__", "__managed__", "__shared__")
+"""The markers of device variables."""
 
 
 class Launches(NamedTuple):
@@ -28,9 +28,6 @@ class Launches(NamedTuple):
 
     templates: frozenset[str]
     unknown: bool
-
-    def __bool__(self) -> bool:
-        return bool(self.templates) or self.unknown
 
 
 class ProjectCode(NamedTuple):
