@@ -46,8 +46,9 @@ ROOMS = {
         ),
     ),
     "lowering": Room(
-        tuple(f"builder/images/{name}.py" for name in ("lowering", "ptx_requirements", "ptx_text")),
+        tuple(f"builder/images/{name}.py" for name in ("lowering", "proof_text", "ptx_requirements", "ptx_text")),
         (
+            "tests/builder/images/test_proof_text.py",
             "tests/builder/images/test_ptx_requirements.py",
             "tests/builder/images/test_ptx_rewriting.py",
             "tests/builder/images/test_ptx_text.py",

@@ -56,6 +56,8 @@ def compile_job(job: Job) -> Compiled:
     if not floating_point(job.options).assembler_fma:  # who assembles it later does not know the options
         ptx = without_contraction(ptx)
     with phase("lowering"):
+        if compiled.cubin is None and job.ptx_version != "as-compiled":
+            machine_code(ptx, job.arch)  # what the assembler refuses, each user's driver would refuse
         lowered = lowering.lower(ptx, job.ptx_version, job.arch, job.source, machine_code)
     return replace(compiled, ptx=lowered.encode())
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.images.ptx_items import items
 from cuda_wheel.runtime.launching.instance_names import canonical
 
 __all__ = ["chosen_instances", "matches_instance", "without_kernels"]
+
+_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
 def chosen_instances(symbols: Collection[str], patterns: Sequence[str], named: Collection[str]) -> list[str]:
@@ -40,20 +42,20 @@ def without_kernels(ptx: str, removed: Collection[str], kept_variables: Collecti
 
     `kept_variables` are kept, used or not.
     """
-    everything = list(_items(ptx))
-    items = [item for item in everything if item.name]
+    everything = list(items(ptx))
+    named = [item for item in everything if item.name]
     aliases = (item for item in everything if ptx.startswith(".alias", item.start))
     aliased = {word for item in aliases for word in _WORD.findall(ptx, item.start, item.end)}
     uses: dict[str, set[str]] = {}
-    names = {item.name for item in items}
-    for item in items:
+    names = {item.name for item in named}
+    for item in named:
         words = set(_WORD.findall(ptx, item.start, item.end)) & names
         uses.setdefault(item.name, set()).update(words - {item.name})
     lost = _reached(removed, uses)
     needed = _reached({*(names - lost), *(lost & set(kept_variables)), *(aliased & names)}, uses)
     gone = lost - needed
     parts, at = [], 0
-    for item in items:
+    for item in named:
         if item.name in gone:
             parts.append(ptx[at : item.start])
             at = item.end + (ptx[item.end : item.end + 1] == "\n")
@@ -70,58 +72,3 @@ def _reached(starts: Collection[str], uses: dict[str, set[str]]) -> set[str]:
             reached.add(name)
             waiting += uses[name]
     return reached
-
-
-class _Item(NamedTuple):
-    """A declaration or definition at the top of a text; its name is empty if it is neither function nor variable."""
-
-    name: str
-    start: int
-    end: int
-
-
-_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
-
-_MARK = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*|[;{}]', re.DOTALL)
-"""A string, a comment, or what may end an item."""
-
-_SPACE = re.compile(r"(?:\s|/\*.*?(?:\*/|\Z)|//[^\n]*)*", re.DOTALL)
-
-_LINE = re.compile(r"\.(?:version|target|address_size|file)\b[^\n]*")
-"""A directive that ends with its line."""
-
-_FUNCTION = re.compile(
-    r"(?:\.(?:visible|extern|weak)\s+)?\.(?:entry|func)\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?([\w$%]+)"
-)
-
-_VARIABLE = re.compile(
-    r"(?:\.(?:visible|extern|weak|common)\s+)?\.(?:global|const|shared)\b[^=;{]*?([\w$%]+)\s*(?:\[[^=;{]*)?(?=[=;])"
-)
-
-
-def _items(ptx: str) -> Iterator[_Item]:
-    """Yield what a text declares and defines, in its order."""
-    at = _SPACE.match(ptx).end()  # type: ignore[union-attr]  # it matches everywhere
-    while at < len(ptx):
-        line = _LINE.match(ptx, at)
-        function = _FUNCTION.match(ptx, at)
-        variable = _VARIABLE.match(ptx, at)
-        end = line.end() if line else _end(ptx, at, ends_with_brace=variable is None)
-        name = (function or variable)[1] if function or variable else ""  # type: ignore[index]
-        yield _Item(name, at, end)
-        at = _SPACE.match(ptx, end).end()  # type: ignore[union-attr]
-
-
-def _end(ptx: str, start: int, ends_with_brace: bool) -> int:
-    """Return the end of the item that begins at `start`: a semicolon, or the brace that closes a body."""
-    depth = 0
-    for mark in _MARK.finditer(ptx, start):
-        if mark[0] == "{":
-            depth += 1
-        elif mark[0] == "}":
-            depth -= 1
-            if depth <= 0 and ends_with_brace:
-                return mark.end()
-        elif mark[0] == ";" and not depth:
-            return mark.end()
-    return len(ptx)

@@ -2,9 +2,9 @@
 
 NVRTC declares its own PTX ISA version in all its PTX, whether the code needs it or not. Three things decide how low a
 text may go: the version that introduced its target; the version of every instruction, modifier, directive and special
-register in it, by the table of `ptx_forms`; and a proof by the assembler, that both texts give the same bytes. The
-assembler alone is no proof, because some releases accept new instructions under old versions. A text with a word that
-the table does not know keeps its version.
+register in it, by the table of `ptx_forms`; and a proof by the assembler, that each form in the text gives the same
+machine code with both versions (see `proof_text`). The assembler alone is no proof, because some releases accept new
+instructions under old versions. A text with a word that the table does not know keeps its version.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.images.proof_text import proof_text
 from cuda_wheel.builder.images.ptx_requirements import OLDEST, PtxNeeds, requirement
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.formats import ptx
@@ -37,29 +38,39 @@ FIRST_PTX_ISA: dict[str, Version] = {
 """The PTX ISA version that introduced each target, or OLDEST. Source: PTX ISA, "Release Notes"."""
 
 
+class _Proof:
+    """Whether the assembler gives the same machine code for a text with another version."""
+
+    def __init__(self, text: str, arch: str, assemble: Assemble) -> None:
+        self._text, self._arch, self._assemble = proof_text(text), arch, assemble
+        self._reference = assemble(self._text, arch)
+
+    def holds(self, version: Version) -> bool:
+        """Return whether it does; raises CompileError where the assembler refuses the version."""
+        return self._assemble(ptx_text.set_version(self._text, version), self._arch) == self._reference
+
+
 def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) -> str:
     """Return the PTX `text` for `arch` with the version that `wanted` ("auto", "as-compiled", "8.0") asks for.
 
     `source` is the file's name in messages. Raises ConfigError where an explicit version is too low for a word of the
     text or for the target, where the table lacks a word, or where the assembler does not prove it.
     """
-    compiled = ptx.version(text)
     if wanted == "as-compiled":
         return text
-    reference = assemble(text, arch)
+    proof = _Proof(text, arch, assemble)
     if wanted != "auto":
-        return _with_version(text, parse_version(wanted), reference, arch, source, assemble)
+        return _with_version(text, parse_version(wanted), proof, arch, source)
     needed = requirement(text, arch)
     if needed.unknown or arch not in FIRST_PTX_ISA:
         return text
     floor = max(FIRST_PTX_ISA[arch], needed.version)
-    for candidate in _versions_below(compiled):
+    for candidate in _versions_below(ptx.version(text)):
         if candidate < floor:
             continue
-        lowered = ptx_text.set_version(text, candidate)
         try:
-            if assemble(lowered, arch) == reference:
-                return lowered
+            if proof.holds(candidate):
+                return ptx_text.set_version(text, candidate)
         except CompileError as error:
             # The assembler names the version that each refused instruction needs: continue with the highest.
             floor = max([floor, *((int(m[1]), int(m[2])) for m in _REQUIRED.finditer(str(error)))])
@@ -70,18 +81,17 @@ def _versions_below(version: Version) -> Iterator[Version]:
     return (each for each in sorted({release.ptx_isa for release in RELEASES}) if each < version)
 
 
-def _with_version(text: str, version: Version, reference: bytes, arch: str, source: str, assemble: Assemble) -> str:
+def _with_version(text: str, version: Version, proof: _Proof, arch: str, source: str) -> str:
     label = f"ptx-version {version[0]}.{version[1]} does not suit {source} for compute_{arch}"
     if version < ptx.version(text) and (reason := _too_low(version, arch, requirement(text, arch))):
         raise ConfigError(f"{label}: {reason}")
-    rewritten = ptx_text.set_version(text, version)
     try:
-        assembled = assemble(rewritten, arch)
+        is_equal = proof.holds(version)
     except CompileError as error:
         raise ConfigError(f'{label}; "auto" finds the lowest that does. The assembler says: {error}') from error
-    if assembled != reference:
+    if not is_equal:
         raise ConfigError(f'{label}: it changes the machine code; "auto" finds the lowest that does not.')
-    return rewritten
+    return ptx_text.set_version(text, version)
 
 
 def _too_low(version: Version, arch: str, needed: PtxNeeds) -> str:

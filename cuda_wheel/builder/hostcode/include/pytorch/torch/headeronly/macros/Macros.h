@@ -107,6 +107,8 @@ using namespace c10::xpu;
 #define C10_HIP_HOST_DEVICE
 #define C10_WARP_SIZE 32
 
+// Variables of this namespace are known to be no variables of the project.
+namespace cuda_wheel_detail {
 // The largest number of resident threads of a multiprocessor. As PyTorch has it, also where a GPU's differs.
 #if __CUDA_ARCH__ == 750
 constexpr uint32_t CUDA_MAX_THREADS_PER_SM = 1024;
@@ -117,6 +119,10 @@ constexpr uint32_t CUDA_MAX_THREADS_PER_SM = 2048;
 #endif
 constexpr uint32_t CUDA_MAX_THREADS_PER_BLOCK = 1024;
 constexpr uint32_t CUDA_THREADS_PER_BLOCK_FALLBACK = 256;
+}
+using cuda_wheel_detail::CUDA_MAX_THREADS_PER_BLOCK;
+using cuda_wheel_detail::CUDA_MAX_THREADS_PER_SM;
+using cuda_wheel_detail::CUDA_THREADS_PER_BLOCK_FALLBACK;
 
 // Bounds that no GPU allows are replaced: by 256 threads, and by as many blocks as the threads of a multiprocessor.
 #define C10_MAX_THREADS_PER_BLOCK(threads) \

@@ -1,0 +1,145 @@
+"""A proof needs each form of line once: kernels that add none are left out of the text that is assembled for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.images.lowering import lower
+from cuda_wheel.builder.images.proof_text import proof_text
+from cuda_wheel.builder.images.ptx_text import normalise, set_version
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.formats import ptx
+
+HEAD = """
+.version 9.5
+.target sm_80
+.address_size 64
+.extern .func vprintf;
+.global .align 4 .b8 own[16];
+"""
+
+BODY = """\
+.visible .entry {name}(
+.param .u64 {name}_param_0
+)
+.maxntid 128, 1, 1
+{{
+.reg .pred %p<2>;
+.reg .f32 %f<9>;
+.shared .align 4 .b8 _ZZ{inner}E5tile[{size}];
+ld.param.u64 %rd1, [{name}_param_0];
+mov.u64 %rd2, _ZZ{inner}E5tile;
+setp.eq.s32 %p1, %r3, {size};
+@%p1 bra $L__BB{number}_2;
+add.f32 %f{number}, %f2, 0f3F800000;
+$L__BB{number}_2:
+ret;
+}}
+"""
+
+
+def kernel(number: int, *, size: int = 64, **changes: str) -> str:
+    """Return a kernel; in its text each key of `changes`, with "_" for a space, becomes the value."""
+    name = f"_Z1kILi{number}EEvPf"
+    text = BODY.format(name=name, inner=name.removeprefix("_Z"), number=number, size=size)
+    for before, after in changes.items():
+        assert before.replace("_", " ") in text
+        text = text.replace(before.replace("_", " "), after, 1)
+    return text
+
+
+def test_kernels_that_differ_in_names_registers_and_numbers_alone_are_left_out() -> None:
+    kernels = [kernel(number, size=4 * number) for number in range(1, 9)]
+    assert proof_text(HEAD + "".join(kernels)) == HEAD + kernels[0] + "\n" * 7
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"add": "add.ftz"},
+        {"add": "sub"},
+        {"add.f32": "add.f64"},
+        {"add": "@%p1 add"},
+        {"add": "@!%p1 add"},
+        {"eq.s32": "eq.u32"},
+        {"%r3": "%tid.x"},
+        {"%r3": "%p3"},
+        {"bra": "bra.uni"},
+        {".shared": ".local"},
+        {".maxntid": ".reqntid"},
+        {".param": ".param .align 8"},
+        {"ret": '.pragma "nounroll";\nret'},
+        {"ret": "call.uni vprintf, (%r1);\nret"},
+        {"ret": "st.v2.f32 [%rd1], {%f1, %f2};\nret"},
+        {"ret": "min.f32 %f1, %f2, %f3;\nmin.f32 %f1, %f2, %f3, %f4;\nret"},
+        {"ret": "ld.global.f32 %f1, [own+4];\nret"},
+    ],
+    ids=str,
+)
+def test_a_kernel_with_a_form_of_its_own_is_kept(change: dict[str, str]) -> None:
+    other = kernel(2, **change)
+    kept = proof_text(HEAD + kernel(1) + other + kernel(3))
+    assert other in kept
+    assert kernel(3) not in kept
+
+
+def test_the_size_of_a_parameter_is_a_form() -> None:
+    # More than 4352 bytes need PTX ISA 8.1.
+    small, large = (
+        kernel(1).replace(".u64 _Z1kILi1EEvPf_param_0\n", f".align 4 .b8 _Z1kILi1EEvPf_param_0[{size}]\n")
+        for size in (16, 4400)
+    )
+    large = large.replace("kILi1E", "kILi2E")
+    assert proof_text(HEAD + small + large) == HEAD + small + large
+
+
+def test_functions_and_variables_stay() -> None:
+    function = ".func f()\n{\nfma.rn.f32 %f1, %f2, %f3, %f4;\nret;\n}\n"
+    assert proof_text(HEAD + kernel(1) + function + kernel(2)) == HEAD + kernel(1) + function + "\n"
+
+
+def test_a_text_with_debug_information_stays_whole() -> None:
+    text = HEAD + kernel(1) + kernel(2) + ".section .debug_info\n{\n.b64 _Z1kILi2EEvPf\n}\n"
+    assert proof_text(text) == text
+
+
+SOURCE = """
+template <typename T, int N> __global__ void scale(T* x) {
+    __shared__ T tile[N];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    for (int i = 0; i < N; ++i) x[i] += tile[N - i - 1];
+}
+"""
+
+
+def test_a_source_of_many_instances_is_proven_with_few(workers: Workers, toolchain: Toolchain) -> None:
+    instances = tuple(f"scale<{type_}, {n}>" for type_ in ("float", "double") for n in range(32, 48))
+    job = Job(
+        library=toolchain.libraries[0],
+        root=".",
+        source="k.cu",
+        text=SOURCE.encode(),
+        arch="80",
+        cubin=False,
+        ptx=True,
+        options=("--std=c++17",),
+        include_dirs=(str(INCLUDE), *toolchain.include_dirs),
+        instantiate=instances,
+        lineinfo=False,
+        ptx_version="as-compiled",
+    )
+    text = normalise(workers.submit(compile_job, job).result().ptx.decode())
+    assembled = []
+
+    def assemble(text: str, arch: str) -> bytes:
+        assembled.append(text)
+        return b"machine code"
+
+    assert lower(text, "auto", "80", "k.cu", assemble) == set_version(text, (7, 0))
+    assert len(ptx.kernels(text)) == len(instances)
+    assert 2 <= len(ptx.kernels(assembled[0])) <= 8
+    assert assembled[1] == set_version(assembled[0], (7, 0))
