@@ -156,7 +156,7 @@ class PrecompiledHeaders:
 
     def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
         """Return NVRTC's answer with precompiled headers; None without them."""
-        if not self._enabled or request.get("headers") or not request["text"].startswith(precompilation.group.text):
+        if not self._enabled or not request["text"].startswith(precompilation.group.text):
             return None
         try:
             file = self._file_for(request, precompilation)
@@ -182,7 +182,7 @@ class PrecompiledHeaders:
         group, jobs, folder = precompilation
         # The seed is the name of the source. It affects only what comes after the headers.
         options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
-        key = (request["library"], request["folder"], options, group.key)
+        key = (request["library"], request["folder"], options, request.get("headers", {}), group.key)
         if self._file is not None and self._file.key == key:
             if _stamps(self._file.stamps) != self._file.stamps:  # a header was edited
                 self.disable(request["library"])
@@ -192,7 +192,8 @@ class PrecompiledHeaders:
         if folder is None or has_other_options:
             return None
         folders = tuple(option.removeprefix(_PATH) for option in options if option.startswith(_PATH))
-        if not is_worthwhile(jobs, header_bytes(group.text, request["folder"], folders)):
+        before = "".join(f"#include <{name}>\n" for name in include_graph.pre_includes(options))
+        if not is_worthwhile(jobs, header_bytes(os.fsencode(before) + group.text, request["folder"], folders)):
             return None
         self.close()
         with phase(PRECOMPILING):
@@ -231,7 +232,8 @@ def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[obje
         if any(changed >= began for changed, _ in stamps.values()):  # NVRTC may have read an older state, or a part
             return None
         # __BASE_FILE__ differs between the sources of a group.
-        if any(b"__BASE_FILE__" in content for content in (text, *map(os.fsencode, options), *map(_content, stamps))):
+        texts = (text, *map(os.fsencode, options), *request.get("headers", {}).values(), *map(_content, stamps))
+        if any(b"__BASE_FILE__" in content for content in texts):
             return None
         return _HeaderFile(key, open(path, "rb"), stamps)
     finally:

@@ -170,7 +170,7 @@ def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, list[
     if error == INVALID_OPTION:  # NVRTC rejects LIST_HEADERS, or one of the project's options
         return _compile_program(library, program, options), None
     paths = {os.fsdecode(line.strip()) for line in lines}
-    return error, sorted(os.path.abspath(path) for path in paths if os.path.isfile(path))
+    return error, sorted({os.path.abspath(path) for path in paths if os.path.isfile(path)})
 
 
 @cache

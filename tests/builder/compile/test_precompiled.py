@@ -31,7 +31,7 @@ from cuda_wheel.builder.compile.precompiled import (
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain import nvrtc
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.processes import alive
@@ -208,7 +208,7 @@ class Lab:
             True,
             False,
             options,
-            (".", str(INCLUDE), *self._toolchain.include_dirs),
+            (".", *self._toolchain.header_folders),
             others.pop("instantiate", ()),
             False,
             "auto",
@@ -267,6 +267,35 @@ def test_results_are_equal_with_and_without_precompiled_headers(
         assert answer == plain
         assert plain["error"] == ""
     assert list(lab.scratch.iterdir()) == []
+
+
+PYTORCH = "#include <torch/extension.h>\n#include <ATen/ops/zeros.h>"
+LAUNCHER = """
+template <class T> __global__ void scale(T* x) { *x = *x * T(2); }
+torch::Tensor scaled(torch::Tensor x)
+{
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "scaled", [&] { scale<scalar_t><<<1, 1>>>(x.data_ptr<scalar_t>()); });
+    return at::zeros({1}, x.options());
+}
+"""
+
+
+def test_sources_with_host_code_share_precompiled_headers(lab: Lab) -> None:
+    """Also the preamble, and the headers that are given in memory: ATen/ops/zeros.h is not a file."""
+    steps = [lab.step(PYTORCH, LAUNCHER.replace("scale", name), name=f"demo/{name}.cu") for name in ("one", "two")]
+    for answer, plain, used in lab.compiled(*steps):
+        assert used and answer == plain and plain["error"] == ""
+        assert plain["ptx"].count(b".entry") == 2
+
+
+def test_different_headers_in_memory_do_not_share_precompiled_headers(lab: Lab) -> None:
+    precompilation, request, _ = lab.step("#include <cuda_fp16.h>\n#include <own.h>", KERNEL)
+    steps: list[Step] = [
+        (precompilation, {**request, "headers": {"own.h": OWN.replace("1", each).encode()}}, None) for each in "121"
+    ]
+    first, second, third = lab.compiled(*steps)
+    assert all(used and answer == plain for answer, plain, used in (first, second, third))
+    assert first[0]["ptx"] == third[0]["ptx"] != second[0]["ptx"]
 
 
 @pytest.mark.parametrize("option", ["-lineinfo", "-G"])
