@@ -82,7 +82,8 @@ IGNORED = {
     **dict.fromkeys(("t", "threads", "split-compile", "split-compile-extended"), _PARALLEL),
     **dict.fromkeys(("Xfatbin", "fatbin-options", "compress-mode", "no-compress"), "the key compress decides"),
     **dict.fromkeys(("src-in-ptx", "source-in-ptx"), "a wheel's PTX has no comments"),
-    **dict.fromkeys(("ftemplate-depth", "ftemplate-backtrace-limit"), "NVRTC has its own limits"),
+    "ftemplate-depth": "templates may nest 1,200 deep",
+    "ftemplate-backtrace-limit": "NVRTC has its own limit",
 }
 """Options without an effect on the images, by name, and why."""
 

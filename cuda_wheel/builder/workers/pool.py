@@ -3,7 +3,7 @@
 Each worker is a new interpreter that compiles in its main thread. There, unlike in other threads, NVRTC manages its own
 stack; and the front ends of several processes run in parallel, which those of several threads do not. A worker serves
 one set of compiler options only: in NVRTC 13.1 to 13.4 the options of one program corrupt a later program of the same
-process (https://github.com/NVIDIA/warp/issues/1944).
+process (https://github.com/NVIDIA/warp/issues/1944), and NVRTC 12.9 optimises differently after --Ofast-compile=mid.
 """
 
 from __future__ import annotations

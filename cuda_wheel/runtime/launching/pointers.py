@@ -43,6 +43,10 @@ _DTYPES = {
     "__nv_bfloat162": {"bfloat16", "int16", "uint16"},
     "__nv_fp8_e4m3": {"float8_e4m3fn", "int8", "uint8"},
     "__nv_fp8_e5m2": {"float8_e5m2", "int8", "uint8"},
+    "__nv_fp8_e8m0": {"float8_e8m0fnu", "int8", "uint8"},
+    "c10::Float8_e4m3fnuz": {"float8_e4m3fnuz", "int8", "uint8"},
+    "c10::Float8_e5m2fnuz": {"float8_e5m2fnuz", "int8", "uint8"},
+    "c10::complex<__half>": {"complex32"},
 }
 """The element types of arrays, as NumPy and PyTorch name them, that a pointer to a C++ type accepts.
 
@@ -55,6 +59,18 @@ _LONG_DTYPES = {
     ("unsigned long", 8): {"uint64"},
 }
 """The same for the types whose size in bytes depends on the machine that the code was built on."""
+
+_CUDA_NAMES = {
+    "c10::Half": "__half",
+    "c10::BFloat16": "__nv_bfloat16",
+    "c10::complex<c10::Half>": "c10::complex<__half>",
+    "c10::Float8_e4m3fn": "__nv_fp8_e4m3",
+    "c10::Float8_e5m2": "__nv_fp8_e5m2",
+    "c10::Float8_e8m0fnu": "__nv_fp8_e8m0",
+    "cutlass::half_t": "__half",
+    "cutlass::bfloat16_t": "__nv_bfloat16",
+}
+"""CUDA's types with the same values as PyTorch's and CUTLASS's."""
 
 
 def _pointee(pointer: str) -> tuple[str, bool]:
@@ -71,6 +87,7 @@ def _dtypes(element: str, long_size: int | None) -> set[str] | None:
     type is not known."""
     if element.endswith("*"):
         return {"uint64", "int64"}
+    element = _CUDA_NAMES.get(element.replace("at::", "c10::"), element)
     vector = re.fullmatch(r"([a-z]+)[1-4](_(16|32)a)?", element)
     if vector and vector[1] in ("float", "double"):
         return {*_DTYPES[vector[1]], "complex64" if vector[1] == "float" else "complex128"}

@@ -51,11 +51,7 @@ typedef long ssize_t;
 
 // C++17 removed the keyword; nvcc only warns about it.
 #define register
-// GCC's keyword that allows an extension, such as a nameless struct, without a warning.
-#define __extension__
-// GCC's other names of the keyword.
-#define __asm__ asm
-#define __asm asm
+#include "cuda_wheel_detail/gnu_extensions.h"
 
 namespace std {}
 // GCC's <math.h> makes the functions for arguments of two types global ones.

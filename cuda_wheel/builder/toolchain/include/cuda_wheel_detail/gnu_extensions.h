@@ -1,0 +1,148 @@
+// GCC's extensions that nvcc accepts on Linux and that can be written as macros and functions. NVRTC's front end has no
+// GNU mode: its option --gnu_version ends in an error, because NVRTC predeclares __int128_t too.
+#ifndef CUDA_WHEEL_DETAIL_GNU_EXTENSIONS_H
+#define CUDA_WHEEL_DETAIL_GNU_EXTENSIONS_H
+
+// The keyword that allows an extension, such as a nameless struct, without a warning.
+#define __extension__
+// Other names of keywords.
+#define __asm__ asm
+#define __asm asm
+#define __alignof __alignof__
+#define __const const
+#define __const__ const
+#define __volatile__ volatile
+#define __volatile volatile
+#define __signed__ signed
+#define __signed signed
+// The type of an expression, but not of a type.
+#define __typeof__(expression) ::cuda_wheel_detail::without_reference<decltype(expression)>::type
+#define __typeof(expression) __typeof__(expression)
+#define typeof(expression) __typeof__(expression)
+
+#define __ATOMIC_RELAXED 0
+#define __ATOMIC_CONSUME 1
+#define __ATOMIC_ACQUIRE 2
+#define __ATOMIC_RELEASE 3
+#define __ATOMIC_ACQ_REL 4
+#define __ATOMIC_SEQ_CST 5
+
+namespace cuda_wheel_detail {
+template <class T> struct without_reference { typedef T type; };
+template <class T> struct without_reference<T&> { typedef T type; };
+template <class T> struct without_reference<T&&> { typedef T type; };
+}
+
+// nvcc compiles a builtin function in device code as the function of the C library. A definition of a builtin that NVRTC
+// has, such as __builtin_copysign, would call itself.
+#if !__has_builtin(__builtin_popcount)
+#define CUDA_WHEEL_OF_ONE(T, name, function) __host__ __device__ inline T __builtin_##name(T x) { return function(x); }
+#define CUDA_WHEEL_OF_TWO(T, name, function) __host__ __device__ inline T __builtin_##name(T x, T y) { return function(x, y); }
+#define CUDA_WHEEL_REAL(DO, name) DO(float, name##f, ::name##f) DO(double, name, ::name)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, sqrt)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, cbrt)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, fabs)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, floor)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, ceil)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, round)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, trunc)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, rint)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, exp)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, exp2)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, log)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, log2)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, log10)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, sin)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, cos)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, tan)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, tanh)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_TWO, pow)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_TWO, fmod)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_TWO, atan2)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_TWO, fmax)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_TWO, fmin)
+CUDA_WHEEL_REAL(CUDA_WHEEL_OF_TWO, hypot)
+CUDA_WHEEL_OF_ONE(int, abs, ::abs)
+CUDA_WHEEL_OF_ONE(long, labs, ::labs)
+CUDA_WHEEL_OF_ONE(long long, llabs, ::llabs)
+#undef CUDA_WHEEL_OF_ONE
+#undef CUDA_WHEEL_OF_TWO
+#undef CUDA_WHEEL_REAL
+__host__ __device__ inline float __builtin_fmaf(float x, float y, float z) { return ::fmaf(x, y, z); }
+__host__ __device__ inline double __builtin_fma(double x, double y, double z) { return ::fma(x, y, z); }
+__host__ __device__ constexpr float __builtin_inff() { return __builtin_bit_cast(float, 0x7f800000); }
+__host__ __device__ constexpr double __builtin_inf() { return __builtin_bit_cast(double, 0x7ff0000000000000LL); }
+__host__ __device__ constexpr float __builtin_huge_valf() { return __builtin_inff(); }
+__host__ __device__ constexpr double __builtin_huge_val() { return __builtin_inf(); }
+__host__ __device__ constexpr float __builtin_nanf(const char*) { return __builtin_bit_cast(float, 0x7fc00000); }
+__host__ __device__ constexpr double __builtin_nan(const char*) { return __builtin_bit_cast(double, 0x7ff8000000000000LL); }
+__host__ __device__ inline void* __builtin_memcpy(void* to, const void* from, size_t n) { return ::memcpy(to, from, n); }
+__host__ __device__ inline void* __builtin_memset(void* to, int value, size_t n) { return ::memset(to, value, n); }
+template <class T> __host__ __device__ constexpr T* __builtin_launder(T* p) { return p; }
+
+namespace cuda_wheel_detail {
+// In constant expressions; nvcc accepts some of these builtins in device code, where they are one instruction.
+template <class T> __host__ __device__ constexpr int count_bits(T x) {
+  int n = 0;
+  for (; x; x &= x - 1) ++n;
+  return n;
+}
+template <class T> __host__ __device__ constexpr int trailing_zeros(T x) {
+  return count_bits<T>(~x & (x - 1));
+}
+template <class T> __host__ __device__ constexpr int leading_zeros(T x) {
+  int n = sizeof(T) * 8;
+  for (; x; x >>= 1) --n;
+  return n;
+}
+}
+
+#ifdef __CUDA_ARCH__
+#define CUDA_WHEEL_INSTRUCTION(call) \
+  if (!__builtin_is_constant_evaluated()) return call;
+#else
+#define CUDA_WHEEL_INSTRUCTION(call)
+#endif
+#define CUDA_WHEEL_BITS(T, S, suffix)                                                                                       \
+  __host__ __device__ constexpr int __builtin_popcount##suffix(T x) { CUDA_WHEEL_INSTRUCTION(sizeof(T) == 8 ? __popcll(x) : __popc(static_cast<unsigned>(x))) return cuda_wheel_detail::count_bits(x); } \
+  __host__ __device__ constexpr int __builtin_clz##suffix(T x) { CUDA_WHEEL_INSTRUCTION(sizeof(T) == 8 ? __clzll(static_cast<long long>(x)) : __clz(static_cast<int>(x))) return cuda_wheel_detail::leading_zeros(x); } \
+  __host__ __device__ constexpr int __builtin_ffs##suffix(S x) { CUDA_WHEEL_INSTRUCTION(sizeof(T) == 8 ? __ffsll(x) : __ffs(static_cast<int>(x))) return x == 0 ? 0 : cuda_wheel_detail::trailing_zeros(static_cast<T>(x)) + 1; } \
+  constexpr int __builtin_ctz##suffix(T x) { return cuda_wheel_detail::trailing_zeros(x); }                              \
+  constexpr int __builtin_parity##suffix(T x) { return cuda_wheel_detail::count_bits(x) & 1; }
+CUDA_WHEEL_BITS(unsigned, int, )
+CUDA_WHEEL_BITS(unsigned long, long, l)
+CUDA_WHEEL_BITS(unsigned long long, long long, ll)
+#undef CUDA_WHEEL_BITS
+#undef CUDA_WHEEL_INSTRUCTION
+
+// For host code only, as with nvcc.
+constexpr unsigned short __builtin_bswap16(unsigned short x) { return static_cast<unsigned short>(x << 8 | x >> 8); }
+constexpr unsigned __builtin_bswap32(unsigned x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
+constexpr unsigned long __builtin_bswap64(unsigned long x) { return static_cast<unsigned long>(__builtin_bswap32(static_cast<unsigned>(x))) << 32 | __builtin_bswap32(static_cast<unsigned>(x >> 32)); }
+[[noreturn]] void __builtin_trap();
+[[noreturn]] void __builtin_abort();
+void __builtin_prefetch(const void*, ...);
+void* __builtin_alloca(size_t);
+void* __builtin_return_address(unsigned);
+void* __builtin_frame_address(unsigned);
+int __builtin_memcmp(const void*, const void*, size_t);
+size_t __builtin_strlen(const char*);
+int __builtin_strcmp(const char*, const char*);
+int __builtin_printf(const char*, ...);
+#define CUDA_WHEEL_FETCH(name)                                     \
+  template <class T, class U> T __sync_fetch_and_##name(T*, U, ...); \
+  template <class T, class U> T __sync_##name##_and_fetch(T*, U, ...);
+CUDA_WHEEL_FETCH(add)
+CUDA_WHEEL_FETCH(sub)
+CUDA_WHEEL_FETCH(or)
+CUDA_WHEEL_FETCH(and)
+CUDA_WHEEL_FETCH(xor)
+#undef CUDA_WHEEL_FETCH
+template <class T, class U, class V> bool __sync_bool_compare_and_swap(T*, U, V, ...);
+template <class T, class U, class V> T __sync_val_compare_and_swap(T*, U, V, ...);
+template <class T, class U> T __sync_lock_test_and_set(T*, U, ...);
+template <class T> void __sync_lock_release(T*, ...);
+void __sync_synchronize();
+#endif
+
+#endif
