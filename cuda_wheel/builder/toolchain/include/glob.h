@@ -1,0 +1,26 @@
+// <glob.h> for host code: files whose names match a pattern.
+#ifndef CUDA_WHEEL_GLOB_H
+#define CUDA_WHEEL_GLOB_H
+
+#include <sys/types.h>
+
+typedef struct {
+  size_t gl_pathc;
+  char** gl_pathv;
+  size_t gl_offs;
+} glob_t;
+
+extern "C" {
+int glob(const char*, int, int (*)(const char*, int), glob_t*);
+void globfree(glob_t*);
+}
+
+#define GLOB_ERR 1
+#define GLOB_MARK 2
+#define GLOB_NOSORT 4
+#define GLOB_NOSPACE 1
+#define GLOB_ABORTED 2
+#define GLOB_NOMATCH 3
+#define GLOB_TILDE 0x1000
+
+#endif

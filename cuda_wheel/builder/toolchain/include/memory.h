@@ -1,0 +1,2 @@
+// <memory.h> for host code: the old name of <string.h>.
+#include <string.h>

@@ -1,0 +1,7 @@
+// <netinet/tcp.h> for host code: options of TCP.
+#ifndef CUDA_WHEEL_NETINET_TCP_H
+#define CUDA_WHEEL_NETINET_TCP_H
+
+#define TCP_NODELAY 1
+
+#endif
