@@ -5,9 +5,9 @@ headers and the options that PyTorch's `BuildExtension` passes. The kernels of t
 the hashes in names that are local to a file), and each kernel's machine code by its instructions. nvcc judges exactly
 only if cuda-wheel uses NVRTC of the same release.
 
-It needs nvcc, cuobjdump, nvdisasm, PyTorch (no GPU; not for a list without packages of kind "torch") and the corpus,
-but neither git nor a network. nvcc finds headers of CUDA's libraries that its toolkit lacks through `$CPATH`. JUDGED.json gets one record
-for each file, and a summary is printed. KEY selects files whose names contain it.
+It needs nvcc, cuobjdump, nvdisasm, the corpus and PyTorch (no GPU; only for packages of kind "torch"), but neither git
+nor a network. nvcc finds headers of CUDA's libraries that its toolkit lacks through `$CPATH`. JUDGED.json gets one
+record for each file, and a summary is printed. KEY selects files whose names contain it.
 
 Options: those of `measure.py` (--resume leaves out the files that JUDGED.json has), --cuobjdump PATH,
 --torch-include FOLDER (repeatable; default: those of the installed PyTorch), --work FOLDER for cubins (those of nvcc
