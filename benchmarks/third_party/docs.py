@@ -97,7 +97,7 @@ def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
     """Return the part of the page about samples and benchmark suites."""
     names = {f"{package.repository}/{path}": package.name for package in packages(OTHERS) for path in package.files}
     both = [each for each in verdicts.values() if each.ours == each.nvcc == "compiled"]
-    lost = [each for each in outcomes if each.result != "compiled" and _compiles(verdicts.get(each.key))]
+    lost = [each for each in outcomes if each.result != "compiled" and _has_kernels(verdicts.get(each.key))]
     missing = [symbol for each in both for symbol in each.missing]
     good = sum(each.result == "compiled" for each in outcomes)
     never = sum(each.result in ("traceback", "crash", "timeout") for each in outcomes)
@@ -128,14 +128,18 @@ def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
     return "\n\n".join([*parts, table(causes) if groups else "Nothing."]) + "\n"
 
 
-def _compiles(verdict: Verdict | None) -> bool:
-    """Return whether nvcc compiles a file, and to kernels."""
-    return verdict is not None and verdict.nvcc == "compiled" and verdict.kernels > 0
+def _has_kernels(verdict: Verdict | None) -> bool:
+    """Return whether nvcc compiles a file to kernels that are not those of CUB and Thrust."""
+    if verdict is None or verdict.nvcc != "compiled":
+        return False
+    return bool(verdict.kernels if verdict.ours == "compiled" else of_the_source(verdict.missing))
 
 
 def _reason(outcome: Outcome, verdict: Verdict | None) -> tuple[str, str]:
     """Return why a file of a suite does not compile, in words that are equal for equal causes, and a detail."""
     if "has no kernel" in outcome.error:
+        if _has_kernels(verdict):
+            return "no kernel is found (nvcc finds some)", ""
         kernels = 0 if verdict is None else verdict.kernels
         return "the file has no kernel of its own", f"nvcc: {kernels} of CUB or Thrust" if kernels else ""
     if verdict is None or verdict.nvcc == "compiled":

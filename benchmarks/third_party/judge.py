@@ -86,7 +86,7 @@ def judge(source: Source, options: argparse.Namespace) -> Verdict:
         return verdict
     theirs = {_plain(name) for name in read_cubin(cubin.read_bytes()).kernels}
     if outcome.result != "compiled":
-        return Verdict(**{**asdict(verdict), "kernels": len(theirs)})
+        return Verdict(**{**asdict(verdict), "kernels": len(theirs), "missing": sorted(theirs)})
     built = options.images / source.key.replace("/", "+") / "corpus"
     manifest = Manifest.from_json((built / "m.fatbin.json").read_bytes(), source.key)
     ours = {_plain(kernel.symbol) for kernel in manifest.kernels}
