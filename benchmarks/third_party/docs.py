@@ -11,7 +11,7 @@ import re
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -96,18 +96,17 @@ def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], many: int) -
 def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
     """Return the part of the page about samples and benchmark suites."""
     names = {f"{package.repository}/{path}": package.name for package in packages(OTHERS) for path in package.files}
-    both = [each for each in verdicts.values() if each.ours == each.nvcc == "compiled"]
     lost = [each for each in outcomes if each.result != "compiled" and _has_kernels(verdicts.get(each.key))]
-    missing = [symbol for each in both for symbol in each.missing]
+    more = [each for each in verdicts.values() if each.ours == "compiled" != each.nvcc]
+    removed = sum(bool(re.search("cudaThread|cudaDeviceProp|cudaMemLocation", each.nvcc)) for each in more)
     good = sum(each.result == "compiled" for each in outcomes)
     never = sum(each.result in ("traceback", "crash", "timeout") for each in outcomes)
     lines = [
         f"- {len(set(names.values()))} suites, {len(outcomes)} files: {good} compile.",
         f"- Files that nvcc compiles to kernels of their own and cuda-wheel does not: {len(lost)}.",
-        f"- {len(both)} files compile with nvcc and with NVRTC of its release. Of nvcc's "
-        f"{sum(each.kernels for each in both)} kernels, {len(of_the_source(missing))} are missing, but for "
-        f"{len(missing) - len(of_the_source(missing))} of CUB's and Thrust's device-wide algorithms, which are not "
-        f"compiled; {sum(len(each.additional) for each in both)} are additional.",
+        _comparison(verdicts.values()),
+        f"- Files that NVRTC 13.0 compiles and nvcc 13.0 does not: {len(more)}, of which {removed} use what CUDA 13 "
+        "removed from the runtime API (`cudaThreadSynchronize`, ...) in host code, which is left out.",
         f"- Ended in a traceback, crash or time limit: {never}.",
     ]
     rows = [["suite", "files", "compile", "nvcc compiles", "kernels"]]
@@ -126,6 +125,23 @@ def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
         causes.append([str(len(which)), text, ", ".join(which)])
     parts = [SUITES, RULE_OF_SUITES, "\n".join(lines), "## By suite", table(rows), "## What does not compile, by cause"]
     return "\n\n".join([*parts, table(causes) if groups else "Nothing."]) + "\n"
+
+
+def _comparison(verdicts: Iterable[Verdict]) -> str:
+    """Return how the kernels compare in files that both compile."""
+    both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
+    own = sum(len(of_the_source(each.missing)) for each in both)
+    library = sum(len(each.missing) for each in both) - own
+    kernels, identical, same = (
+        sum(getattr(each, name) for each in both) for name in ("kernels", "identical", "same_opcodes")
+    )
+    additional, different = (sum(len(getattr(each, name)) for each in both) for name in ("additional", "different"))
+    return (
+        f"- {len(both)} files compile with nvcc and with NVRTC of its release. Of nvcc's {kernels} kernels, {own} of "
+        f"the files' own are missing, and {library} of CUB's and Thrust's device-wide algorithms, which are not "
+        f"compiled; {additional} are additional. The machine code is identical in {identical}, has the same opcodes in "
+        f"{same}, and differs in {different}."
+    )
 
 
 def _has_kernels(verdict: Verdict | None) -> bool:

@@ -68,7 +68,7 @@ def test_files_that_fail_are_in_the_page_by_cause_and_with_what_nvcc_says(script
     page = scripts.docs.suites(outcomes, verdicts)
     assert f"{len(every)} files: {len(every) - 5} compile" in page
     assert "to kernels of their own and cuda-wheel does not: 2." in page
-    assert "1 are missing, but for 1 of CUB's and Thrust's" in page and "; 1 are additional" in page
+    assert "1 of the files' own are missing, and 1 of CUB's and Thrust's" in page and "; 1 are additional" in page
     assert (
         "| 1 | the file has no kernel of its own | HeCBench src/accuracy-cuda/main.cu (nvcc: 2 of CUB or Thrust) |"
         in page
