@@ -1,6 +1,8 @@
 """Format what measure.py found: `python benchmarks/third_party/docs.py RESULT.json [NO_SETTINGS.json] PAGE.md`.
 
-RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`.
+RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`. `--suites` formats the
+list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. Each of the two writes its
+own part of the page and keeps the other.
 """
 
 from __future__ import annotations
@@ -9,22 +11,31 @@ import re
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _results import table
 from corpus import packages
+from judge import Verdict, of_the_source, read_verdicts
 from measure import Outcome, read_outcomes
 
-__all__ = ["cause", "markdown"]
+__all__ = ["cause", "markdown", "suites"]
+
+SUITES = "# Samples and benchmark suites"
+OTHERS = Path(__file__).parent / "others.toml"
 
 RULE = """\
 The corpus is chosen by rule, not by what compiles: of each package every `.cu` file that the package's own build
 compiles and that has device code; of more than four (of the largest packages six or eight) those at even distances in
 the order of their names. `benchmarks/third_party/packages.toml` lists repositories, commits, files, include folders and
 options; `fetch.py` fetches them, `measure.py` compiles each file unedited, for sm_80, in a process of its own."""
+
+RULE_OF_SUITES = """\
+`benchmarks/third_party/others.toml` lists files of programs: each file is compiled unedited with the include folders
+and options of its program's build, by `measure.py` with NVRTC 12.9.86 and, with cuRAND's headers from their package,
+for sm_80. `judge.py` compiles it with nvcc 13.0.88 and with NVRTC 13.0.88, and compares their kernels."""
 
 
 def cause(outcome: Outcome) -> str:
@@ -82,7 +93,102 @@ def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], many: int) -
     return "\n".join(lines)
 
 
+def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
+    """Return the part of the page about samples and benchmark suites."""
+    names = {f"{package.repository}/{path}": package.name for package in packages(OTHERS) for path in package.files}
+    lost = [each for each in outcomes if each.result != "compiled" and _has_kernels(verdicts.get(each.key))]
+    more = [each for each in verdicts.values() if each.ours == "compiled" != each.nvcc]
+    removed = sum(bool(re.search("cudaThread|cudaDeviceProp|cudaMemLocation", each.nvcc)) for each in more)
+    good = sum(each.result == "compiled" for each in outcomes)
+    never = sum(each.result in ("traceback", "crash", "timeout") for each in outcomes)
+    lines = [
+        f"- {len(set(names.values()))} suites, {len(outcomes)} files: {good} compile.",
+        f"- Files that nvcc compiles to kernels of their own and cuda-wheel does not: {len(lost)}.",
+        _comparison(verdicts.values()),
+        f"- Files that NVRTC 13.0 compiles and nvcc 13.0 does not: {len(more)}, of which {removed} use what CUDA 13 "
+        "removed from the runtime API (`cudaThreadSynchronize`, ...) in host code, which is left out.",
+        f"- Ended in a traceback, crash or time limit: {never}.",
+    ]
+    rows = [["suite", "files", "compile", "nvcc compiles", "kernels"]]
+    for name in dict.fromkeys(names.values()):
+        own = [each for each in outcomes if names[each.key] == name]
+        theirs = sum(each.key in verdicts and verdicts[each.key].nvcc == "compiled" for each in own)
+        compiled = [each for each in own if each.result == "compiled"]
+        rows.append([name, *map(str, (len(own), len(compiled), theirs, sum(len(each.kernels) for each in compiled)))])
+    groups = defaultdict(list)
+    for each in outcomes:
+        if each.result != "compiled":
+            text, detail = _reason(each, verdicts.get(each.key))
+            groups[text].append(f"{names[each.key]} {each.key.split('/', 2)[2]}" + f" ({detail})" * bool(detail))
+    causes = [["files", "cause", "which"]]
+    for text, which in sorted(groups.items(), key=lambda item: -len(item[1])):
+        causes.append([str(len(which)), text, ", ".join(which)])
+    parts = [SUITES, RULE_OF_SUITES, "\n".join(lines), "## By suite", table(rows), "## What does not compile, by cause"]
+    return "\n\n".join([*parts, table(causes) if groups else "Nothing."]) + "\n"
+
+
+def _comparison(verdicts: Iterable[Verdict]) -> str:
+    """Return how the kernels compare in files that both compile."""
+    both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
+    own = sum(len(of_the_source(each.missing)) for each in both)
+    library = sum(len(each.missing) for each in both) - own
+    kernels, identical, same = (
+        sum(getattr(each, name) for each in both) for name in ("kernels", "identical", "same_opcodes")
+    )
+    additional, different = (sum(len(getattr(each, name)) for each in both) for name in ("additional", "different"))
+    return (
+        f"- {len(both)} files compile with nvcc and with NVRTC of its release. Of nvcc's {kernels} kernels, {own} of "
+        f"the files' own are missing, and {library} of CUB's and Thrust's device-wide algorithms, which are not "
+        f"compiled; {additional} are additional. The machine code is identical in {identical}, has the same opcodes in "
+        f"{same}, and differs in {different}."
+    )
+
+
+def _has_kernels(verdict: Verdict | None) -> bool:
+    """Return whether nvcc compiles a file to kernels that are not those of CUB and Thrust."""
+    if verdict is None or verdict.nvcc != "compiled":
+        return False
+    return bool(verdict.kernels if verdict.ours == "compiled" else of_the_source(verdict.missing))
+
+
+def _reason(outcome: Outcome, verdict: Verdict | None) -> tuple[str, str]:
+    """Return why a file of a suite does not compile, in words that are equal for equal causes, and a detail."""
+    if "has no kernel" in outcome.error:
+        if _has_kernels(verdict):
+            return "no kernel is found (nvcc finds some)", ""
+        kernels = 0 if verdict is None else verdict.kernels
+        return "the file has no kernel of its own", f"nvcc: {kernels} of CUB or Thrust" if kernels else ""
+    if verdict is None or verdict.nvcc == "compiled":
+        return f"{cause(outcome)} (nvcc compiles it)", ""
+    if missing := re.search(r"fatal error: (\S+): No such file", verdict.nvcc):
+        return "a header of another library, or of Windows", missing[1]
+    if "texture is not a template" in verdict.nvcc:
+        return "texture references, which CUDA 12.0 removed", ""
+    if re.search(r'identifier "\w+" is undefined|incomplete type "void"', verdict.nvcc):
+        return "a part of another file, which declares what it uses; nvcc does not compile it alone either", ""
+    if "separate compilation" in verdict.nvcc:
+        return "a kernel that launches kernels: it needs the device runtime library", ""
+    return cause(outcome), f"nvcc: {verdict.nvcc}"
+
+
+def parts_of(page: Path) -> tuple[str, str]:
+    """Return the two parts of a page; empty if they are not there."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    before, mark, after = text.partition(SUITES)
+    return before.rstrip("\n") + "\n" if before.strip() else "", mark + after
+
+
+def main(arguments: Sequence[str]) -> None:
+    is_suites = arguments[0] == "--suites"
+    *results, page = map(Path, arguments[is_suites:])
+    first, second = parts_of(page)
+    if is_suites:
+        second = suites(list(read_outcomes(results[0]).values()), read_verdicts(results[1]))
+    else:
+        with_settings, *without = (list(read_outcomes(path).values()) for path in results)
+        first = markdown(with_settings, without[0] if without else [])
+    page.write_text("\n".join(part for part in (first, second) if part), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    *results, page = map(Path, sys.argv[1:])
-    with_settings, *without = (list(read_outcomes(path).values()) for path in results)
-    page.write_text(markdown(with_settings, without[0] if without else []), encoding="utf-8")
+    main(sys.argv[1:])

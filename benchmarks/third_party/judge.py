@@ -2,11 +2,12 @@
 
 Each file is compiled twice for sm_80: by cuda-wheel, as `measure.py` does, and by `nvcc -cubin` with PyTorch's own
 headers and the options that PyTorch's `BuildExtension` passes. The kernels of the two are compared by symbol (without
-the hash in the names of anonymous namespaces), and each kernel's machine code by its instructions. nvcc judges exactly
+the hashes in names that are local to a file), and each kernel's machine code by its instructions. nvcc judges exactly
 only if cuda-wheel uses NVRTC of the same release.
 
-It needs nvcc, cuobjdump, PyTorch (no GPU) and the corpus, but neither git nor a network. JUDGED.json gets one record
-for each file, and a summary is printed. KEY selects files whose names contain it.
+It needs nvcc, cuobjdump, nvdisasm, the corpus and PyTorch (no GPU; only for packages of kind "torch"), but neither git
+nor a network. nvcc finds headers of CUDA's libraries that its toolkit lacks through `$CPATH`. JUDGED.json gets one
+record for each file, and a summary is printed. KEY selects files whose names contain it.
 
 Options: those of `measure.py` (--resume leaves out the files that JUDGED.json has), --cuobjdump PATH,
 --torch-include FOLDER (repeatable; default: those of the installed PyTorch), --work FOLDER for cubins (those of nvcc
@@ -23,7 +24,7 @@ import sys
 import sysconfig
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -35,7 +36,7 @@ from measure import Outcome, chosen, first_error, in_parallel, in_process, parse
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.manifest import Manifest
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Verdict", "judge", "of_the_source", "read_verdicts"]
 
 Code = tuple[str, ...]
 """The instructions of a kernel, as text."""
@@ -85,7 +86,7 @@ def judge(source: Source, options: argparse.Namespace) -> Verdict:
         return verdict
     theirs = {_plain(name) for name in read_cubin(cubin.read_bytes()).kernels}
     if outcome.result != "compiled":
-        return Verdict(**{**asdict(verdict), "kernels": len(theirs)})
+        return Verdict(**{**asdict(verdict), "kernels": len(theirs), "missing": sorted(theirs)})
     built = options.images / source.key.replace("/", "+") / "corpus"
     manifest = Manifest.from_json((built / "m.fatbin.json").read_bytes(), source.key)
     ours = {_plain(kernel.symbol) for kernel in manifest.kernels}
@@ -145,7 +146,9 @@ def nvcc_arguments(source: Source, options: argparse.Namespace) -> list[str]:
 
 def instructions(path: Path, cuobjdump: str) -> dict[str, Code]:
     """Return the instructions of each function of a cubin or fatbin, without addresses and encodings."""
-    process = subprocess.run([cuobjdump, "-sass", str(path)], capture_output=True, text=True, check=True)
+    process = subprocess.run([cuobjdump, "-sass", str(path)], capture_output=True, text=True)
+    if process.returncode:
+        raise SystemExit(f"{cuobjdump} -sass {path}: {process.stderr.strip()}\n(it needs nvdisasm on PATH)")
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in process.stdout.splitlines():
@@ -154,6 +157,12 @@ def instructions(path: Path, cuobjdump: str) -> dict[str, Code]:
         elif match := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
             lines.append(_plain(match[1]))
     return {name: _without_padding(code) for name, code in found.items()}
+
+
+def of_the_source(symbols: Iterable[str]) -> list[str]:
+    """Return the kernels without those of the device-wide algorithms of CUB and Thrust, which cuda-wheel does not
+    compile."""
+    return [symbol for symbol in symbols if not re.match(r"_ZN(3cub|6thrust)", symbol)]
 
 
 def _without_padding(lines: Sequence[str]) -> Code:
@@ -171,13 +180,21 @@ def _opcodes(code: Code) -> Counter[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text in which the names of anonymous namespaces are equal in every compilation."""
+    """Return text in which the names of anonymous namespaces and of static functions' files are equal in every
+    compilation."""
     result = ""
-    while match := re.search(r"(\d+)_GLOBAL__N_", text):
+    while match := re.search(r"(\d+)_(?:GLOBAL__N|INTERNAL)_", text):
         start, length = match.end(1), int(match[1])
         result += text[: match.start()] + "ANONYMOUS"
         text = text[start + length :]
     return result + text
+
+
+def read_verdicts(path: Path) -> dict[str, Verdict]:
+    """Return the verdicts of a file by key; {} if there is no file."""
+    if not path.exists():
+        return {}
+    return {each["key"]: Verdict(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
 
 
 def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -185,11 +202,12 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
     theirs, ours = (sum(getattr(each, name) == "compiled" for each in verdicts) for name in ("nvcc", "ours"))
     yield f"{len(verdicts)} files: nvcc compiles {theirs}, cuda-wheel {ours}, both {len(both)}"
-    same = sum(not each.missing and not each.additional for each in both)
-    yield f"the same kernels in {same} files of {len(both)}"
+    same = sum(not of_the_source(each.missing) and not each.additional for each in both)
+    yield f"the same kernels in {same} files of {len(both)}, but for those of CUB and Thrust"
     kernels = sum(each.kernels for each in both)
     missing, additional = (sum(len(getattr(each, name)) for each in both) for name in ("missing", "additional"))
-    yield f"{kernels} kernels of nvcc: {missing} missing, {additional} additional"
+    library = missing - sum(len(of_the_source(each.missing)) for each in both)
+    yield f"{kernels} kernels of nvcc: {missing} missing, {library} of them of CUB and Thrust, {additional} additional"
     for what in ("identical", "same_opcodes"):
         yield f"{what}: {sum(getattr(each, what) for each in both)} kernels"
     yield f"different: {sum(len(each.different) for each in both)} kernels"
@@ -200,10 +218,8 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
         if each.nvcc != "compiled":
             yield f"nvcc fails ({each.ours}): {each.key}: {each.nvcc}"
     for each in both:
-        if each.missing or each.additional:
-            yield f"missing {len(each.missing)}, additional {len(each.additional)}: {each.key}: " + ", ".join(
-                [*each.missing[:2], *each.additional[:2]]
-            )
+        if names := [*of_the_source(each.missing)[:2], *each.additional[:2]]:
+            yield f"missing {len(each.missing)}, additional {len(each.additional)}: {each.key}: " + ", ".join(names)
     for each in both:
         if each.different:
             name, theirs, ours = max(each.different, key=lambda kernel: abs(kernel[1] - kernel[2]))
@@ -217,7 +233,8 @@ def _options() -> argparse.Namespace:
     own.add_argument("--work", type=Path, default=Path("judged"))
     options = own.parse_intermixed_args()
     options.images = options.images or options.work / "images"
-    if not options.torch_include:
+    options.every = sources(packages(options.list) if options.list else packages())
+    if not options.torch_include and any(each.package.kind == "torch" for each in options.every):
         from torch.utils.cpp_extension import include_paths  # type: ignore[import-not-found,unused-ignore]
 
         options.torch_include = include_paths("cuda")
@@ -229,10 +246,7 @@ def main() -> None:
     options.corpus, options.work, options.images = (
         each.resolve() for each in (options.corpus, options.work, options.images)
     )
-    every = sources(packages(options.list) if options.list else packages())
-    verdicts = {}
-    if options.result.exists():
-        verdicts = {each["key"]: Verdict(**each) for each in json.loads(options.result.read_text(encoding="utf-8"))}
+    every, verdicts = options.every, read_verdicts(options.result)
 
     def received(verdict: Verdict) -> None:
         verdicts[verdict.key] = verdict

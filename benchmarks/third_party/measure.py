@@ -161,10 +161,14 @@ def in_parallel(
         return function(source, options) if time.monotonic() < end else None
 
     with ThreadPoolExecutor(options.processes) as threads:
-        for future in as_completed([threads.submit(unless_late, source) for source in todo]):
-            result = future.result()
-            if result is not None:
-                received(result)
+        try:
+            for future in as_completed([threads.submit(unless_late, source) for source in todo]):
+                result = future.result()
+                if result is not None:
+                    received(result)
+        except BaseException:
+            threads.shutdown(cancel_futures=True)  # an error ends the run, and not the files after it
+            raise
 
 
 def in_process(source: Source, options: argparse.Namespace) -> Outcome:

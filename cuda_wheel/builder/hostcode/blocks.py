@@ -56,12 +56,33 @@ class CodeBlock:
         heading = self.heading
         parameters = _parameters(heading)
         if parameters is None:
-            ends = (i for i, token in enumerate(heading) if token.text in ("=", "{", "[", ";", ","))
-            parameters = next(ends, len(heading))
+            parameters = _first_declarator(heading)
         before = [token for token in heading[:parameters] if token.kind == "word" and token.text not in DECORATION]
         if "operator" in (token.text for token in before):
             return "operator"
         return before[-1].text if before else ""
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """`name`, and the names of a declaration's other variables: `const int a = 1, b = 2;`."""
+        if self.words & {"using", "typedef", "operator"} or _parameters(self.heading) is not None:
+            return frozenset({self.name})
+        found, last, depth, index = {self.name}, "", 0, 0
+        tokens = _without_templates(self.tokens)
+        is_value = False
+        while index < len(tokens):
+            kind, text, _ = tokens[index]
+            if text in ("(", "{", "["):
+                index, is_value = balanced(tokens, index), True
+                continue
+            depth += 0 if is_value else _ANGLES.get(text, 0)
+            if text in (",", ";") and depth <= 0:
+                found.add(last)
+                is_value = False
+            is_value = is_value or text == "="
+            last = text if kind == "word" and not is_value and depth <= 0 else last
+            index += 1
+        return frozenset(found)
 
     @property
     def is_function(self) -> bool:
@@ -105,6 +126,9 @@ class SourceBlocks:
 
 
 _CLASS_WORDS = ("class", "struct", "union")
+
+_ANGLES = {"<": 1, ">": -1, "<<<": 3, ">>>": -3}
+"""How much deeper in template arguments the tokens are that follow."""
 
 _ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype")
 """Words whose arguments are in parentheses and are no parameters."""
@@ -192,6 +216,16 @@ def _parameters(heading: Sequence[Token]) -> int | None:
     return None
 
 
+def _first_declarator(heading: Sequence[Token]) -> int:
+    """Return the index of the token after the name of a declaration's first variable."""
+    depth = 0
+    for index, token in enumerate(heading):
+        depth += _ANGLES.get(token.text, 0)
+        if token.text in ("=", "{", "[", ";") or (token.text == "," and depth <= 0):
+            return index
+    return len(heading)
+
+
 def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return a heading without its leading `template <...>`."""
     start = 0
@@ -202,7 +236,7 @@ def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
             if text in ("(", "{", "["):
                 index = balanced(tokens, index)
                 continue
-            depth += {"<": 1, ">": -1, "<<<": 3, ">>>": -3}.get(text, 0)
+            depth += _ANGLES.get(text, 0)
             index += 1
             if depth <= 0:
                 break

@@ -1,27 +1,127 @@
-"""Rewrite constants with dynamic initializers, which NVRTC takes for device variables, as references.
+"""Rewrite constants with dynamic initializers, which NVRTC takes for device variables.
 
-NVRTC makes every constant at namespace scope a device variable, and these have no dynamic initializers. A reference to
-a temporary is the same for all code that uses it: it has the type and the constness of the constant.
+NVRTC makes every constant at namespace scope a device variable, and these have no dynamic initializers. For nvcc, as
+for GCC, `const float b = -a;` is a constant if `a` is one; for NVRTC it is one if both are `constexpr`. A constant that
+cannot be `constexpr` becomes a reference to a temporary, which is the same for all host code that uses it: it has the
+type and the constness of the constant.
 """
 
 from __future__ import annotations
 
-from cuda_wheel.builder.hostcode.blocks import CodeBlock
+from collections.abc import Mapping
+from itertools import pairwise
 
-__all__ = ["Replacement", "is_about_a_constant", "rewritten_constant"]
+from cuda_wheel.builder.cxx.tokens import words
+from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
+from cuda_wheel.builder.hostcode.reach import ProjectCode
+
+__all__ = ["Constants", "Replacement"]
 
 Replacement = tuple[int, int, bytes]
 """A span of a text, as offsets in bytes, and the text to put in its place."""
 
 _SPECIFIERS = frozenset({"static", "inline", "extern"})
 
+_ARITHMETIC = frozenset(
+    ("bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "size_t", "std", "::")
+)
 
-def is_about_a_constant(message: str) -> bool:
-    """Return whether an error says that a variable's initializer is dynamic."""
-    return message.startswith("dynamic initialization is not supported for a")
+
+class Constants:
+    """The constants of a project's files, and how those that NVRTC refuses are rewritten."""
+
+    def __init__(self, files: Mapping[str, SourceBlocks], code: ProjectCode) -> None:
+        self._files = files
+        self._code = code
+        self._named: dict[str, list[tuple[str, CodeBlock]]] = {}
+        for file, blocks in files.items():
+            for block in blocks.definitions:
+                if code.is_host(block) and _may_be_constexpr(block):
+                    for name in block.names:
+                        self._named.setdefault(name, []).append((file, block))
+        self._constexpr: dict[CodeBlock, str] = {}
+        self._references: dict[CodeBlock, str] = {}
+        self._refused: set[CodeBlock] = set()
+        """Those that the compiler refused as they are."""
+        self._kept: set[CodeBlock] = set()
+        """Those that it refused as `constexpr`."""
+
+    def rewrite(self, file: str, line: int, column: int | None, message: str) -> bool:
+        """Rewrite the constant that an error is about; return False if it is about no host constant, or if there is no
+        other way to write it."""
+        blocks = self._files.get(file)
+        if blocks is None:
+            return False
+        if not message.startswith("dynamic initialization is not supported for a"):
+            return self._is_not_constant(file, blocks, line)
+        around = blocks.definition_at(blocks.offset(line, column))
+        if around in self._constexpr:  # by an error about another variable of the same declaration
+            return True
+        if around is None or not self._code.is_host(around) or around in self._references:
+            return False
+        self._refused.add(around)
+        if around in self._kept or not _may_be_constexpr(around):
+            return self._make_reference(file, around)
+        self._make_constexpr(file, around)
+        return True
+
+    def _is_not_constant(self, file: str, blocks: SourceBlocks, line: int) -> bool:
+        """Rewrite a constant at a line again that the compiler refuses as `constexpr`; return False if there is none.
+
+        The longer word moves what follows it, so that columns tell nothing.
+        """
+        for block, where in self._constexpr.items():
+            if where == file and blocks.line(block.start) <= line <= blocks.line(block.end - 1):
+                del self._constexpr[block]
+                self._kept.add(block)
+                return block not in self._refused or self._make_reference(file, block)
+        return False
+
+    def replacements(self) -> dict[str, list[Replacement]]:
+        """Return what to replace in each file."""
+        found: dict[str, list[Replacement]] = {}
+        for block, file in self._constexpr.items():
+            found.setdefault(file, []).extend(
+                (token.start, token.end, b"constexpr") for token in block.tokens if token.text == "const"
+            )
+        for block, file in self._references.items():
+            found.setdefault(file, []).extend(_as_reference(block) or ())
+        return found
+
+    def _make_constexpr(self, file: str, block: CodeBlock) -> None:
+        """Make a constant `constexpr`, and the constants that its initializer names."""
+        self._constexpr[block] = file
+        for name in words(block.tokens) - block.names:
+            for where, other in self._named.get(name, ()):
+                if other not in self._constexpr and other not in self._references and other not in self._kept:
+                    self._make_constexpr(where, other)
+
+    def _make_reference(self, file: str, block: CodeBlock) -> bool:
+        if _as_reference(block) is None:
+            return False
+        self._references[block] = file
+        return True
 
 
-def rewritten_constant(block: CodeBlock) -> list[Replacement] | None:
+def _may_be_constexpr(block: CodeBlock) -> bool:
+    """Return whether a block is `const TYPE name = VALUE;` and looks like a number: it may be one that is computed at
+    run time."""
+    texts = [token.text for token in block.tokens]
+    if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:
+        return False
+    equals = texts.index("=")
+    head, value = block.tokens[:equals], block.tokens[equals:]
+    if any(token.kind != "word" and token.text != "::" for token in head) or texts.index("const") > equals:
+        return False
+    if {"template", "volatile", "using", "typedef", "constexpr"} & set(texts[:equals]):
+        return False
+    if any(token.text in "{}[]" or token.kind == "text" for token in value):
+        return False
+    calls = any(one.kind == "word" and after.text == "(" for one, after in pairwise(value))
+    return not calls or set(texts[: equals - 1]) <= _ARITHMETIC | _SPECIFIERS | {"const"}
+
+
+def _as_reference(block: CodeBlock) -> list[Replacement] | None:
     """Return the replacements that make a constant a reference; None if the block is no constant."""
     tokens = block.tokens
     texts = [token.text for token in tokens]

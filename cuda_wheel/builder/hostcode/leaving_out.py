@@ -8,13 +8,15 @@ is in the user's own code.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.cxx.tokens import DECORATION, Token
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement, is_about_a_constant, rewritten_constant
+from cuda_wheel.builder.hostcode.constants import Constants, Replacement
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_name
+from cuda_wheel.builder.hostcode.literals import CompoundLiterals
 from cuda_wheel.builder.hostcode.reach import ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
 
@@ -106,7 +108,7 @@ def compile_leaving_out(
         blocking, reason = state.leave_out(errors)
         if blocking or not errors:
             return Outcome(result, tuple(state.pieces), tuple(blocking), reason)
-        changed = changed_files(state.files, project.source, state.pieces, state.rewritten, project.find)
+        changed = changed_files(state.files, project.source, state.pieces, state.replacements(), project.find)
         result = compile(changed)
         if not result["error"]:
             return state.checked(result)
@@ -118,7 +120,6 @@ class _LeavingOut:
 
     def __init__(self, project: Project) -> None:
         self.pieces: list[LeftOut] = []
-        self.rewritten: dict[str, list[Replacement]] = {}
         self.files: dict[str, SourceBlocks] = {}
         waiting = [project.source]
         while waiting:
@@ -132,15 +133,21 @@ class _LeavingOut:
                 header = None if asked is None else project.find(*asked, name)
                 waiting += [] if header is None else [header]
         self.code: ProjectCode = project_code(self.files.values())
+        self._constants = Constants(self.files, self.code)
+        self._literals = CompoundLiterals(self.files)
         self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
 
     def leave_out(self, errors: Sequence[LocatedError]) -> tuple[list[LocatedError], str]:
-        """Choose what to leave out for each error. Return those for which that is not possible, and the reason."""
+        """Choose what to leave out for each error. Return those for which that is not possible, and the reason.
+
+        What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
+        if self._literals.rewrite((*error.places[0], error.message) for error in errors if error.places):
+            return [], ""
         blocking: list[LocatedError] = []
         reason = ""
         new: dict[tuple[str, tuple[tuple[int, int], ...]], LeftOut] = {}
         for error in errors:
-            if is_about_a_constant(error.message) and self._rewrites(error):
+            if error.places and self._constants.rewrite(*error.places[0], error.message):
                 continue
             try:
                 piece = self._piece(error)
@@ -157,6 +164,13 @@ class _LeavingOut:
             self.pieces += [piece for key, piece in new.items() if key not in known]
         return real or blocking, "" if real else reason
 
+    def replacements(self) -> dict[str, list[Replacement]]:
+        """Return the code that is written in another way, by file."""
+        found = self._constants.replacements()
+        for file, edits in self._literals.replacements().items():
+            found.setdefault(file, []).extend(edits)
+        return found
+
     def _is_in_host_code(self, error: LocatedError) -> bool:
         around = self._around(error)
         return around is not None and self.code.is_host(around)
@@ -168,16 +182,6 @@ class _LeavingOut:
         file, line, column = error.places[0]
         blocks = self.files[file]
         return blocks.definition_at(blocks.offset(line, column))
-
-    def _rewrites(self, error: LocatedError) -> bool:
-        """Make the constant that a error is about a reference; return False if it is no host constant."""
-        around = self._around(error)
-        edits = rewritten_constant(around) if around and self.code.is_host(around) else None
-        known = self.rewritten.setdefault(error.places[0][0], []) if edits else []
-        if not edits or edits[0] in known:
-            return False
-        known += edits
-        return True
 
     def _piece(self, error: LocatedError) -> LeftOut:
         """Return what to leave out for a error; raises _Refusal."""
@@ -249,20 +253,21 @@ class _LeavingOut:
 
     def checked(self, result: NvrtcResult) -> Outcome:
         """Return the outcome of a compilation that succeeded; an error if a name may mean something else in it."""
-        whole: dict[str, int] = {}
-        for piece in self.pieces:
-            if piece.kind in ("function", "variable") and self._is_whole(piece):
-                whole[piece.name] = whole.get(piece.name, 0) + 1
-        for name, count in whole.items():
-            if count != self.code.declared.get(name, 0):
-                piece = next(each for each in self.pieces if each.name == name and self._is_whole(each))
+        whole = [(piece, name) for piece in self.pieces for name in self._names(piece)]
+        counts = Counter(name for _, name in whole)
+        for piece, name in whole:
+            if counts[name] != self.code.declared.get(name, 0):
                 reason = f"{name} has other declarations, which would be used in its place"
                 error = LocatedError(((piece.file, piece.line, None),), piece.reason)
                 return Outcome(result, tuple(self.pieces), (error,), reason)
         return Outcome(result, tuple(_outermost(self.pieces)), (), "")
 
-    def _is_whole(self, piece: LeftOut) -> bool:
-        return any(each.start == piece.spans[0][0] for each in self.files[piece.file].definitions)
+    def _names(self, piece: LeftOut) -> frozenset[str]:
+        """Return the names that are not declared any more without a piece."""
+        if piece.kind not in ("function", "variable"):
+            return frozenset()
+        blocks = self.files[piece.file].definitions
+        return next((each.names for each in blocks if each.start == piece.spans[0][0]), frozenset())
 
 
 def _outermost(pieces: Sequence[LeftOut]) -> Iterator[LeftOut]:

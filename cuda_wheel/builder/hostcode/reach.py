@@ -127,8 +127,9 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
     others = {macro.name for macro in macros}
     for definition in (each for file in files for each in file.definitions):
         name = definition.name
-        by_name.setdefault(name, []).append(definition.tokens)
-        declared[name] = declared.get(name, 0) + 1
+        for each in definition.names:
+            by_name.setdefault(each, []).append(definition.tokens)
+            declared[each] = declared.get(each, 0) + 1
         (functions if definition.is_function else others).add(name)
         if definition.words & global_words:
             (templates if definition.is_template else kernels).add(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,6 +166,81 @@ def test_constants_with_dynamic_initializers_are_those_of_nvcc(compiled: Compile
     """)
     assert kernels(result) == {"fill<int>", "typed<const Name&>", "typed<const int&>", "device"}
     assert (result.blanked, result.variables) == ((), ())
+
+
+def test_compound_literals_are_values_as_with_nvcc(compiled: Compile) -> None:
+    result = compiled("""
+    #define UP (Vector){0, 1}
+    #define DOWN ((float2){0, -1})
+    #define PAIR(a, b) (ns::Pair){a, b}
+    namespace ns { struct Pair { int a; float b; }; }
+    typedef float2 Vector;
+    template <class T> __global__ void typed(T* p) { *p = T(); }
+    __device__ Vector turn(Vector v) { return (Vector){-v.y, v.x}; }
+    __global__ void k(float2* p, ns::Pair* q) {
+      if (threadIdx.x) { p[0] = turn(UP); }
+      p[1] = DOWN;
+      p[2].x = (Vector) {p->x, 3.f}.y + ((float2){1.f, 2.f}).x;
+      *q = PAIR(4, 5.f);
+    }
+    void use() { dim3 grid = (dim3){1, 2, 3}; k<<<grid, (dim3){4}>>>(nullptr, nullptr); typed<<<1, (int2){1, 2}.x>>>(&grid.x); }
+    """)
+    assert kernels(result) == {"k", "typed<unsigned int>"}
+    of_nvcc = {"0fBF800000", "1082130432", "1084227584"}  # -1, 3 + 1, 5
+    assert of_nvcc <= set(re.findall(r"\b(?:0f)?[0-9A-F]+\b", result.ptx.decode()))
+    assert result.blanked == ()
+
+
+@pytest.mark.parametrize("text", ["int n = (2){3};", "int n = (int x){3};", "int n = (struct P { int a; }){3}.a;"])
+def test_what_is_no_compound_literal_is_an_error(text: str, compiled: Compile) -> None:
+    with pytest.raises(CompileError, match=r"k\.cu:1:"):
+        compiled(f"__global__ void k(int* p) {{ {text} *p = n; }}\nint main() {{}}\n")
+
+
+def test_no_variable_of_a_declaration_is_replaced_by_another_of_its_name(compiled: Compile) -> None:
+    text = (
+        KERNELS
+        + """
+    template <class T> void take(T v) { fill<<<1, 1>>>((T*)nullptr, v); }
+    float second;
+    namespace inner { lib::Handle first, second; void use() { take(second); } }
+    """
+    )
+    with pytest.raises(CompileError, match="second has other declarations"):
+        compiled(text)
+
+
+def test_numbers_computed_from_constants_fold_in_device_code(compiled: Compile, tmp_path: Path) -> None:
+    (tmp_path / "lifting.h").write_text("#pragma once\nnamespace lifting { const float predict = -1.5f; }\n")
+    result = compiled("""#include "lifting.h"
+    typedef double real;
+    int count();
+    constexpr int three() { return 3; }
+    namespace lifting {
+    const float undo = -predict, twice = 2 * undo;
+    static const real scale = 1.0 / predict, other = scale;
+    const double nested = (double)(undo * undo);
+    const double from_three = double(three() / 4 + predict);
+    }
+    const int at_run_time = count();
+    const int from_run_time = at_run_time + 1;
+    template <class T> __global__ void typed(T* p) { *p = 0; }
+    __global__ void fill(float* p, double* q) {
+      p[0] = lifting::undo; p[1] = lifting::twice;
+      q[0] = lifting::scale; q[1] = lifting::nested; q[2] = lifting::from_three;
+    }
+    void use(int* p) { typed<<<1, from_run_time>>>(p); }
+    """)
+    assert kernels(result) == {"fill", "typed<int>"}
+    of_nvcc = {"1069547520", "1077936128", "-4619192017806338731", "4612248968380809216", "-4613937818241073152"}
+    assert of_nvcc <= set(re.findall(r"-?\b\d+\b", result.ptx.decode()))
+    assert (result.blanked, result.variables) == ((), ())
+
+
+@pytest.mark.parametrize("text", ["const int n = count();", "const int m = count(), n = m + 1;"])
+def test_a_number_of_run_time_is_an_error_in_device_code(text: str, compiled: Compile) -> None:
+    with pytest.raises(CompileError, match="dynamic initialization is not supported"):
+        compiled(f"int count();\n{text}\n__global__ void k(int* p) {{ *p = n; }}\nint main() {{}}\n")
 
 
 def test_a_device_constant_with_a_dynamic_initializer_is_an_error(compiled: Compile) -> None:

@@ -1,0 +1,108 @@
+"""Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
+
+nvcc reads them as GCC does; NVRTC has no GNU mode. In C++ without it, a type in parentheses before a brace is an error,
+so that nothing else can be meant where the compiler expects an expression.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan
+from cuda_wheel.builder.hostcode.blocks import SourceBlocks
+from cuda_wheel.builder.hostcode.constants import Replacement
+
+__all__ = ["CompoundLiterals"]
+
+_ERROR = "expected an expression"
+
+
+_NO_NAMES = frozenset(
+    ("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short", "typename")
+)
+"""Words of types that `T{...}` cannot begin with."""
+
+
+class CompoundLiterals:
+    """The compound literals of a project's files. Those of a type are rewritten when the compiler refuses one of them:
+    in the code, and in macros, whose text the compiler does not point to."""
+
+    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
+        self._files = files
+        self._types: set[str] = set()
+
+    def rewrite(self, errors: Iterable[tuple[str, int, int | None, str]]) -> bool:
+        """Rewrite the literals that errors (file, line, column, message) are about; return False if there are none."""
+        known = len(self._types)
+        for file, line, column, message in errors:
+            if message == _ERROR and file in self._files:
+                self._types |= self._types_at(self._files[file], line, column)
+        return len(self._types) > known
+
+    def replacements(self) -> dict[str, list[Replacement]]:
+        """Return what to replace in each file: both parentheses become spaces."""
+        found: dict[str, list[Replacement]] = {}
+        for file, blocks in self._files.items() if self._types else ():
+            texts = [blocks.tokens, *(_macro_tokens(blocks, each) for each in blocks.directives)]
+            for tokens in texts:
+                for start, end in _literals(tokens):
+                    if _spelled(tokens[start + 1 : end]) in self._types:
+                        spans = ((tokens[index].start, tokens[index].end, b"") for index in (start, end))
+                        found.setdefault(file, []).extend(spans)
+        return found
+
+    def _types_at(self, blocks: SourceBlocks, line: int, column: int | None) -> set[str]:
+        """Return the types of the literal at a place, or of those in the macro that is used there."""
+        tokens = blocks.tokens
+        index = bisect_left(tokens, blocks.offset(line, column), key=lambda token: token.start)
+        if index == len(tokens):
+            return set()
+        if tokens[index].text == "{":
+            return {_spelled(tokens[start + 1 : end]) for start, end in _literals(tokens) if end == index - 1}
+        name = tokens[index].text
+        return {
+            _spelled(body[start + 1 : end])
+            for each in self._files.values()
+            for directive in each.directives
+            if len(body := _macro_tokens(each, directive)) > 1 and body[1].text == name
+            for start, end in _literals(body)
+        }
+
+
+def _macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:
+    """Return the tokens of `define NAME ...`; none of another directive."""
+    if directive.word != "define":
+        return ()
+    text = blocks.content[directive.start : directive.end].replace(b"#", b" ", 1)
+    return [token._replace(start=token.start + directive.start) for token in scan(text)[0]]
+
+
+def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the indices of the parentheses of each `(T) {` that may be a compound literal."""
+    for index, token in enumerate(tokens):
+        if token.text != "{" or not index or tokens[index - 1].text != ")":
+            continue
+        start = index - 2
+        while start >= 0 and (tokens[start].kind == "word" or tokens[start].text == "::"):
+            start -= 1
+        first = tokens[start + 1]
+        is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[start + 2].text in ("::", ")")
+        if start < 0 or tokens[start].text != "(" or not is_type:
+            continue
+        before = tokens[start - 1] if start else None
+        is_call = before is not None and (before.kind == "word" or before.text in (")", "]", ">"))
+        if before is None or not is_call or before.text == "return" or _begins_a_macro(tokens, start):
+            yield start, index - 1
+
+
+def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether a token is the first of a macro's text: after `define NAME` or `define NAME(...)`."""
+    if tokens[0].text != "define":
+        return False
+    has_parameters = tokens[2].text == "(" and tokens[1].end == tokens[2].start
+    return index == (balanced(tokens, 2) if has_parameters else 2)
+
+
+def _spelled(tokens: Iterable[Token]) -> str:
+    return " ".join(token.text for token in tokens)
