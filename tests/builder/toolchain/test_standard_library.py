@@ -181,7 +181,7 @@ def test_every_header_of_the_standards_exists() -> None:
 
 
 def test_the_headers_put_no_variable_into_an_image(compiled: Callable[..., Compiled]) -> None:
-    folders = [INCLUDE, INCLUDE / "sys", INCLUDE / "tr1"]
+    folders = [INCLUDE, *(INCLUDE / name for name in ("arpa", "netinet", "sys", "tr1"))]
     files = [
         path for folder in folders for path in folder.iterdir() if path.is_file() and not path.name.startswith("cuda")
     ]

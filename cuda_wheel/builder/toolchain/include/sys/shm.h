@@ -1,0 +1,16 @@
+// <sys/shm.h> for host code: shared memory.
+#ifndef CUDA_WHEEL_SYS_SHM_H
+#define CUDA_WHEEL_SYS_SHM_H
+
+#include <sys/ipc.h>
+
+struct shmid_ds;
+
+extern "C" {
+int shmget(key_t, size_t, int);
+void* shmat(int, const void*, int);
+int shmdt(const void*);
+int shmctl(int, int, shmid_ds*);
+}
+
+#endif

@@ -1,0 +1,17 @@
+// <sys/uio.h> for host code: input and output of several buffers.
+#ifndef CUDA_WHEEL_SYS_UIO_H
+#define CUDA_WHEEL_SYS_UIO_H
+
+#include <sys/types.h>
+
+struct iovec {
+  void* iov_base;
+  size_t iov_len;
+};
+
+extern "C" {
+ssize_t readv(int, const iovec*, int);
+ssize_t writev(int, const iovec*, int);
+}
+
+#endif
