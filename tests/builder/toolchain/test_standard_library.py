@@ -13,7 +13,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import INCLUDE
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 
 FILES = Path(__file__).parents[2] / "data" / "standard_library"
 
@@ -106,6 +106,33 @@ __global__ void k(int* o) {
 }
 """
 
+CPP23 = """
+#include <expected>
+#include <iostream>
+#include <mdspan>
+#include <print>
+#include <spanstream>
+#include <stacktrace>
+template <class T> __global__ void kk(T* p) {}
+template <class T> void launch(T) { kk<T><<<1, 1>>>(nullptr); }
+std::expected<int, std::string> parse(const char* text) {
+  if (text == nullptr) return std::unexpected("nothing");
+  return 3;
+}
+void f() {
+  auto number = parse("3");
+  if (number && *number == 3) launch(number.value_or(4));
+  launch(*number.transform([](int x) { return float(x); }));
+  std::expected<void, int> done;
+  if (!done) std::println("{} {}", done.error(), number.error());
+  std::print(stderr, "{}", 1);
+  char buffer[8];
+  std::spanstream(buffer) << 1;
+  std::cout << std::stacktrace::current();
+}
+__global__ void k(std::mdspan<float, std::extents<int, 4, 4>> m) { m(1, 2) = 3; }
+"""
+
 OVERLOADS = """
 #include <cstdint>
 #include <cuda/std/cstdint>
@@ -145,6 +172,14 @@ def test_host_code_type_checks_and_instantiates_its_kernels(name: str, compiled:
 def test_it_also_does_as_cpp20(name: str, compiled: Callable[..., Compiled]) -> None:
     result = compiled((FILES / f"{name}.cu").read_text(), options=("--std=c++20",))
     assert (set(result.kernels), result.blanked) == (KERNELS[name], ())
+
+
+def test_headers_of_cpp23(compiled: Callable[..., Compiled], toolchain: Toolchain) -> None:
+    if toolchain.nvrtc.startswith(("12.", "13.0.")):
+        pytest.skip(f"NVRTC {toolchain.nvrtc} has no C++23")
+    result = compiled(CPP23, options=("--std=c++23",))
+    assert {"_Z2kkIiEvPT_", "_Z2kkIfEvPT_"} < set(result.kernels)
+    assert (len(result.kernels), result.blanked, result.log) == (3, (), "")
 
 
 def test_every_file_of_host_code_is_tested() -> None:
