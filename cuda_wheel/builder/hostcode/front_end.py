@@ -35,7 +35,10 @@ build prints none about the stand-ins. If device code calls such a function, ano
 
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
 """The front end's names of warnings about host variables in device code. nvcc reports an error after them; NVRTC may
-not."""
+not.
+
+Two errors of nvcc have no option: `typeid` and `dynamic_cast` in device code (NVRTC does not ask, and turning RTTI off
+would refuse them in host code too), and a call of a virtual host function."""
 
 _LIKE_NVCC = (
     *("-Xcudafe", f"--diag_warning={','.join(_UNDEFINED)}"),
@@ -49,7 +52,12 @@ _LIKE_NVCC = (
     "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",
 )
 """The options with which NVRTC accepts lambdas marked `__device__`, calls of `constexpr` host functions from device
-code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for."""
+code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for.
+
+The front end's GNU mode (--gnu_version, --g++), which nvcc uses with GCC, ends in errors in NVRTC 12.9, 13.0 and 13.5:
+both the mode and NVRTC predeclare `__int128_t`, and no option suppresses that. Of GCC's extensions,
+`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express; statement expressions, `a ?: b`, case
+ranges, arrays of no length, compound literals and, before C++20, designated initializers stay errors."""
 
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
 """The options with which NVRTC accepts host code."""

@@ -174,6 +174,12 @@ __global__ void in_device_code(float* p, int* q, thrust::complex<float>* z) {
 void host(int n, cudaStream_t stream) {
   thrust::host_vector<float> there(n, 1.0f);
   thrust::device_vector<float> here = there;
+  try {
+    if (cudaError_t error = cudaGetLastError()) throw thrust::system_error(error, thrust::cuda_category(), "scan");
+  } catch (const thrust::system_error& error) {
+    auto code = error.code().value() + *error.what();
+    typed<<<1, 1>>>(&code);
+  }
   thrust::device_vector<int> keys(n, 7);
   thrust::sequence(keys.begin(), keys.end());
   thrust::sort_by_key(thrust::cuda::par.on(stream), keys.begin(), keys.end(), here.begin(), thrust::greater<int>());

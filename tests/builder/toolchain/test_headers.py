@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 CASES = sorted((Path(__file__).parents[2] / "data" / "headers").glob("*.cu"))
@@ -60,3 +61,17 @@ def test_every_header_starts_with_a_comment() -> None:
     assert headers
     for path in headers:
         assert path.read_text().startswith("//"), path
+
+
+def test_no_header_defines_the_include_guard_of_another() -> None:
+    guards: dict[str, Path] = {}
+    defined: dict[str, set[Path]] = {}
+    for path in (path for folder in (INCLUDE, *map(Path, STAND_INS)) for path in folder.rglob("*") if path.is_file()):
+        text = path.read_text()
+        for name in re.findall(r"^\s*#\s*(?:define|undef) (\w+)", text, re.MULTILINE):
+            defined.setdefault(name, set()).add(path)
+        guard = re.search(r"^#ifndef (\w+)\n#define \1$", text, re.MULTILINE)
+        if guard:
+            assert guards.setdefault(guard[1], path) == path
+    assert len(guards) > 300
+    assert {guard: defined[guard] for guard, path in guards.items() if defined[guard] != {path}} == {}

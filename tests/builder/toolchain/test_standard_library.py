@@ -1,5 +1,6 @@
 """The standard library's headers: host code type-checks, deduces the real types and instantiates what it calls; device
-code uses the parts that nvcc lets it use. g++ 12 accepts each file of tests/data/standard_library without its kernels."""
+code uses the parts that nvcc lets it use. g++ 12 accepts each file of tests/data/standard_library without its kernels and
+launches, and without <format>, which GCC has since version 13."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import INCLUDE
+from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 
 FILES = Path(__file__).parents[2] / "data" / "standard_library"
 
@@ -29,8 +30,25 @@ KERNELS = {
     "variants": {"_Z1kPi", "_Z2kkIiEvPT_", "_Z2kkIfEvPT_", "_Z2kkISsEvPT_"},
     "further_headers": {"_Z1kPi", "_Z2kkIiEvPT_"},
     "beside_libcudacxx": {"_Z1kPi"},
+    "rarer_headers": {"_Z1kPi", *(f"_Z2kkI{each}EvPT_" for each in "fsd")},
+    "cpp20_headers": {"_Z1kPi7VersionS0_f", *(f"_Z2kkI{each}EvPT_" for each in "fsl")},
 }
 """The kernels of each file: those that its launches, called functions and virtual functions instantiate."""
+
+HEADERS = """
+algorithm any array atomic barrier bit bitset charconv chrono codecvt compare complex concepts condition_variable coroutine
+deque exception execution expected filesystem format forward_list fstream functional future initializer_list iomanip ios
+iosfwd iostream istream iterator latch limits list locale map mdspan memory memory_resource mutex new numbers numeric
+optional ostream print queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span
+spanstream sstream stack stacktrace stdexcept stop_token streambuf string string_view strstream syncstream system_error
+thread tuple type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant vector version
+cassert ccomplex cctype cerrno cfenv cfloat cinttypes ciso646 climits clocale cmath csetjmp csignal cstdalign cstdarg
+cstdbool cstddef cstdint cstdio cstdlib cstring ctgmath ctime cuchar cwchar cwctype
+assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h math.h setjmp.h signal.h stdalign.h
+stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h tgmath.h threads.h time.h uchar.h
+wchar.h wctype.h
+"""
+"""The headers of C++11 to C++23 and of C11, but for flat_map, flat_set, generator and stdfloat of C++23."""
 
 SPECIALISED = """
 #include <functional>
@@ -88,6 +106,33 @@ __global__ void k(int* o) {
 }
 """
 
+CPP23 = """
+#include <expected>
+#include <iostream>
+#include <mdspan>
+#include <print>
+#include <spanstream>
+#include <stacktrace>
+template <class T> __global__ void kk(T* p) {}
+template <class T> void launch(T) { kk<T><<<1, 1>>>(nullptr); }
+std::expected<int, std::string> parse(const char* text) {
+  if (text == nullptr) return std::unexpected("nothing");
+  return 3;
+}
+void f() {
+  auto number = parse("3");
+  if (number && *number == 3) launch(number.value_or(4));
+  launch(*number.transform([](int x) { return float(x); }));
+  std::expected<void, int> done;
+  if (!done) std::println("{} {}", done.error(), number.error());
+  std::print(stderr, "{}", 1);
+  char buffer[8];
+  std::spanstream(buffer) << 1;
+  std::cout << std::stacktrace::current();
+}
+__global__ void k(std::mdspan<float, std::extents<int, 4, 4>> m) { m(1, 2) = 3; }
+"""
+
 OVERLOADS = """
 #include <cstdint>
 #include <cuda/std/cstdint>
@@ -109,17 +154,32 @@ __global__ void k(int* p) { %s; }
 """
 
 
-@pytest.mark.parametrize("name", KERNELS)
+CPP20 = ["cpp20_headers"]
+"""The files that are C++20."""
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name not in CPP20])
 def test_host_code_type_checks_and_instantiates_its_kernels(name: str, compiled: Callable[..., Compiled]) -> None:
     result = compiled((FILES / f"{name}.cu").read_text())
     assert set(result.kernels) == KERNELS[name]
     assert result.blanked == ()
 
 
-@pytest.mark.parametrize("name", ["traits", "tuples", "vectors", "containers", "algorithms_and_c_library", "variants"])
+@pytest.mark.parametrize(
+    "name",
+    ["traits", "tuples", "vectors", "containers", "algorithms_and_c_library", "variants", "rarer_headers", *CPP20],
+)
 def test_it_also_does_as_cpp20(name: str, compiled: Callable[..., Compiled]) -> None:
     result = compiled((FILES / f"{name}.cu").read_text(), options=("--std=c++20",))
     assert (set(result.kernels), result.blanked) == (KERNELS[name], ())
+
+
+def test_headers_of_cpp23(compiled: Callable[..., Compiled], toolchain: Toolchain) -> None:
+    if toolchain.nvrtc.startswith(("12.", "13.0.")):
+        pytest.skip(f"NVRTC {toolchain.nvrtc} has no C++23")
+    result = compiled(CPP23, options=("--std=c++23",))
+    assert {"_Z2kkIiEvPT_", "_Z2kkIfEvPT_"} < set(result.kernels)
+    assert (len(result.kernels), result.blanked, result.log) == (3, (), "")
 
 
 def test_every_file_of_host_code_is_tested() -> None:
@@ -151,8 +211,16 @@ def test_device_code_cannot_use_what_is_for_the_host(use: str, compiled: Callabl
         compiled(MISUSE % use)
 
 
+def test_every_header_of_the_standards_exists() -> None:
+    assert {name for name in HEADERS.split() if not (INCLUDE / name).is_file()} == set()
+
+
 def test_the_headers_put_no_variable_into_an_image(compiled: Callable[..., Compiled]) -> None:
-    names = sorted(path.name for path in INCLUDE.iterdir() if path.is_file() and not path.name.startswith("cuda"))
+    folders = [INCLUDE, *(INCLUDE / name for name in ("arpa", "netinet", "sys", "tr1"))]
+    files = [
+        path for folder in folders for path in folder.iterdir() if path.is_file() and not path.name.startswith("cuda")
+    ]
+    names = sorted(path.relative_to(INCLUDE).as_posix() for path in files)
     text = "".join(f"#include <{name}>\n" for name in names) + "__global__ void k(int* p) { *p = 1; }\n"
     result = compiled(text)
     assert (result.kernels.keys(), result.variables, result.log) == ({"_Z1kPi"}, (), "")

@@ -1,9 +1,11 @@
-// <alloca.h> for host code: memory of a function's frame. NVRTC has it for no device code.
+// <alloca.h> for host code: memory on the stack.
 #ifndef CUDA_WHEEL_ALLOCA_H
 #define CUDA_WHEEL_ALLOCA_H
 
 #include <stddef.h>
 
-extern "C" void* alloca(size_t);
+extern "C" {
+void* alloca(size_t);
+}
 
 #endif

@@ -1,2 +1,7 @@
-// <complex.h> for NVRTC: C++ has its complex numbers in <complex>.
+// <complex.h> for host code: in C++, std::complex.
+#ifndef CUDA_WHEEL_COMPLEX_H
+#define CUDA_WHEEL_COMPLEX_H
+
 #include <complex>
+
+#endif

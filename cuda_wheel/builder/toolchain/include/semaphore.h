@@ -2,23 +2,24 @@
 #ifndef CUDA_WHEEL_SEMAPHORE_H
 #define CUDA_WHEEL_SEMAPHORE_H
 
-#include <sys/types.h>
+#include <time.h>
 
-struct sem_t {
+union sem_t {
   char content[32];
+  long align;
 };
 
 extern "C" {
-sem_t* sem_open(const char*, int, ...);
-int sem_close(sem_t*);
-int sem_unlink(const char*);
 int sem_init(sem_t*, int, unsigned int);
 int sem_destroy(sem_t*);
 int sem_wait(sem_t*);
 int sem_trywait(sem_t*);
-int sem_timedwait(sem_t*, const struct timespec*);
+int sem_timedwait(sem_t*, const timespec*);
 int sem_post(sem_t*);
 int sem_getvalue(sem_t*, int*);
+sem_t* sem_open(const char*, int, ...);
+int sem_close(sem_t*);
+int sem_unlink(const char*);
 }
 
 #define SEM_FAILED ((sem_t*)0)

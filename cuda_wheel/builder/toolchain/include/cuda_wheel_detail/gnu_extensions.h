@@ -8,7 +8,7 @@
 // Other names of keywords.
 #define __asm__ asm
 #define __asm asm
-#define __alignof __alignof__
+#define __alignof(x) alignof(x)
 #define __const const
 #define __const__ const
 #define __volatile__ volatile

@@ -1,4 +1,4 @@
-// <sys/ipc.h> for host code: keys of what processes share.
+// <sys/ipc.h> for host code: keys of shared objects.
 #ifndef CUDA_WHEEL_SYS_IPC_H
 #define CUDA_WHEEL_SYS_IPC_H
 
@@ -6,14 +6,16 @@
 
 typedef int key_t;
 
-extern "C" key_t ftok(const char*, int);
+extern "C" {
+key_t ftok(const char*, int);
+}
 
+#define IPC_PRIVATE ((key_t)0)
 #define IPC_CREAT 01000
 #define IPC_EXCL 02000
 #define IPC_NOWAIT 04000
 #define IPC_RMID 0
 #define IPC_SET 1
 #define IPC_STAT 2
-#define IPC_PRIVATE ((key_t)0)
 
 #endif

@@ -10,6 +10,8 @@ struct timeb {
   short timezone, dstflag;
 };
 
-extern "C" int ftime(struct timeb*);
+extern "C" {
+int ftime(timeb*);
+}
 
 #endif

@@ -1,4 +1,4 @@
-// <sys/times.h> for host code: the processor's time of a process.
+// <sys/times.h> for host code: the times of processes.
 #ifndef CUDA_WHEEL_SYS_TIMES_H
 #define CUDA_WHEEL_SYS_TIMES_H
 
@@ -8,6 +8,8 @@ struct tms {
   clock_t tms_utime, tms_stime, tms_cutime, tms_cstime;
 };
 
-extern "C" clock_t times(struct tms*);
+extern "C" {
+clock_t times(tms*);
+}
 
 #endif

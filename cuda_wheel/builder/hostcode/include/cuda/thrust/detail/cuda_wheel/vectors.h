@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_THRUST_VECTORS_H
 
 #include <initializer_list>
+#include <thrust/detail/cuda_wheel/errors.h>
 #include <thrust/detail/cuda_wheel/pointers.h>
 
 namespace std { template <class> class allocator; }

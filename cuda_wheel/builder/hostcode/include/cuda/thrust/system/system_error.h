@@ -1,0 +1,2 @@
+// <thrust/system/system_error.h>: Thrust's exceptions.
+#include <thrust/detail/cuda_wheel/errors.h>
