@@ -27,6 +27,10 @@ __all__ = ["measure"]
 
 WITH, ALONE, NVCC = "with host code", "kernels alone", "nvcc -fatbin"
 REAL, VIRTUAL = ("80", "90", "120"), "80"
+LIMIT = (
+    "NVRTC's front end reads what host code includes once for each target. The runtime API takes about 40 ms of a core, "
+    "PyTorch's headers 200 ms. Precompiled headers save nearly two thirds of that, if at least three files begin alike."
+)
 
 SCALE = """
 __global__ void scale(float* x, float factor, int n)
@@ -254,7 +258,7 @@ def _measured(
     contenders = {ALONE: lambda: ours(ALONE, file.alone), WITH: lambda: ours(WITH, file.text)}
     contenders |= {} if file.needs_pytorch else {NVCC: nvccs}
     about = f"Seconds to compile for {', '.join(f'sm_{arch}' for arch in REAL)} and compute_{VIRTUAL}, on one core."
-    goals = [Goal(WITH, ALONE, 1.2), Goal(WITH, NVCC, 1.0)]
+    goals = [Goal(WITH, ALONE, 1.2, limit=LIMIT), Goal(WITH, NVCC, 1.0)]
     result = compare(f"A file with host code: {name}", about, contenders, rounds, "s", digits=2, goals=goals)
     assert kernels[WITH] == kernels[ALONE], f"{name}: other kernels with host code: {kernels}"
     return result
