@@ -13,6 +13,7 @@ from pathlib import Path
 
 import checking
 import first_build
+import host_code
 import imports
 import precompiled
 import scale
@@ -38,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     peers = Peers.of(options.peers, options.nvcc)
     sections: dict[str, Callable[[], Iterable[Result]]] = {
         "first-build": partial(first_build.measure, peers, options.rounds),
+        "host-code": partial(host_code.measure, peers, options.rounds),
         "precompiled": partial(precompiled.measure, options.rounds),
         "next-build": partial(wheel_build.measure, options.rounds),
         "sizes": partial(sizes.measure, peers, options.rounds),
