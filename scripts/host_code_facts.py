@@ -23,7 +23,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.builder.hostcode.generated import FACTS, Case, cases
 from tests.builder.hostcode.generated.answers import answers
 
-OPTIONS = ["-arch=sm_80", "--extended-lambda", "--expt-relaxed-constexpr"]
+OPTIONS = ["--extended-lambda", "--expt-relaxed-constexpr"]
+
+
+def release_of(nvcc: str) -> str:
+    """Return nvcc's exact release, such as "13.0.88"; empty if it does not say."""
+    version = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"V(\d+\.\d+\.\d+)", version)
+    return found[1] if found else ""
 
 
 def compile_with_nvcc(nvcc: str, text: str, case: Case) -> tuple[str, str]:
@@ -33,7 +40,7 @@ def compile_with_nvcc(nvcc: str, text: str, case: Case) -> tuple[str, str]:
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
-        command = [nvcc, *OPTIONS, f"-std={case.standard}", "k.cu"]
+        command = [nvcc, "-arch=sm_80", *OPTIONS, f"-std={case.standard}", "k.cu"]
         done = subprocess.run(
             [*command, "-ptx", "-o", "k.ptx"], cwd=folder, capture_output=True, text=True, check=False
         )
@@ -66,10 +73,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="remake the entries of cases whose names start so")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    version = subprocess.run([options.nvcc, "--version"], capture_output=True, text=True, check=True).stdout
-    release = re.search(r"V(\d+\.\d+\.\d+)", version)
+    release = release_of(options.nvcc)
     old = json.loads(FACTS.read_text(encoding="utf-8")) if FACTS.exists() else {"cases": {}}
-    known = old["cases"] if release is not None and old.get("nvcc") == release[1] else {}
+    known = old["cases"] if release and old.get("nvcc") == release else {}
     made, stale = {}, []
     for case in cases():
         entry = known.get(case.name, {})
@@ -84,8 +90,8 @@ def main() -> None:
             made[case.name] = entry
             print(case.name, "refused: " + entry["error"] if "error" in entry else len(entry["kernels"]))
             if number % 50 == 0:  # an interrupted run goes on where it stopped
-                write(release[1] if release else "", made)
-    write(release[1] if release else "", made)
+                write(release, made)
+    write(release, made)
 
 
 def write(release: str, made: dict[str, Any]) -> None:

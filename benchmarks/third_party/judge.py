@@ -11,19 +11,16 @@ record for each file, and a summary is printed. KEY selects files whose names co
 
 Options: those of `measure.py` (--resume leaves out the files that JUDGED.json has), --cuobjdump PATH,
 --torch-include FOLDER (repeatable; default: those of the installed PyTorch), --work FOLDER for cubins (those of nvcc
-are reused).
+are reused), --64-bit: nvcc addresses shared memory with 64 bits, as NVRTC does before 13.5.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
-import subprocess
 import sys
 import sysconfig
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,15 +28,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))  # run from a checkout, without installing it
 
 from corpus import Package, Source, packages, sources
+from machine_code import SHARED_MEMORY_64_BIT, instructions, likeness, plain_name
 from measure import Outcome, chosen, first_error, in_parallel, in_process, parser, run
 
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.manifest import Manifest
 
 __all__ = ["Verdict", "judge", "of_the_source", "read_verdicts"]
-
-Code = tuple[str, ...]
-"""The instructions of a kernel, as text."""
 
 
 @dataclass(frozen=True)
@@ -84,27 +79,24 @@ def judge(source: Source, options: argparse.Namespace) -> Verdict:
     )
     if nvcc != "compiled":
         return verdict
-    theirs = {_plain(name) for name in read_cubin(cubin.read_bytes()).kernels}
+    theirs = {plain_name(name) for name in read_cubin(cubin.read_bytes()).kernels}
     if outcome.result != "compiled":
         return Verdict(**{**asdict(verdict), "kernels": len(theirs), "missing": sorted(theirs)})
     built = options.images / source.key.replace("/", "+") / "corpus"
     manifest = Manifest.from_json((built / "m.fatbin.json").read_bytes(), source.key)
-    ours = {_plain(kernel.symbol) for kernel in manifest.kernels}
+    ours = {plain_name(kernel.symbol) for kernel in manifest.kernels}
     reference, code = (instructions(path, options.cuobjdump) for path in (cubin, built / "m.fatbin"))
     common = sorted(theirs & ours)
-    identical = [name for name in common if reference[name] == code[name]]
-    same = [
-        name for name in common if reference[name] != code[name] and _opcodes(reference[name]) == _opcodes(code[name])
-    ]
-    different = [(name, len(reference[name]), len(code[name])) for name in common if name not in {*identical, *same}]
+    found = {name: likeness(reference[name], code[name]) for name in common}
+    different = [(name, len(reference[name]), len(code[name])) for name in common if found[name] == "different"]
     return Verdict(
         **{
             **asdict(verdict),
             "kernels": len(theirs),
             "missing": sorted(theirs - ours),
             "additional": sorted(ours - theirs),
-            "identical": len(identical),
-            "same_opcodes": len(same),
+            "identical": sum(each == "identical" for each in found.values()),
+            "same_opcodes": sum(each == "same_opcodes" for each in found.values()),
             "different": different,
         }
     )
@@ -140,54 +132,15 @@ def nvcc_arguments(source: Source, options: argparse.Namespace) -> list[str]:
         *own,
         *(f"-I{folder}" for folder in folders),
         *(part for folder in system for part in ("-isystem", str(folder))),
+        *(SHARED_MEMORY_64_BIT if options.shared_memory_64_bit else ()),
         "-w",
     ]
-
-
-def instructions(path: Path, cuobjdump: str) -> dict[str, Code]:
-    """Return the instructions of each function of a cubin or fatbin, without addresses and encodings."""
-    process = subprocess.run([cuobjdump, "-sass", str(path)], capture_output=True, text=True)
-    if process.returncode:
-        raise SystemExit(f"{cuobjdump} -sass {path}: {process.stderr.strip()}\n(it needs nvdisasm on PATH)")
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in process.stdout.splitlines():
-        if line.strip().startswith("Function : "):
-            lines = found.setdefault(_plain(line.split(" : ")[1].strip()), [])
-        elif match := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
-            lines.append(_plain(match[1]))
-    return {name: _without_padding(code) for name, code in found.items()}
 
 
 def of_the_source(symbols: Iterable[str]) -> list[str]:
     """Return the kernels without those of the device-wide algorithms of CUB and Thrust, which cuda-wheel does not
     compile."""
-    return [symbol for symbol in symbols if not re.match(r"_ZN(3cub|6thrust)", symbol)]
-
-
-def _without_padding(lines: Sequence[str]) -> Code:
-    """Return instructions without the NOPs that fill the last block."""
-    end = len(lines)
-    while end and lines[end - 1].split()[0] in ("NOP", "BRA"):
-        end -= 1
-    return tuple(lines[:end])
-
-
-def _opcodes(code: Code) -> Counter[str]:
-    """Return how often each instruction occurs, without predicates and modifiers."""
-    words = (re.sub(r"^@!?U?P\w+\s+", "", line).split(maxsplit=1)[0] for line in code)
-    return Counter(word.split(".")[0] for word in words)
-
-
-def _plain(text: str) -> str:
-    """Return text in which the names of anonymous namespaces and of static functions' files are equal in every
-    compilation."""
-    result = ""
-    while match := re.search(r"(\d+)_(?:GLOBAL__N|INTERNAL)_", text):
-        start, length = match.end(1), int(match[1])
-        result += text[: match.start()] + "ANONYMOUS"
-        text = text[start + length :]
-    return result + text
+    return [symbol for symbol in symbols if not symbol.startswith(("_ZN3cub", "_ZN6thrust"))]
 
 
 def read_verdicts(path: Path) -> dict[str, Verdict]:
@@ -230,6 +183,7 @@ def _options() -> argparse.Namespace:
     own = parser()
     own.add_argument("--cuobjdump", default="cuobjdump")
     own.add_argument("--torch-include", action="append", default=[])
+    own.add_argument("--64-bit", action="store_true", dest="shared_memory_64_bit")
     own.add_argument("--work", type=Path, default=Path("judged"))
     options = own.parse_intermixed_args()
     options.images = options.images or options.work / "images"

@@ -170,6 +170,19 @@ def test_tensors_have_pytorchs_types(compiled: Compile) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "header", ["c10/cuda/CUDAException.h", "ATen/Dispatch.h", "ATen/AccumulateType.h", "ATen/core/PhiloxRNGEngine.h"]
+)
+def test_headers_include_cuda_h_where_those_of_pytorch_do(compiled: Compile, header: str) -> None:
+    # Sources ask for CUDA_VERSION without including <cuda.h>; where it is undefined, it counts as 0.
+    text = f"""
+#include <{header}>
+template <int Version> __global__ void k(CUdeviceptr pointer) {{}}
+void launch() {{ k<(CUDA_VERSION >= 12000 ? 1 : 0)><<<1, 1>>>(0); }}
+"""
+    assert kernels(compiled(text, cubin=False)) == {"k<1>"}
+
+
 EXTENSION = """
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>

@@ -10,6 +10,7 @@
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
 #include <cstdint>
+#include <cuda.h>
 #include <cuda_fp16.h>
 
 namespace c10 {

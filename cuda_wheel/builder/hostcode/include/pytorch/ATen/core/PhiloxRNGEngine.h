@@ -6,6 +6,7 @@
 #include <c10/macros/Macros.h>
 #include <cmath>
 #include <cstdint>
+#include <cuda.h>
 
 namespace at {
 

@@ -2,6 +2,7 @@
 #ifndef CUDA_WHEEL_PYTORCH_CUDA_ERRORS_H
 #define CUDA_WHEEL_PYTORCH_CUDA_ERRORS_H
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cuda_wheel_detail/pytorch/errors.h>

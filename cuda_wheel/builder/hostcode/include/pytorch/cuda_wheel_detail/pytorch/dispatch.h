@@ -4,6 +4,7 @@
 #define CUDA_WHEEL_PYTORCH_DISPATCH_H
 
 #include <climits>
+#include <cuda.h>
 
 #include <cuda_wheel_detail/pytorch/errors.h>
 #include <cuda_wheel_detail/pytorch/scalar_types.h>
