@@ -205,6 +205,23 @@ def test_integers_of_64_bits_are_long_as_under_nvcc(compiled: Callable[..., Comp
     assert set(compiled(OVERLOADS).kernels) == {"_Z1kIlEvPT_", "_Z1kImEvPT_", "_Z1kIxEvPT_"}
 
 
+POWERS = """
+#include <cmath>
+template <typename T> __global__ void k(T* p) {}
+template <int CALL, typename T> void go(T) { k<<<1, 1>>>((T*)nullptr); }
+static_assert(sizeof(std::pow(1.f, 2.f)) == 4 && sizeof(pow(1.f, 2.f)) == 4 && sizeof(std::pow(1.f, 2)) == 8);
+static_assert(sizeof(std::pow(2, 2)) == 8 && sizeof(pow(2, 2)) == 8 && sizeof(pow(1.f, 2.0)) == 8);
+using namespace std;
+void f(float x) { go<1>(std::pow(x, 2)); }
+__global__ void device(float* x, double* d, int n) { x[0] = pow(x[1], x[2]); d[0] = pow(d[1], d[2]); d[1] = std::pow(x[1], n); }
+"""
+
+
+def test_powers_have_the_standards_types(compiled: Callable[..., Compiled]) -> None:
+    # NVRTC's own pow(float, int) is of type float, and would launch another instance than nvcc's.
+    assert set(compiled(POWERS).kernels) == {"_Z1kIdEvPT_", "_Z6devicePfPdi"}
+
+
 @pytest.mark.parametrize("use", ["std::vector<int> v; v.push_back(*p)", 'std::string s("a"); *p = s.size()'])
 def test_device_code_cannot_use_what_is_for_the_host(use: str, compiled: Callable[..., Compiled]) -> None:
     with pytest.raises(CompileError):

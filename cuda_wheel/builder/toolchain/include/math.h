@@ -70,9 +70,20 @@ struct mixed {
   enum { a = rank<A>::value, b = rank<B>::value };
   enum : bool { value = int(a) != 0 && int(b) != 0 && !(int(a) == int(b) && int(a) >= 3) };
 };
+// Of std::pow. For arguments of one type, calls of ::pow take NVRTC's functions, which are no templates.
+template <class A, class B, bool is_mixed = mixed<A, B>::value>
+struct power {};
 template <class A, class B>
-struct mixed_pow {  // pow(float, int) and pow(double, int) are NVRTC's own
-  enum : bool { value = mixed<A, B>::value && !(rank<A>::value >= 3 && rank<B>::value == 1) };
+struct power<A, B, true> {
+  typedef double type;
+  __host__ __device__ static double of(A a, B b) { return ::pow(static_cast<double>(a), static_cast<double>(b)); }
+};
+template <>
+struct power<double, double, false> : power<double, double, true> {};
+template <>
+struct power<float, float, false> {
+  typedef float type;
+  __host__ __device__ static float of(float a, float b) { return ::powf(a, b); }
 };
 
 namespace math {
@@ -136,8 +147,9 @@ CUDA_WHEEL_OF_MIXED(mixed, fmin)
 CUDA_WHEEL_OF_MIXED(mixed, fmod)
 CUDA_WHEEL_OF_MIXED(mixed, hypot)
 CUDA_WHEEL_OF_MIXED(mixed, nextafter)
-CUDA_WHEEL_OF_MIXED(mixed_pow, pow)
 CUDA_WHEEL_OF_MIXED(mixed, remainder)
+template <class A, class B>
+__host__ __device__ inline typename power<A, B>::type pow(A a, B b) { return power<A, B>::of(a, b); }
 CUDA_WHEEL_COMPARISON(isgreater, a > b)
 CUDA_WHEEL_COMPARISON(isgreaterequal, a >= b)
 CUDA_WHEEL_COMPARISON(isless, a < b)
