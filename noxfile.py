@@ -1,5 +1,5 @@
-"""Define the sessions `demo` (the main use of this project), `tests`, `pythons`, `lowest`, `soak`, `mutants`, `ptx`,
-`lint`, `gpu` and `bench`. Each session installs its own requirements."""
+"""Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
+`ptx`, `lint`, `gpu` and `bench`. Each session installs its own requirements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 TOOLCHAINS = ["cu12", "cu13"]
-FURTHER_TOOLCHAIN = ["-m", "not one_toolchain and not repeated_install"]
-"""pytest's options with each toolchain after the first."""
+INSTALLER = "uv|virtualenv"
+"""What makes the environments of tests: uv takes seconds where pip takes a minute, if it is installed beside nox."""
 PARALLEL = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist=loadfile"]
 """pytest's options for parallel runs: one more process than processors, because tests wait for what they start;
 all tests of a file in one process, because they share what they build."""
@@ -62,25 +62,33 @@ def demo(session: nox.Session) -> None:
         session.log("no NVIDIA GPU found: the wheel is built and checked, but its kernels cannot run")
 
 
-@nox.session
+@nox.session(venv_backend=INSTALLER)
+def tests(session: nox.Session) -> None:
+    """Run the quick tests with the first toolchain: most tests of every room, and one path of each kind through all."""
+    install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
+    session.run("pytest", *PARALLEL, *(session.posargs or ["-m", "not slow"]))
+    session.log(f"`nox -s slow` runs the tests marked slow, and all tests with {TOOLCHAINS[1]}")
+
+
+@nox.session(venv_backend=INSTALLER)
 @nox.parametrize("toolchain", TOOLCHAINS)
-def tests(session: nox.Session, toolchain: str) -> None:
-    """Run the tests with one toolchain, against cuda-wheel installed from its wheel."""
-    is_further = toolchain != TOOLCHAINS[0] and not session.posargs
-    run_tests(session, toolchain, *(FURTHER_TOOLCHAIN if is_further else ()))
+def slow(session: nox.Session, toolchain: str) -> None:
+    """Run the tests that `tests` leaves out; with the second toolchain, all whose result depends on it."""
+    chosen = "slow" if toolchain == TOOLCHAINS[0] else "not one_toolchain and not repeated_install"
+    run_tests(session, toolchain, "-m", chosen)
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=PYTHONS, venv_backend=INSTALLER)
 def pythons(session: nox.Session) -> None:
-    """Run the tests with each Python version that is installed."""
+    """Run all tests with each Python version that is installed."""
     run_tests(session, TOOLCHAINS[0])
 
 
 def run_tests(session: nox.Session, toolchain: str, *options: str) -> None:
     """Install a toolchain and the tests' requirements, and run the tests."""
     install(session, toolchain, f"test-{toolchain}")
-    environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
-    session.run("pytest", *PARALLEL, *options, *session.posargs, env=environ)
+    environ = {"CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session))}
+    session.run("pytest", *PARALLEL, *(session.posargs or options), env=environ)
 
 
 @nox.session
@@ -121,11 +129,11 @@ def mutants(session: nox.Session) -> None:
     """
     install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}", "mutants")
     output = Path(session.create_tmp()).resolve()
-    environ = {"CUDA_WHEEL_TEST_TOOLS": str(tools(session))}
+    environ = {"CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session))}
     session.run("python", "-m", "tests.mutants.session", "--output", str(output), *session.posargs, env=environ)
 
 
-def tools(session: nox.Session) -> Path:
+def nvidia_tools(session: nox.Session) -> Path:
     """Download NVIDIA's cuobjdump, nvdisasm and the ptxas of older releases, and return their folder."""
     folder = Path(session.virtualenv.location).parent / "tools"
     requirements = {"cuobjdump": "nvidia-cuda-cuobjdump", "nvdisasm": "nvidia-cuda-nvdisasm"} | {
