@@ -13,12 +13,18 @@ from .rules import How, resolve
 
 if TYPE_CHECKING:
     from .jit.compiling import JitOptions
+    from .variants.macro_values import MacroValue
 
 __all__ = ["load"]
 
 
 def load(
-    name: str, *, link: Sequence[Any] | None = None, device: int | None = None, jit: "JitOptions | None" = None
+    name: str,
+    *,
+    link: Sequence[Any] | None = None,
+    device: int | None = None,
+    jit: "JitOptions | None" = None,
+    **variant: "MacroValue",
 ) -> Module:
     """Return the module with the dotted name `name`, loaded for a GPU of this machine.
 
@@ -31,15 +37,19 @@ def load(
     package's module; a `cuda.core.ObjectCode`; the result of `numba.cuda.compile`; or a `Piece`. `Module.link` then
     describes the link.
 
-    Raises ImageError if the module is not installed or damaged, NoImageError if no image suits the GPU and driver,
-    LinkError if the pieces cannot be linked, and DriverError if there is no usable driver or it cannot compile the PTX;
-    the message then holds the compiler's log.
+    `variant` are the macros of one of the module's variants: `load("demo.update", MATH_TYPE="double", NUM_MODES=4)`.
+    All macros that the variant is declared with are needed.
+
+    Raises UnknownVariantError if the module has no such variant, or has variants and none is named; ImageError if the
+    module is not installed or damaged, NoImageError if no image suits the GPU and driver, LinkError if the pieces
+    cannot be linked, and DriverError if there is no usable driver or it cannot compile the PTX; the message then holds
+    the compiler's log.
     """
     if link is not None:
         from .linking.link import load_linked  # only for links
 
-        return load_linked(name, link, device, _options(jit))
-    files, manifest = files_and_manifest(name, device)
+        return load_linked(name, link, device, _options(jit), variant)
+    files, manifest = files_and_manifest(name, device, variant)
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None or resolution.doubt:
@@ -80,7 +90,7 @@ def _load_image(
 ) -> Module:
     code = read_image(files, manifest, image)
     if options is None:
-        return Module(manifest, image, how, load_library(code, f"loading {manifest.name}, {image}"))
+        return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
     from .jit.compiling import load_linked_ptx, load_ptx  # only for PTX
 
     if how == "jit":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .launching.module_variables import Global
     from .launching.occupancy import Occupancy
     from .linking.link import Linked
+    from .variants.macro_values import MacroValue
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
 
@@ -268,12 +269,12 @@ class Module(Mapping[str, Kernel]):
         self.how = how
         self.jit = jit
         self.link = link
-        self._library = _Library(manifest.name, handle)
+        self._library = _Library(manifest.full_name, handle)
         self._by_name: _ByName[Kernel] = _ByName(
-            manifest.name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
+            manifest.full_name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
         )
         self.globals: Mapping[str, Global] = _ByName(
-            manifest.name, "variable", manifest.globals, self._variable, UnknownGlobalError
+            manifest.full_name, "variable", manifest.globals, self._variable, UnknownGlobalError
         )
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
@@ -285,6 +286,11 @@ class Module(Mapping[str, Kernel]):
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def variant(self) -> "dict[str, MacroValue]":
+        """The macros of the variant that was loaded; empty for a module without variants."""
+        return dict(self.manifest.variant)
 
     @property
     def handle(self) -> int:
@@ -348,7 +354,7 @@ class Module(Mapping[str, Kernel]):
 
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
-        return f"<Module {self.name}: {kernels}, {self.image}, {self.how}>"
+        return f"<Module {self.manifest.full_name}: {kernels}, {self.image}, {self.how}>"
 
 
 def unscoped(name: str) -> str:

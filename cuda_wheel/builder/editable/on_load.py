@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cuda_wheel import __version__
 from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
 from cuda_wheel.builder.cache.file_hashes import unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
+from cuda_wheel.builder.sources.modules import variants_of
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
-from cuda_wheel.runtime.manifest import Manifest, Version
+from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.variants.index import all_manifests, unknown_variant
+from cuda_wheel.runtime.variants.macro_values import same_macros
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_on_load"]
 
-FORMAT = "5"
+FORMAT = "6"
 """Part of every key: entries of another layout have other keys."""
 
 States = dict[str, str | None]
@@ -37,18 +40,20 @@ States = dict[str, str | None]
 
 
 def compile_on_load(
-    name: str, folders: Sequence[str], ask_capability: Callable[[], Version]
+    name: str, folders: Sequence[str], ask_capability: Callable[[], Version], macros: Mapping[str, Any] = {}
 ) -> tuple[bytes, bytes] | None:
     """Return the manifest and fatbin of the module `name`, compiled for the compute capability of the GPU in use.
 
-    `folders` are those of the module's package. None, without calling `ask_capability`, if no project above them has a
-    source for the module. Raises ConfigError, ToolchainError or CompileError.
+    `folders` are those of the module's package; `macros` those of the variant to compile, of a module with variants.
+    None, without calling `ask_capability`, if no project above them has a source for the module. Raises ConfigError,
+    ToolchainError or CompileError; UnknownVariantError for other macros than those of a variant.
     """
     began = time.time_ns()
     found = find_source(name, folders)
     if found is None:
         return None
     root, config, module = found
+    module = _variant(module, macros)
     cache, environment = Cache(), toolchain_environment()
     results: DependencyCache[States] = DependencyCache(cache, dict)
     request = Cache.key(FORMAT, __version__, str(root), repr((config, module)), environment)
@@ -64,6 +69,18 @@ def compile_on_load(
         entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
         results.put(Recorded(request, states, states), entry, repr(capability))
     return built.text, built.fatbin
+
+
+def _variant(module: SourceModule, macros: Mapping[str, Any]) -> SourceModule:
+    """Return the variant of a module that has these macros; a module without variants itself."""
+    if not module.settings.variants and not macros:
+        return module
+    wanted = same_macros(macros)
+    variants = variants_of(module) if module.settings.variants else ()
+    found = next((each for each in variants if same_macros(each.variant) == wanted), None)
+    if found is None:
+        raise unknown_variant(module.name, macros, module.settings.variants)
+    return found
 
 
 def _compile(
@@ -102,7 +119,7 @@ def _parse(entry: bytes) -> tuple[bytes, bytes]:
     """Return the manifest and the fatbin of a cache entry."""
     size = 8 + int.from_bytes(entry[:8], "big")
     manifest, fatbin = entry[8:size], entry[size:]
-    Manifest.from_json(manifest, "the cache")
+    all_manifests(manifest, "the cache")
     return manifest, fatbin
 
 

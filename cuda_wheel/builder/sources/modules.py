@@ -19,8 +19,18 @@ from cuda_wheel.builder.sources.included_sources import included_sources
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.module_names import check_case, check_name
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
+from cuda_wheel.runtime.variants.macro_values import Variant, full_name, macro_text
 
-__all__ = ["SourceModule", "is_excluded", "named_sources", "needs_nvvm", "one_module", "select", "source_module"]
+__all__ = [
+    "SourceModule",
+    "is_excluded",
+    "named_sources",
+    "needs_nvvm",
+    "one_module",
+    "select",
+    "source_module",
+    "variants_of",
+]
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,13 @@ class SourceModule:
     sources: tuple[Source, ...]
     defaults: tuple[Source, ...]
     settings: ModuleConfig
+    variant: Variant = ()
+    """The macros that tell it from the module's other variants, which are among its `defines` too."""
+
+    @property
+    def full_name(self) -> str:
+        """Its name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
+        return full_name(self.name, self.variant)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -40,6 +57,8 @@ class SourceModule:
     @property
     def label(self) -> str:
         """Its name in messages: its source, or its name and its sources."""
+        if self.variant:
+            return f"{self.full_name} ({', '.join(self.paths)})"
         return self.paths[0] if len(self.paths) == 1 else f"{self.name} ({', '.join(self.paths)})"
 
     @property
@@ -51,6 +70,22 @@ class SourceModule:
     def ready(self) -> bool:
         """Whether the wheel contains it in a form that can be loaded without linking."""
         return not self.settings.extern or bool(self.defaults)
+
+
+def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
+    """Return each variant of a module as a module of its own, or a module without variants alone.
+
+    The macros of a variant take precedence over `defines`.
+    """
+    return tuple(
+        replace(module, variant=variant, settings=_with_macros(module.settings, variant))
+        for variant in module.settings.variants
+    ) or (module,)
+
+
+def _with_macros(settings: ModuleConfig, variant: Variant) -> ModuleConfig:
+    defines = dict(settings.defines) | {name: macro_text(value) for name, value in variant}
+    return replace(settings, defines=tuple(sorted(defines.items())), variants=())
 
 
 def _nothing(text: str) -> None:
