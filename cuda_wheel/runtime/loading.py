@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .jit.compiling import JitOptions
     from .variants.macro_values import MacroValue
 
-__all__ = ["load"]
+__all__ = ["load", "load_found"]
 
 
 def load(
@@ -50,6 +50,11 @@ def load(
 
         return load_linked(name, link, device, _options(jit), variant)
     files, manifest = files_and_manifest(name, device, variant)
+    return load_found(files, manifest, device, jit)
+
+
+def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
+    """Return the module with these files and this manifest, loaded; see `load`."""
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None or resolution.doubt:
@@ -63,7 +68,7 @@ def load(
 
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
     options = None if how == "native" else _options(jit)
-    key: tuple[Any, ...] = (name, files.digest, image.target)
+    key: tuple[Any, ...] = (manifest.name, files.digest, image.target)
     if options is not None:
         options.check()
         key = (*key, options, capability if how == "link" else None)

@@ -73,3 +73,16 @@ def test_the_example_runs(tmp_path: Path) -> None:
     result = run(sys.executable, "-m", "variants_demo", PYTHONPATH=str(tmp_path / "example/src"))
     assert result.returncode == 0, result.stdout
     assert result.stdout.count("<Module variants_demo.polynomial[DEGREE=") == 5
+
+
+def test_a_text_is_compiled_and_launched(nvrtc: None, context: None, nothing_loaded: None) -> None:
+    from cuda.bindings import driver
+
+    source = "template <typename T, int N> __global__ void gemm(T* x) { x[threadIdx.x] *= N * SCALE; }"
+    module = cuda_wheel.compile(source, instantiate=["gemm<double, 64>"], defines={"SCALE": 2})
+    x = Memory(np.arange(32, dtype=np.float64))
+    module["gemm<double, 64>"].launch(1, 32, x)
+    value(driver.cuCtxSynchronize())
+    assert (x.numpy() == np.arange(32) * 128).all()
+    with pytest.raises(cuda_wheel.ArgumentError, match="takes an array of float64"):
+        module["gemm<double, 64>"].launch(1, 32, Memory(np.zeros(32, np.float32)))
