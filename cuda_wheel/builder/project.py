@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,6 +28,7 @@ from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_mod
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.toolchain.find import find_nvvm, find_toolchain
 from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.wheel.carried_sources import carried_sources
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     loader_files,
@@ -138,7 +139,7 @@ def _build(
             manifests = tuple(map(deciding, module.manifests))
             return _Consumed(manifests, outside_header(module.headers or ()), consume(module, document))
 
-        unfinished = _Unfinished(modules, consume_module)
+        unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
         with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
             finished = execute(plan, chosen, reporter, CompileCache(cache, plan.toolchain), unfinished.add)
     built = [module for module in finished if module is not None]
@@ -152,8 +153,17 @@ def _build(
 class _Unfinished:
     """The modules of a build whose variants are not all built yet."""
 
-    def __init__(self, modules: Iterable[SourceModule], consume: Callable[[FinishedModule], _Consumed]) -> None:
-        self._order = {module.name: [each.variant for each in variants_of(module)] for module in modules}
+    def __init__(
+        self,
+        root: Path,
+        modules: Iterable[SourceModule],
+        toolchain: tuple[str, ...],
+        consume: Callable[[FinishedModule], _Consumed],
+    ) -> None:
+        self._root = root
+        self._modules = {module.name: module for module in modules}
+        self._toolchain = toolchain
+        self._order = {name: [each.variant for each in variants_of(module)] for name, module in self._modules.items()}
         self._built: dict[str, list[BuiltModule]] = {}
         self._consume = consume
 
@@ -166,7 +176,12 @@ class _Unfinished:
         if len(variants) < len(order):
             return None
         del self._built[name]
-        return self._consume(finished_module(sorted(variants, key=lambda each: order.index(each.manifest.variant))))
+        variants.sort(key=lambda each: order.index(each.manifest.variant))
+        module = self._modules[name]
+        if not module.settings.specialize:
+            return self._consume(finished_module(variants))
+        carry = partial(carried_sources, self._root, module, toolchain=self._toolchain)
+        return self._consume(finished_module(variants, carry))
 
 
 def _warn_of_gaps(modules: Iterable[SourceModule], built: Iterable[_Consumed], reporter: Reporter) -> None:

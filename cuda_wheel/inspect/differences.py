@@ -10,7 +10,7 @@ from hashlib import sha256
 from cuda_wheel.inspect.found_modules import FoundModule
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.formats.fatbin import compression_of
+from cuda_wheel.runtime.formats.fatbin import compression_of, fatbin_of_text
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Image, Manifest, Parameter, Target, Version, dotted
 
 __all__ = ["manifest_differences"]
@@ -29,8 +29,12 @@ def manifest_differences(found: FoundModule) -> list[str]:
     lines = []
     if re.split(r"[/\\]", found.location)[-1] != found.name.rpartition(".")[2] + MANIFEST_SUFFIX:
         lines.append(f"{found.location} is the manifest of another module")
-    size = _described_size(found)
-    if len(content) != size:
+    size, carried = _described_size(found), found.manifests[0].specialize
+    if carried is not None:
+        sources = content[carried.offset : carried.offset + carried.size]
+        if sha256(sources).hexdigest() != carried.sha256 or content[size:] != fatbin_of_text(sources):
+            lines.append("the sources behind the fatbin differ from the manifest")
+    elif len(content) != size:
         lines.append(f"{found.fatbin} has {len(content)} bytes, not {size}")
     for manifest in found.manifests:
         fatbin = content[manifest.fatbin_offset : manifest.fatbin_offset + manifest.fatbin_size]
@@ -40,7 +44,7 @@ def manifest_differences(found: FoundModule) -> list[str]:
 
 
 def _described_size(found: FoundModule) -> int:
-    """Return how many bytes of the file the manifests describe, from its start on without a gap."""
+    """Return how many bytes of the file are the fatbins of the manifests, from its start on without a gap."""
     end = 0
     for manifest in found.manifests:
         if manifest.fatbin_offset == end:

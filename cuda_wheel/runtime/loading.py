@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .driver import device_and_driver, load_library
-from .errors import NoImageError
+from .errors import NoImageError, UnknownVariantError
 from .files import ModuleFiles, files_and_manifest, read_image
 from .manifest import Image, Manifest, Version
 from .module import Module
@@ -38,7 +38,8 @@ def load(
     describes the link.
 
     `variant` are the macros of one of the module's variants: `load("demo.update", MATH_TYPE="double", NUM_MODES=4)`.
-    All macros that the variant is declared with are needed.
+    All macros that the variant is declared with are needed. Where the module has `specialize = true` and a toolchain is
+    installed, other values of these macros are compiled now; the result is kept in the user's cache.
 
     Raises UnknownVariantError if the module has no such variant, or has variants and none is named; ImageError if the
     module is not installed or damaged, NoImageError if no image suits the GPU and driver, LinkError if the pieces
@@ -49,12 +50,26 @@ def load(
         from .linking.link import load_linked  # only for links
 
         return load_linked(name, link, device, _options(jit), variant)
-    files, manifest = files_and_manifest(name, device, variant)
+    try:
+        files, manifest = files_and_manifest(name, device, variant)
+    except UnknownVariantError as unknown:
+        from .specializing.unforeseen import specialized_variant  # only for a variant that no wheel has
+
+        files, manifest = specialized_variant(name, variant, device, unknown)
     return load_found(files, manifest, device, jit)
 
 
 def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
     """Return the module with these files and this manifest, loaded; see `load`."""
+    module = _load_found(files, manifest, device, jit)
+    if manifest.specialize is not None and module.specialize is None:
+        from .specializing.unforeseen import Specializer  # only for modules that can be compiled again
+
+        module.specialize = Specializer(load_found, device)
+    return module
+
+
+def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None or resolution.doubt:

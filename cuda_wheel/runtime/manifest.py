@@ -20,6 +20,7 @@ __all__ = [
     "LARGEST",
     "MANIFEST_SUFFIX",
     "PARAMETERS",
+    "Carried",
     "Compression",
     "External",
     "GlobalInfo",
@@ -31,6 +32,7 @@ __all__ = [
     "Space",
     "Target",
     "Version",
+    "carried_of",
     "check_digest",
     "dotted",
     "manifest_of",
@@ -184,6 +186,14 @@ class External(NamedTuple):
     declaration: str
 
 
+class Carried(NamedTuple):
+    """Where the sources of a module are in its fatbin's file, in bytes; of size 0 in a source tree, which has them."""
+
+    offset: int
+    size: int
+    sha256: str
+
+
 class Manifest(NamedTuple):
     """All that the loader knows about a module before it opens the fatbin."""
 
@@ -211,6 +221,8 @@ class Manifest(NamedTuple):
     """The macros that tell this variant of the module from the others; empty for a module without variants."""
     fatbin_offset: int = 0
     """Where the fatbin starts in its file, in bytes. A variant's fatbin comes after those of the variants before it."""
+    specialize: Carried | None = None
+    """The sources, if what was not foreseen may be compiled from them on the user's machine."""
 
     @property
     def full_name(self) -> str:
@@ -326,6 +338,7 @@ def manifest_of(document: dict[str, Any]) -> Manifest:
         globals=_list_of(_variable, document["globals"]),
         extern=_list_of(_external, document["extern"]),
         long_size=_optional(_count, document.get("long_size")),
+        specialize=_optional(carried_of, document.get("specialize")),
     )
     # Manifests without this key have no compression but zstd.
     is_compressed = any(image.offset is None for image in manifest.images)
@@ -334,6 +347,10 @@ def manifest_of(document: dict[str, Any]) -> Manifest:
     for infos in (manifest.kernels, manifest.globals):
         _check_unique("symbol", [info.symbol for info in infos])
     return manifest
+
+
+def carried_of(item: dict[str, Any]) -> Carried:
+    return Carried(_count(item["offset"]), _count(item["size"]), _sha256(item["sha256"]))
 
 
 def _image(item: dict[str, Any]) -> Image:

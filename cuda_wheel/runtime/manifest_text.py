@@ -64,6 +64,7 @@ def _document(manifest: "Manifest") -> dict[str, Any]:
         "globals": [variable._asdict() for variable in manifest.globals],
         "extern": [external._asdict() for external in manifest.extern],
         "long_size": manifest.long_size,
+        **({"specialize": manifest.specialize._asdict()} if manifest.specialize is not None else {}),
     }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.describe.coverage import cover
+from cuda_wheel.builder.wheel.variant_stubs import variant_loader_stub
 from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
@@ -129,6 +130,24 @@ def test_the_stub_has_the_values_as_literals(variants_build: tuple[Path, str], t
     (variants_build[0] / "demo/py.typed").touch()
     result = run(sys.executable, "-m", "mypy", "--strict", "use.py", cwd=tmp_path, MYPYPATH=str(variants_build[0]))
     assert "Found 1 error" in result.stdout and "use.py:4: error: No overload variant" in result.stdout, result.stdout
+
+
+def test_the_stub_takes_any_value_where_the_module_can_be_compiled_again() -> None:
+    rows = [(("A", "x"), ("N", 1)), (("A", "x"), ("N", 2.5)), (("B", True),)]
+    plain, more = (variant_loader_stub("f", rows, any_values) for any_values in (False, True))
+    assert [line.partition(", link")[0] for line in plain if line != "@overload"] == [
+        "def f(*, A: Literal['x'], N: Literal[1] | float",
+        "def f(*, B: Literal[True]",
+    ]
+    assert [line.partition(", link")[0] for line in more[len(plain) :] if line != "@overload"] == [
+        "def f(*, A: str | int | float, N: str | int | float",
+        "def f(*, B: str | int | float",
+    ]
+    odd = [(("A", number), ("B", other)) for number in range(9) for other in range(number, 50)]
+    assert len(variant_loader_stub("f", odd, False)) == 2 * 9
+    many = [(("A", number), ("B", other)) for number in range(60) for other in range(number, 60)]
+    (line,) = variant_loader_stub("f", many, False)  # as many signatures would help nobody
+    assert line.count("Literal[0, 1, 2, ") == 2
 
 
 def test_the_commands_list_and_check_every_variant(

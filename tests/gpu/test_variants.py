@@ -14,8 +14,9 @@ import pytest
 import cuda_wheel
 from tests.gpu.support import Memory, value
 from tests.support.processes import pip_wheel, run
-from tests.support.projects import ROOT
+from tests.support.projects import ROOT, pyproject_head
 from tests.support.toolchains import installed_extra
+from tests.support.variants import VARIANTS_TABLE, write_variants
 
 EXAMPLE = ROOT / "examples/variants"
 EXPECTED = {("float", 2): 6, ("float", 4): 12, ("double", 4): 12}
@@ -86,3 +87,32 @@ def test_a_text_is_compiled_and_launched(nvrtc: None, context: None, nothing_loa
     assert (x.numpy() == np.arange(32) * 128).all()
     with pytest.raises(cuda_wheel.ArgumentError, match="takes an array of float64"):
         module["gemm<double, 64>"].launch(1, 32, Memory(np.zeros(32, np.float32)))
+
+
+def test_what_nobody_foresaw_is_compiled_and_launched(
+    nvrtc: None, context: None, nothing_loaded: None, tmp_path: Path, install: Callable[[Path], Path]
+) -> None:
+    from cuda.bindings import driver
+
+    extra = installed_extra()
+    if extra is None:
+        pytest.skip("no toolchain is installed")
+    head = pyproject_head("hatchling", extra)
+    head += '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.hatch.build.targets.wheel.hooks.cuda]\n'
+    table = VARIANTS_TABLE.replace('name = "demo.update"\n', 'name = "demo.update"\nspecialize = true\n')
+    result = pip_wheel(write_variants(tmp_path / "project", head, table), tmp_path / "dist")
+    assert result.returncode == 0, result.stdout
+    install(next((tmp_path / "dist").glob("*.whl")))
+    with pytest.warns(RuntimeWarning, match="never referenced"):
+        module = cuda_wheel.load("demo.update", MATH_TYPE="int", NUM_MODES=7)
+    module.globals["coefficients"].write(np.full(7, 1, np.int32))
+    x = Memory(np.arange(32, dtype=np.int32))
+    module["update"].launch(1, 32, x, 32)
+    value(driver.cuCtxSynchronize())
+    assert (x.numpy() == np.arange(32) * 21 + 1).all()
+    with pytest.warns(RuntimeWarning, match="never referenced"):
+        kernel = cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=2)["gemm<double, 64>"]
+    y = Memory(np.arange(32, dtype=np.float64))
+    kernel.launch(1, 32, y)
+    value(driver.cuCtxSynchronize())
+    assert (y.numpy() == np.arange(32) * 64).all()

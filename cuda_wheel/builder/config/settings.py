@@ -131,6 +131,12 @@ class ModuleConfig(Settings):
         "combinations in `exclude`) or `rows`.",
         "{}",
     )
+    specialize: bool = _key(
+        FLAG,
+        False,
+        "Whether the wheel carries the sources, so that other values of the variants' macros, and other template "
+        "instances, are compiled where a toolchain is installed.",
+    )
 
 
 @dataclass(frozen=True)

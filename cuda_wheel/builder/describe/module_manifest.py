@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
 from cuda_wheel.builder.cxx.known_types import LONG_SIZE
@@ -15,7 +15,8 @@ from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.toolchain.taken_files import header_versions
 from cuda_wheel.runtime.formats import ptx
-from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, parse_version
+from cuda_wheel.runtime.formats.fatbin import fatbin_of_text
+from cuda_wheel.runtime.manifest import Carried, Image, Manifest, Target, Version, parse_version
 from cuda_wheel.runtime.manifest_text import manifests_to_json
 from cuda_wheel.runtime.rules import ZSTD_DRIVER
 from cuda_wheel.runtime.variants.index import all_manifests
@@ -59,6 +60,8 @@ def built_module(
         long_size=_long_size(module),
         compression=bundled.compression,
         variant=module.module.variant,
+        # Whoever loads it from a source tree has the sources; `finished_module` puts them into a wheel.
+        specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
         host_code=tuple(sorted({text for result in results.values() for text in result.blanked}, key=_host_code_order)),
     )
     text = manifest.to_json().encode()
@@ -68,23 +71,32 @@ def built_module(
     return BuiltModule(manifest, text, bundled.fatbin, headers, uses_build_time)
 
 
-def finished_module(built: Sequence[BuiltModule]) -> FinishedModule:
+def finished_module(
+    built: Sequence[BuiltModule], carry: Callable[[tuple[str, ...]], bytes] | None = None
+) -> FinishedModule:
     """Return a module as it goes into the wheel, from its variants in their order, or from itself alone.
 
-    The variants' fatbins follow each other in one file; `runtime.variants` says how it is read.
+    The variants' fatbins follow each other in one file; `runtime.variants` says how it is read. `carry` returns the
+    sources to put behind them, given the headers that the compiler read; None for none.
     """
-    if not built[0].manifest.variant:
+    if not built[0].manifest.variant and carry is None:
         (only,) = built
         return FinishedModule((only.manifest,), only.text, only.fatbin, only.headers)
     manifests: list[Manifest] = []
     for each in built:
         end = manifests[-1].fatbin_offset + manifests[-1].fatbin_size if manifests else 0
         manifests.append(each.manifest._replace(fatbin_offset=end))
+    lists = [each.headers for each in built]
+    headers = tuple(sorted({path for paths in lists for path in paths or ()}))
+    fatbin = b"".join(each.fatbin for each in built)
+    if carry is not None:
+        carried = carry(headers)
+        fatbin += fatbin_of_text(carried)
+        place = Carried(len(fatbin) - len(carried), len(carried), sha256(carried).hexdigest())
+        manifests = [each._replace(specialize=place) for each in manifests]
     text = manifests_to_json(manifests).encode()
     all_manifests(text, f"the manifest of {manifests[0].name}")
-    lists = [each.headers for each in built]
-    headers = None if None in lists else tuple(sorted({path for paths in lists for path in paths or ()}))
-    return FinishedModule(tuple(manifests), text, b"".join(each.fatbin for each in built), headers)
+    return FinishedModule(tuple(manifests), text, fatbin, None if None in lists else headers)
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from cuda_wheel.builder.editable.kept_modules import Work, kept_module
-from cuda_wheel.builder.sources.modules import variants_of
+from cuda_wheel.builder.sources.modules import specialized, variants_of
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.variants.index import unknown_variant
@@ -23,19 +23,27 @@ __all__ = ["compile_on_load"]
 
 
 def compile_on_load(
-    name: str, folders: Sequence[str], ask_capability: Callable[[], Version], macros: Mapping[str, Any] = {}
+    name: str,
+    folders: Sequence[str],
+    ask_capability: Callable[[], Version],
+    macros: Mapping[str, Any] = {},
+    instance: str | None = None,
 ) -> tuple[bytes, bytes] | None:
     """Return the manifest and fatbin of the module `name`, compiled for the compute capability of the GPU in use.
 
-    `folders` are those of the module's package; `macros` those of the variant to compile, of a module with variants.
+    `folders` are those of the module's package; `macros` those of the variant to compile, of a module with variants;
+    `instance` is the name expression of a template instance that the module has not, and allows with `specialize`.
     None, without calling `ask_capability`, if no project above them has a source for the module. Raises ConfigError,
-    ToolchainError or CompileError; UnknownVariantError for other macros than those of a variant.
+    ToolchainError or CompileError; UnknownVariantError for other macros than those of a variant, unless the module
+    allows them with `specialize`.
     """
     found = find_source(name, folders)
     if found is None:
         return None
     root, config, module = found
     module = _variant(module, macros)
+    if instance is not None:
+        module = specialized(module, macros, instance)
     identity = f"{root} {(config, module)!r}"
     return kept_module(Work(identity, (str(root),), lambda: nullcontext((root, config, module))), ask_capability)
 
@@ -47,6 +55,9 @@ def _variant(module: SourceModule, macros: Mapping[str, Any]) -> SourceModule:
     wanted = same_macros(macros)
     variants = variants_of(module) if module.settings.variants else ()
     found = next((each for each in variants if same_macros(each.variant) == wanted), None)
+    names = [dict(each.variant).keys() for each in variants]
+    if found is None and module.settings.specialize and macros.keys() in names:
+        return specialized(module, macros, None)
     if found is None:
         raise unknown_variant(module.name, macros, module.settings.variants)
     return found

@@ -19,7 +19,7 @@ from cuda_wheel.builder.sources.included_sources import included_sources
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.module_names import check_case, check_name
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
-from cuda_wheel.runtime.variants.macro_values import Variant, full_name, macro_text
+from cuda_wheel.runtime.variants.macro_values import MacroValue, Variant, full_name, macro_text, same_macros
 
 __all__ = [
     "SourceModule",
@@ -29,6 +29,7 @@ __all__ = [
     "one_module",
     "select",
     "source_module",
+    "specialized",
     "variants_of",
 ]
 
@@ -81,6 +82,23 @@ def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
         replace(module, variant=variant, settings=_with_macros(module.settings, variant))
         for variant in module.settings.variants
     ) or (module,)
+
+
+def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance: str | None) -> SourceModule:
+    """Return a module with the macros of a variant, and with only this template instance to compile if it is given.
+
+    Equal macros give an equal module: 4 and "4" are one value.
+    """
+    variant: Variant = tuple((name, _number_or_text(text)) for name, text in same_macros(macros))
+    settings = _with_macros(module.settings, variant)
+    if instance is not None:
+        settings = replace(settings, instantiate=(instance,), instances=(), specialize=False)
+    return replace(module, variant=variant, settings=settings)
+
+
+def _number_or_text(text: str) -> MacroValue:
+    is_number = text.isascii() and text.isdecimal() and str(int(text)) == text  # 010 is octal in C++
+    return int(text) if is_number else text
 
 
 def _with_macros(settings: ModuleConfig, variant: Variant) -> ModuleConfig:
@@ -179,6 +197,11 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
         raise ConfigError(
             f"{name}: instances removes kernels from PTX, and LTO-IR keeps them: leave out instances, or link, "
             "relocatable and extern."
+        )
+    if settings.specialize and (settings.extern or any(source.kind != "cuda" for source in sources)):
+        raise ConfigError(
+            f"{name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled again on "
+            "the user's machine."
         )
     if settings.extern_default and not settings.extern:
         raise ConfigError(f"{name} has extern-default but no extern: name in extern what it defines.")

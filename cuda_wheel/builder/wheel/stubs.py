@@ -48,13 +48,14 @@ def _kernels(
     variants = {
         first.name: [first.variant, *(each.variant for each in rest)] for first, *rest in modules if first.variant
     }
+    specializing = {first.name for first, *_ in modules if first.specialize is not None}
     attributes = attached({**{name: list(infos) for name, infos in kernels.items()}, **dict.fromkeys(variants)}, files)
     lines = [f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct"]
     lines += ["from typing import Any, Literal, overload"] if variants else []
     lines += [f"{name} = {sorted(attributes)!r}" for name in all_ if name]
     for name, (module, kernel) in sorted(attributes.items()):
         if module in variants:
-            lines += variant_loader_stub(name, variants[module])
+            lines += variant_loader_stub(name, variants[module], module in specializing)
         elif kernel is None:
             lines += [f"{name}: Module", f'"""The module {module}."""']
         else:

@@ -11,17 +11,27 @@ __all__ = ["variant_loader_stub"]
 MOST_OVERLOADS = 32
 """More combinations than so many signatures can say are described by all values of each macro."""
 
+_ANY_VALUE = "str | int | float"
+
 Values = tuple[MacroValue, ...]
 
 Signature = tuple[tuple[str, Values], ...]
 """Macros with their values, any combination of which is a variant."""
 
 
-def variant_loader_stub(name: str, variants: Sequence[Variant]) -> list[str]:
-    """Return the lines that declare the function `name`, which takes the macros of a variant."""
-    signatures = _signatures(variants)
-    lines = ["@overload"] if len(signatures) > 1 else []
-    return [line for signature in signatures for line in (*lines, _declaration(name, signature))]
+def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool) -> list[str]:
+    """Return the lines that declare the function `name`, which takes the macros of a variant.
+
+    With `any_values`, other values of the macros are compiled where a toolchain is installed.
+    """
+    declarations = [
+        _declaration(name, [(macro, _type(values)) for macro, values in each]) for each in _signatures(variants)
+    ]
+    if any_values:
+        names = dict.fromkeys(tuple(macro for macro, _ in variant) for variant in variants)
+        declarations += [_declaration(name, [(macro, _ANY_VALUE) for macro in each]) for each in names]
+    lines = ["@overload"] if len(declarations) > 1 else []
+    return [line for declaration in declarations for line in (*lines, declaration)]
 
 
 def _signatures(variants: Sequence[Variant]) -> list[Signature]:
@@ -52,8 +62,8 @@ def _products(rows: Sequence[Values]) -> list[tuple[Values, ...]]:
     return [(tuple(values), *product) for products, values in firsts.items() for product in products]
 
 
-def _declaration(name: str, signature: Signature) -> str:
-    macros = "".join(f"{macro}: {_type(values)}, " for macro, values in signature)
+def _declaration(name: str, types: Sequence[tuple[str, str]]) -> str:
+    macros = "".join(f"{macro}: {type_}, " for macro, type_ in types)
     return f"def {name}(*, {macros}link: Any = ..., device: int | None = ..., jit: Any = ...) -> Module: ..."
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..digest import sha256_of
 from ..errors import ImageError, UnknownVariantError
-from ..manifest import Manifest, check_digest, manifest_of, read_checked, read_document
+from ..manifest import Carried, Manifest, carried_of, check_digest, manifest_of, read_checked, read_document
 from .macro_values import Macros, Variant, read_macros, same_macros
 
 if TYPE_CHECKING:
     from ..files import ModuleFiles
 
-__all__ = ["all_manifests", "files_variant", "unknown_variant"]
+__all__ = ["all_manifests", "files_variant", "specializable", "unknown_variant"]
 
 
 def unknown_variant(module: str, macros: Mapping[str, Any], variants: Iterable[Variant]) -> UnknownVariantError:
@@ -49,6 +49,17 @@ def files_variant(files: "ModuleFiles", file: str, macros: Mapping[str, Any], ve
         raise unknown_variant(index.document["name"], macros, found)
     manifest = read_checked(files.where, lambda: _manifest_of(index.document, index.records[wanted]))
     return manifest, f"{index.digest} {wanted!r}"
+
+
+def specializable(files: "ModuleFiles", file: str, macros: Mapping[str, Any], verify: bool) -> Carried | None:
+    """Return where a module's sources are, if an unknown variant with these macros may be compiled from them.
+
+    The names of the macros must be those of a variant: another name is a mistake. None if it may not.
+    """
+    index = _index(files, file, verify)
+    if "specialize" not in index.document or not any(dict(each).keys() == macros.keys() for each in index.records):
+        return None
+    return read_checked(files.where, lambda: carried_of(index.document["specialize"]))
 
 
 def _index(files: "ModuleFiles", file: str, verify: bool) -> _Index:
