@@ -169,7 +169,7 @@ def test_the_commands_list_and_check_every_variant(
     assert [each["variant"] for each in entry["variants"]] == MACROS
     sizes = json.loads(cuda_wheel("inspect", "--size", "--json", wheel).stdout)
     assert {each["target"]: each["images"] for each in sizes["targets"]} == {"sm_80": 4, "sm_90": 4, "compute_90": 4}
-    explained = cuda_wheel("explain", wheel, "--device", "sm_90", "--driver", "12.4").stdout
+    explained = cuda_wheel("explain", wheel, "--device", "sm_90", "--driver", "13.0").stdout
     assert explained.count("demo.update: cubin sm_90, native") == 1
     (coverage,) = cover(manifest for found in find_modules(str(wheel)) for manifest in found.manifests)
     assert coverage.names == ("demo.plain", "demo.update")
