@@ -7,11 +7,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.cache.keys import job_key
 from cuda_wheel.builder.describe.coverage import cover
+from cuda_wheel.builder.execute import _shared_options
+from cuda_wheel.builder.plan import make_plan
+from cuda_wheel.builder.sources.modules import one_module, variants_of
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.wheel.variant_stubs import variant_loader_stub
 from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
@@ -115,6 +121,25 @@ def test_every_back_end_gives_the_same_variants(
     assert images(wheel) == {name: path.read_bytes() for name, path in built.items()}
     stub = variants_build[0] / "demo/__init__.pyi"
     assert contents(wheel)["demo/__init__.pyi"] == stub.read_bytes()
+
+
+def test_variants_share_workers_and_have_keys_of_their_own(tmp_path: Path, toolchain: Toolchain) -> None:
+    """Macros change no state of the compiler; other options keep a worker of their own."""
+    write_variants(tmp_path, "")
+    table = {"name": "demo.plain", "sources": ["demo/plain.cu"], "variants": {"N": [1, 2]}}
+    config, module = one_module(tmp_path, table, {})
+    other = replace(
+        module, name="demo.other", settings=replace(module.settings, options=("--fmad=false",), variants=())
+    )
+    variants = [*variants_of(module), *variants_of(other)]
+    plan = make_plan(config, variants, tmp_path, toolchain, lambda: [])
+    first, second, third = map(_shared_options, plan.modules)
+    assert first == second != third
+    jobs = [job for each in plan.modules for job in each.jobs]
+    assert len({job_key(job, toolchain) for job in jobs}) == len(jobs) == 6
+    assert [each.module.full_name for each in plan.modules] == ["demo.plain[N=1]", "demo.plain[N=2]", "demo.other"]
+    overriding = replace(module, settings=replace(module.settings, defines=(("N", "9"), ("M", "1"))))
+    assert variants_of(overriding)[0].settings.defines == (("M", "1"), ("N", "1"))
 
 
 def test_the_stub_has_the_values_as_literals(variants_build: tuple[Path, str], tmp_path: Path) -> None:
