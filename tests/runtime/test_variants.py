@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import shutil
 import sys
@@ -194,14 +195,28 @@ def test_a_damaged_index_is_refused(site: Path, use: Callable[..., Driver], monk
         (text.replace("nvrtc", "nvrtd"), "SHA-256"),
         (text.replace('"MATH_TYPE": "double"', '"MATH_TYPE": []'), "SHA-256"),
         (text[:-300], "is not a cuda-wheel manifest"),
+        (text.replace('"name": "demo.update"', '"name": 5'), "is not a cuda-wheel manifest|SHA-256"),
     ):
         path.write_text(damaged)
         with pytest.raises(ImageError, match=words):
             cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=2)
     monkeypatch.setenv("CUDA_WHEEL_VERIFY", "off")
-    path.write_text(text.replace('"kind": "cubin"', '"kind": "cubit"'))
-    with pytest.raises(ImageError, match="is not a cuda-wheel manifest"):
-        cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=2)
+    document = json.loads(text)
+    records = document["variants"]
+    for damaged in (
+        text.replace('"kind": "cubin"', '"kind": "cubit"'),
+        text.replace('"name": "demo.update"', '"name": 5'),
+        *(
+            json.dumps(document | {"variants": variants})
+            for variants in (5, [5], [{}], [{"variant": 5}], [records[0] | {"fatbin": {}}], [{"variant": {"N": 1}}])
+        ),
+    ):
+        path.write_text(damaged)
+        for macros in ({"MATH_TYPE": "float", "NUM_MODES": 2}, {"N": 1}):
+            with pytest.raises(ImageError):
+                cuda_wheel.load("demo.update", **macros)
+        with pytest.raises(ImageError):
+            all_manifests(damaged, "x")
     path.write_text(text)
     path.with_suffix("").write_bytes(path.with_suffix("").read_bytes()[:100])
     monkeypatch.delenv("CUDA_WHEEL_VERIFY")

@@ -7,6 +7,7 @@ the text of each file by its path in the project.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
@@ -32,7 +33,7 @@ def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], to
 
     `headers` are the absolute paths of those that the compiler read, `toolchain` are the folders of the toolchain's.
     """
-    folders = tuple(f"{folder}/" for folder in toolchain)
+    folders = tuple(folder + os.sep for folder in toolchain)
     scanned = (
         each.path for path in module.paths for each in reachable(root, path, module.settings.include_dirs).headers
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..digest import sha256_of
 from ..errors import ImageError, UnknownVariantError
-from ..manifest import Carried, Manifest, carried_of, check_digest, manifest_of, read_checked, read_document
+from ..manifest import Carried, Manifest, carried_of, check_digest, manifest_of, printable, read_checked, read_document
 from .macro_values import Macros, Variant, read_macros, same_macros
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def unknown_variant(module: str, macros: Mapping[str, Any], variants: Iterable[V
 class _Index(NamedTuple):
     """A parsed index."""
 
+    name: str
+    """The module's name."""
     document: dict[str, Any]
     digest: str
     """The SHA-256 of its text."""
@@ -46,7 +48,7 @@ def files_variant(files: "ModuleFiles", file: str, macros: Mapping[str, Any], ve
     index, wanted = _index(files, file, verify), same_macros(macros)
     if wanted not in index.records:
         found = (tuple(sorted(record["variant"].items())) for record in index.records.values())
-        raise unknown_variant(index.document["name"], macros, found)
+        raise unknown_variant(index.name, macros, found)
     manifest = read_checked(files.where, lambda: _manifest_of(index.document, index.records[wanted]))
     return manifest, f"{index.digest} {wanted!r}"
 
@@ -78,7 +80,7 @@ def _index(files: "ModuleFiles", file: str, verify: bool) -> _Index:
     def read(document: dict[str, Any]) -> _Index:
         check_digest(document, text, files.where, verify)
         records = {same_macros(record["variant"]): record for record in document.get("variants", [])}
-        return _Index(document, sha256_of(text), records)
+        return _Index(printable(document["name"]), document, sha256_of(text), records)
 
     index = read_document(text, files.where, read)
     if key is not None:
