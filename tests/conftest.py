@@ -23,6 +23,7 @@ pytest_plugins = [
         "environments",
         "loaded_modules",
         "stand_in_driver",
+        "variants",
     )
 ]
 

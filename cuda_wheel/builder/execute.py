@@ -59,7 +59,7 @@ def execute(
     reporter.build_started(plan)
     kernels: set[Names] = set()
     consumed = _reuse_modules(plan, reporter, cache, consume, kernels) if cache else {}
-    rest = replace(plan, modules=tuple(module for module in plan.modules if module.module.name not in consumed))
+    rest = replace(plan, modules=tuple(module for module in plan.modules if module.module.full_name not in consumed))
     with JobResults() as results:
         runner = _PlanRunner(rest, workers, reporter, cache, results, consume, kernels)
         try:
@@ -73,7 +73,7 @@ def execute(
         texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
         raise CompileError("\n\n".join(texts))
     consumed |= runner.consumed
-    return tuple(consumed[module.module.name] for module in plan.modules)
+    return tuple(consumed[module.module.full_name] for module in plan.modules)
 
 
 def _reuse_modules(
@@ -83,7 +83,7 @@ def _reuse_modules(
     consumed: dict[str, T] = {}
     steps: dict[Job, Step] = {}
     for module in plan.modules:
-        name, began = module.module.name, now()
+        name, began = module.module.full_name, now()
         cached = cache.load_module(plan, module)
         if cached is None:
             continue
@@ -96,7 +96,7 @@ def _reuse_modules(
         kernels |= {(kernel.name, kernel.symbol) for kernel in built.manifest.kernels}
         consumed[name] = consume(built)
         reporter.module_built(built)
-    still_needed = {job for module in plan.modules if module.module.name not in consumed for job in module.jobs}
+    still_needed = {job for module in plan.modules if module.module.full_name not in consumed for job in module.jobs}
     for job, step in steps.items():
         if job not in still_needed:  # the others are reported when they are done
             reporter.step_finished(step)
@@ -164,7 +164,7 @@ class _PlanRunner(Generic[T]):
         self._results = results
         self._consume = consume
         self._modules = modules_by_job(plan)
-        self._states = {module.module.name: _ModuleState(len(module.jobs)) for module in plan.modules}
+        self._states = {module.module.full_name: _ModuleState(len(module.jobs)) for module in plan.modules}
         self._users_left = {job: len(modules) for job, modules in self._modules.items()}
         """How many modules still need a job's result."""
         self._compiling: dict[Job, Future[Timed[Any]]] = {}
@@ -247,7 +247,7 @@ class _PlanRunner(Generic[T]):
         self._common_errors.job_compiled()
         if self._cache:
             self._cache.store_job(job, result.value)
-        self.durations.record(subject.module, job, result.seconds)
+        self.durations.record(self._modules[job][0].module.name, job, result.seconds)
         self._finish_job(job, result.value, timed_step(subject, "compiled", result))
 
     def _finish_job(self, job: Job, result: Compiled, step: Step) -> None:
@@ -261,7 +261,7 @@ class _PlanRunner(Generic[T]):
                 self._fail(module, error)
                 self._cancel_needless_jobs([module])
                 continue
-            state = self._states[module.module.name]
+            state = self._states[module.module.full_name]
             state.missing_jobs -= 1
             if not state.missing_jobs:
                 self._link(module)
@@ -289,10 +289,11 @@ class _PlanRunner(Generic[T]):
         for module in self._plan.modules:
             if any(job not in cached for job in module.jobs):
                 name = module.module.name
-                self._states[name].link_seconds = sum(self.durations.expected(name, link)[0] for link in module.links)
+                seconds = sum(self.durations.expected(name, link)[0] for link in module.links)
+                self._states[module.module.full_name].link_seconds = seconds
 
     def _link(self, module: ModulePlan) -> None:
-        state = self._states[module.module.name]
+        state = self._states[module.module.full_name]
         state.link_seconds = 0.0
         for link in module.links:
             began = now()
@@ -316,9 +317,9 @@ class _PlanRunner(Generic[T]):
             return
         if self._cache and self._cache.has_all(module.jobs):
             self._cache.store_link(job, result.value)
-        self.durations.record(subject.module, link, result.seconds)
+        self.durations.record(module.module.name, link, result.seconds)
         self._reporter.step_finished(timed_step(subject, "linked", result))
-        state = self._states[module.module.name]
+        state = self._states[module.module.full_name]
         if not state.is_ended:
             state.linked[link] = result.value
             self._bundle_if_linked(module)
@@ -327,7 +328,7 @@ class _PlanRunner(Generic[T]):
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
         """Bundle a module if all its links are done, unless a module has failed."""
-        linked = self._states[module.module.name].linked
+        linked = self._states[module.module.full_name].linked
         if len(linked) < len(module.links):
             return
         results = merge_results(module, self._results, linked)
@@ -354,7 +355,7 @@ class _PlanRunner(Generic[T]):
             self._bundle(module, _Linked(results, contents, warnings))
 
     def _bundle(self, module: ModulePlan, linked: _Linked) -> None:
-        name, compress = module.module.name, self._plan.compression(module)
+        name, compress = module.module.full_name, self._plan.compression(module)
         request = Bundle(name, tuple((content, source or name) for _, source, content in linked.contents), compress)
         # With infinite priority: nothing waits for it, but the user sees early that a module is done.
         self._tasks.submit(bundle, request, partial(self._finish, module, linked), BUNDLING_SECONDS[compress], math.inf)
@@ -376,7 +377,7 @@ class _PlanRunner(Generic[T]):
             return
         if self._cache:
             self._cache.store_module(self._plan, module, built, linked.warnings)
-        self.consumed[module.module.name] = self._consume(built)
+        self.consumed[module.module.full_name] = self._consume(built)
         self._reporter.module_built(built)
 
     # --- all stages ---------------------------------------------------------------------------------
@@ -397,13 +398,13 @@ class _PlanRunner(Generic[T]):
 
     def _fail(self, module: ModulePlan, why: str | Failure) -> None:
         failure = why if isinstance(why, Failure) else Failure("", "", why)
-        self.failures.setdefault(module.module.name, failure)
-        self._states[module.module.name].link_seconds = 0.0
+        self.failures.setdefault(module.module.full_name, failure)
+        self._states[module.module.full_name].link_seconds = 0.0
         self._release_results(module)
 
     def _release_results(self, module: ModulePlan) -> None:
         """Discard the results of a module's jobs and links, except those that another module needs."""
-        state = self._states[module.module.name]
+        state = self._states[module.module.full_name]
         if state.is_ended:
             return
         state.is_ended = True
@@ -415,5 +416,10 @@ class _PlanRunner(Generic[T]):
 
 
 def _shared_options(module: ModulePlan) -> tuple[str, ...]:
-    """Return the options in which the jobs and links of one worker must agree."""
-    return (*module.options, str(module.module.settings.lineinfo))
+    """Return the options in which the jobs and links of one worker must agree.
+
+    Macros are not among them: they decide a program's text and no state of the compiler. Without that, each variant of
+    a module would start a worker.
+    """
+    options = (option for option in module.options if not option.startswith("--define-macro="))
+    return (*options, str(module.module.settings.lineinfo))

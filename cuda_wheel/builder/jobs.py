@@ -14,6 +14,7 @@ __all__ = [
     "Bundled",
     "Compiled",
     "Content",
+    "FinishedModule",
     "Form",
     "ImageContent",
     "Job",
@@ -163,7 +164,8 @@ class Bundled:
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """A module's manifest and fatbin, and the headers of its sources as absolute paths on this machine."""
+    """The manifest and fatbin of a module, or of one variant of it, and the headers of its sources as absolute paths on
+    this machine."""
 
     manifest: Manifest
     text: bytes
@@ -173,3 +175,21 @@ class BuiltModule:
     """The files that the sources include; None if the compiler cannot list them."""
     uses_build_time: bool = False
     """Whether every build may differ, as in `Compiled`."""
+
+
+@dataclass(frozen=True)
+class FinishedModule:
+    """A module as it goes into the wheel, with all its variants."""
+
+    manifests: tuple[Manifest, ...]
+    """One for each variant, in the order of the settings; one for a module without variants."""
+    text: bytes
+    """The content of the manifest's file."""
+    fatbin: bytes
+    """The content of the fatbin's file: the fatbins of all variants."""
+    headers: tuple[str, ...] | None
+    """As in `BuiltModule`, of all variants."""
+
+    @property
+    def name(self) -> str:
+        return self.manifests[0].name

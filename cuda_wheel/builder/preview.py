@@ -71,7 +71,7 @@ def preview(plan: Plan, cache: CompileCache, cores: int) -> Preview:
         links = [_link_task(plan, module, link, results, cache) for link in module.links]
         tasks += links
         durations.append(sum(task.seconds for task in links if not task.cached) + BUNDLING_SECONDS[plan.compress])
-        previewed.append(PreviewedModule(module.module.name, (*(jobs[job] for job in module.jobs), *links)))
+        previewed.append(PreviewedModule(module.module.full_name, (*(jobs[job] for job in module.jobs), *links)))
     return Preview(plan.toolchain.name, tuple(previewed), tuple(tasks), cores, time_needed(durations, cores))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,19 +14,21 @@ from cuda_wheel.builder.cluster.executor_choice import choose_executor
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.coverage import deciding
+from cuda_wheel.builder.describe.module_manifest import finished_module
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.builder.jobs import BuiltModule, FinishedModule
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.preview import Preview, preview
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select
+from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.toolchain.find import find_nvvm, find_toolchain
 from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.wheel.carried_sources import carried_sources
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     loader_files,
@@ -58,7 +60,7 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
     files = list(files)
     modules, packages = select(config, root, files, reporter.warning), attaching_packages(files)
 
-    def write_module(module: BuiltModule, document: Document) -> Document:
+    def write_module(module: FinishedModule, document: Document) -> Document:
         write(module_files(module), folder)
         return document
 
@@ -105,8 +107,8 @@ def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> lis
 class _Consumed(NamedTuple):
     """What remains of a built module when its images are no longer in memory."""
 
-    manifest: Manifest
-    """Without kernels: the part that decides the coverage."""
+    manifests: tuple[Manifest, ...]
+    """Of its variants, without kernels: the part that decides the coverage."""
     outside_header: str | None
     """A header that no sdist would contain."""
     value: Any
@@ -117,7 +119,7 @@ def _build(
     config: Config,
     modules: Sequence[SourceModule],
     reporter: Reporter,
-    consume: Callable[[BuiltModule, Document], T],
+    consume: Callable[[FinishedModule, Document], T],
 ) -> list[T]:
     """Return what `consume` returns for each module and its part of the SBOM, as soon as the module is built."""
     with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
@@ -129,26 +131,63 @@ def _build(
         by_name = {module.name: module for module in modules}
         materials = Materials(root, config, plan.toolchain, plan.nvvm)
 
-        def consume_module(module: BuiltModule) -> _Consumed:
+        def consume_module(module: FinishedModule) -> _Consumed:
             headers = module.headers
             if headers is None:
-                headers = (*_possible_headers(root, by_name[module.manifest.name]), *materials.installed_headers())
-            document = materials.of(module.manifest, headers)
-            return _Consumed(deciding(module.manifest), outside_header(module.headers or ()), consume(module, document))
+                headers = (*_possible_headers(root, by_name[module.name]), *materials.installed_headers())
+            document = materials.of(module, headers)
+            manifests = tuple(map(deciding, module.manifests))
+            return _Consumed(manifests, outside_header(module.headers or ()), consume(module, document))
 
+        unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
         with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
-            built = execute(plan, chosen, reporter, CompileCache(cache, plan.toolchain), consume_module)
+            finished = execute(plan, chosen, reporter, CompileCache(cache, plan.toolchain), unfinished.add)
+    built = [module for module in finished if module is not None]
     _warn_of_gaps(modules, built, reporter)
     for module in built:
         if module.outside_header is not None:
-            raise outside_error(", ".join(module.manifest.sources), module.outside_header)
+            raise outside_error(", ".join(module.manifests[0].sources), module.outside_header)
     return [module.value for module in built]
+
+
+class _Unfinished:
+    """The modules of a build whose variants are not all built yet."""
+
+    def __init__(
+        self,
+        root: Path,
+        modules: Iterable[SourceModule],
+        toolchain: tuple[str, ...],
+        consume: Callable[[FinishedModule], _Consumed],
+    ) -> None:
+        self._root = root
+        self._modules = {module.name: module for module in modules}
+        self._toolchain = toolchain
+        self._order = {name: [each.variant for each in variants_of(module)] for name, module in self._modules.items()}
+        self._built: dict[str, list[BuiltModule]] = {}
+        self._consume = consume
+
+    def add(self, built: BuiltModule) -> _Consumed | None:
+        """Add a module or a variant; return what `consume` returns for a module whose variants are complete now."""
+        name = built.manifest.name
+        variants = self._built.setdefault(name, [])
+        variants.append(built)
+        order = self._order[name]
+        if len(variants) < len(order):
+            return None
+        del self._built[name]
+        variants.sort(key=lambda each: order.index(each.manifest.variant))
+        module = self._modules[name]
+        if not module.settings.specialize:
+            return self._consume(finished_module(variants))
+        carry = partial(carried_sources, self._root, module, toolchain=self._toolchain)
+        return self._consume(finished_module(variants, carry))
 
 
 def _warn_of_gaps(modules: Iterable[SourceModule], built: Iterable[_Consumed], reporter: Reporter) -> None:
     """Warn of current GPUs that get no image, unless the project builds for this machine's GPUs."""
     if not any("native" in module.settings.architectures.entries for module in modules):
-        warning = gaps(module.manifest for module in built)
+        warning = gaps(manifest for module in built for manifest in module.manifests)
         if warning:
             reporter.warning(warning)
 
@@ -172,7 +211,8 @@ def _toolchain(workers: Workers, cache: Cache, remember: bool) -> Toolchain:
 
 def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: Workers, toolchain: Toolchain) -> Plan:
     nvvm = workers.submit(find_nvvm, toolchain).result() if needs_nvvm(modules) else None
-    return make_plan(config, modules, root, toolchain, _installed_gpus, nvvm)
+    variants = [variant for module in modules for variant in variants_of(module)]
+    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
 
 
 def _outside_header_finder(root: Path, toolchains: tuple[str, ...]) -> Callable[[Iterable[str]], str | None]:

@@ -20,15 +20,15 @@ class StepSubject(NamedTuple):
 
 
 def job_subject(module: ModulePlan, job: Job) -> StepSubject:
-    return StepSubject(module.module.name, (job.source,), job.target_name)
+    return StepSubject(module.module.full_name, (job.source,), job.target_name)
 
 
 def link_subject(module: ModulePlan, link: Link) -> StepSubject:
-    return StepSubject(module.module.name, module.module.paths, str(link.target))
+    return StepSubject(module.module.full_name, module.module.paths, str(link.target))
 
 
 def bundle_subject(module: ModulePlan) -> StepSubject:
-    return StepSubject(module.module.name, module.module.paths, "")
+    return StepSubject(module.module.full_name, module.module.paths, "")
 
 
 def cached_step(subject: StepSubject, began: float) -> Step:

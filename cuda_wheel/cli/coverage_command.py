@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the coverage; with a requirement, the exit status is 1 if something required is missing."""
-    coverages = cover(found.manifest for found in find_modules(options.path))
+    coverages = cover(manifest for found in find_modules(options.path) for manifest in found.manifests)
     requirement = options.require or parse_requirement("")
     missing_cells = [(coverage, missing(coverage, requirement)) for coverage in coverages]
     for path, picture in ((options.svg, coverage_to_svg), (options.html, coverage_to_html)):

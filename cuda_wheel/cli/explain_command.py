@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from cuda_wheel.builder.describe.coverage import GPU_OF, once_linked
 from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument, argument_type
 from cuda_wheel.cli.output import print_json
-from cuda_wheel.inspect.found_modules import FoundModule, find_modules
+from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
-from cuda_wheel.runtime.manifest import Target, Version, dotted, parse_version
+from cuda_wheel.runtime.manifest import Manifest, Target, Version, dotted, parse_version
 from cuda_wheel.runtime.manifest_text import image_to_json
 from cuda_wheel.runtime.rules import Resolution, resolve
 
@@ -60,21 +61,22 @@ def run(options: argparse.Namespace) -> int:
     """
     modules = find_modules(options.path)
     capability, driver, nvjitlink = _machine(options)
-    resolutions = [(module, resolve(once_linked(module.manifest), capability, driver, nvjitlink)) for module in modules]
+    manifests = [manifest for module in modules for manifest in module.manifests]
+    resolutions = [(each, resolve(once_linked(each), capability, driver, nvjitlink)) for each in manifests]
     unknown = _why_unknown(capability, driver)
     if options.json:
         print_json(
             {
                 "unsupported": unknown,
-                "modules": [_resolution_to_json(module, resolution) for module, resolution in resolutions],
+                "modules": [_resolution_to_json(manifest, resolution) for manifest, resolution in resolutions],
             }
         )
     else:
         print(f"GPU of compute capability {dotted(capability)}, driver for CUDA {dotted(driver)}")
         if unknown is not None:
             print(unknown)
-        for module, resolution in resolutions:
-            _print_resolution(module, resolution)
+        for name, lines in _alike([(each, _resolution_lines(each, resolution)) for each, resolution in resolutions]):
+            print(f"{name}: {lines}")
     return int(
         any(resolution.image is None or resolution.doubt for _, resolution in resolutions) or unknown is not None
     )
@@ -99,9 +101,10 @@ def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | N
     return options.device or capability, options.driver or driver, options.nvjitlink or nvjitlink_version()
 
 
-def _resolution_to_json(module: FoundModule, resolution: Resolution) -> dict[str, Any]:
+def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str, Any]:
     return {
-        "name": module.manifest.name,
+        "name": manifest.name,
+        **({"variant": dict(manifest.variant)} if manifest.variant else {}),
         "how": resolution.how,
         "doubt": resolution.doubt,
         "image": resolution.image and image_to_json(resolution.image),
@@ -111,10 +114,20 @@ def _resolution_to_json(module: FoundModule, resolution: Resolution) -> dict[str
     }
 
 
-def _print_resolution(module: FoundModule, resolution: Resolution) -> None:
+def _alike(texts: Sequence[tuple[Manifest, str]]) -> list[tuple[str, str]]:
+    """Return the name and the text of each module, once where all its variants have the same text."""
+    by_name: dict[str, set[str]] = {}
+    for manifest, text in texts:
+        by_name.setdefault(manifest.name, set()).add(text)
+    named = ((each.name if len(by_name[each.name]) == 1 else each.full_name, text) for each, text in texts)
+    return list(dict.fromkeys(named))
+
+
+def _resolution_lines(manifest: Manifest, resolution: Resolution) -> str:
+    """Return the chosen image of a module or a variant, and why it is none of the others."""
     chosen = f"{resolution.image}, {resolution.how}" if resolution.image else "no image fits"
-    if len(module.manifest.relocatable) == len(module.manifest.images):
+    if len(manifest.relocatable) == len(manifest.images):
         chosen += ", to be linked: load(..., link=[...])"
-    print(f"{module.manifest.name}: {chosen}" + (f", {resolution.doubt}" if resolution.doubt else ""))
-    for rejection in resolution.rejected:
-        print(f"  not {rejection.image}: {rejection.reason}")
+    lines = [chosen + (f", {resolution.doubt}" if resolution.doubt else "")]
+    lines += [f"  not {rejection.image}: {rejection.reason}" for rejection in resolution.rejected]
+    return "\n".join(lines)

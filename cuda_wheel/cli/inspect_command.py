@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.report.quantities import size_text
+from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument
 from cuda_wheel.cli.output import print_json
 from cuda_wheel.cli.size_table import size_report
@@ -18,6 +18,7 @@ from cuda_wheel.inspect.found_modules import FoundModule, find_modules
 from cuda_wheel.inspect.kernel_listing import exported_lines, symbol_lines
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted
+from cuda_wheel.runtime.variants.macro_values import macro_text
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,24 +38,39 @@ def run(options: argparse.Namespace) -> int:
     if options.size:
         _show_sizes(modules, Path(options.path), options.json)
     elif options.json:
-        print_json({"modules": [_module_to_json(module.manifest) for module in modules]})
+        print_json({"modules": [_module_to_json(module) for module in modules]})
     else:
         for module in modules:
             print_report([_module_table(module)])
     return 0
 
 
-def _module_to_json(manifest: Manifest) -> dict[str, Any]:
-    document = json.loads(manifest.to_json())
-    return {
-        "name": manifest.name,
-        "fatbin": manifest.fatbin,
-        **{key: document[key] for key in ("toolchain", "sources", "options", "images", "kernels", "globals")},
-    }
+_DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals")
+"""The keys of a manifest that are shown as they are."""
+
+
+def _module_to_json(module: FoundModule) -> dict[str, Any]:
+    first = module.manifests[0]
+    head = {"name": module.name, "fatbin": module.fatbin}
+    if not first.variant:
+        return head | _details(first)
+    variants = [
+        {"variant": dict(each.variant), "fatbin_offset": each.fatbin_offset, "fatbin_size": each.fatbin_size}
+        | _details(each)
+        for each in module.manifests
+    ]
+    return head | {"variants": variants}
+
+
+def _details(manifest: Manifest) -> dict[str, Any]:
+    document = json.loads(manifest._replace(variant=()).to_json())
+    return {key: document[key] for key in _DETAILS}
 
 
 def _module_table(module: FoundModule) -> Table:
-    manifest = module.manifest
+    if module.manifests[0].variant:
+        return _variants_table(module)
+    (manifest,) = module.manifests
     fatbin = f"{manifest.fatbin}, {size_text(manifest.fatbin_size)}, NVRTC {manifest.toolchain['nvrtc']}"
     columns = [
         Column("kind"),
@@ -69,8 +85,24 @@ def _module_table(module: FoundModule) -> Table:
         manifest.name,
         columns,
         [_image_row(image, manifest)[: len(columns)] for image in manifest.images],
-        "\n".join([*symbol_lines(manifest), *exported_lines(module), fatbin]),
+        "\n".join([*symbol_lines([manifest]), *exported_lines(module), fatbin]),
     )
+
+
+def _variants_table(module: FoundModule) -> Table:
+    """Return a table with a row for each variant."""
+    macros = list(dict.fromkeys(name for manifest in module.manifests for name, _ in manifest.variant))
+    size = sum(manifest.fatbin_size for manifest in module.manifests)
+    notes = f"{module.fatbin}, {size_text(size)}, NVRTC {module.manifests[0].toolchain['nvrtc']}"
+    columns = [*map(Column, macros), Column("images"), Column("size", "right")]
+    rows = []
+    for manifest in module.manifests:
+        values = dict(manifest.variant)
+        texts = [macro_text(values[name]) if name in values else "" for name in macros]
+        images = ", ".join(dict.fromkeys(str(image) for image in manifest.images))
+        rows.append((*texts, images, size_text(manifest.fatbin_size)))
+    title = f"{module.name} ({count_text(len(rows), 'variant')})"
+    return Table(title, columns, rows, "\n".join([*symbol_lines(module.manifests), *exported_lines(module), notes]))
 
 
 def _image_row(image: Image, manifest: Manifest) -> tuple[str, ...]:

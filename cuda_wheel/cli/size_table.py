@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cuda_wheel.builder.describe.coverage import Cell, cells_text
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.cli.tables import Column, Line, Table
-from cuda_wheel.inspect.sizes import Loss, ModuleSize, Size, TargetSize, sizes_by_target, total_size
+from cuda_wheel.inspect.sizes import ImageSize, Loss, ModuleSize, Size, TargetSize, sizes_by_target, total_size
 
 __all__ = ["size_report"]
 
@@ -53,17 +53,24 @@ def _both(size: Size) -> str:
 
 
 def _module_table(module: ModuleSize) -> Table:
-    manifest = module.found.manifest
-    rows = [
-        (
-            str(image),
-            size_text(image.size),
-            *(("unknown", "unknown") if size is None else (size_text(size.installed), size_text(size.in_wheel))),
-        )
-        for image, size in module.images
-    ]
+    found = module.found
+    alike: dict[str, list[ImageSize]] = {}
+    for each in module.images:
+        alike.setdefault(str(each.image), []).append(each)
+    rows = [(name, *_sizes_text(images)) for name, images in alike.items()]
     columns = [Column("image"), *(Column(heading, "right") for heading in ("size", "installed", "in a wheel"))]
-    return Table(manifest.name, columns, rows, f"{manifest.fatbin}: {_both(module.fatbin)}")
+    of_variants = f" ({len(found.manifests)} variants)" if found.manifests[0].variant else ""
+    return Table(found.name + of_variants, columns, rows, f"{found.fatbin}: {_both(module.fatbin)}")
+
+
+def _sizes_text(images: Sequence[ImageSize]) -> tuple[str, str, str]:
+    """Return the sizes of images together: those of one kind and target in all variants."""
+    known = [size for _, size in images if size is not None]
+    size = size_text(sum(each.image.size for each in images))
+    if len(known) < len(images):
+        return size, "unknown", "unknown"
+    total = total_size(known)
+    return size, size_text(total.installed), size_text(total.in_wheel)
 
 
 def _target_table(targets: Sequence[TargetSize]) -> Table:

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Show the differences; the exit status is 1 if there are any."""
     modules = find_modules(options.path)
     wheel = _wheel_path(options)
-    by_module = [(module.manifest.name, manifest_differences(module)) for module in modules]
+    by_module = [(module.name, manifest_differences(module)) for module in modules]
     by_list = _list_differences(modules, wheel)
     if not options.json:
         _print_differences(by_module, by_list)

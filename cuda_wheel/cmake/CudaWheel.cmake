@@ -129,7 +129,12 @@ function(cuda_wheel_add_module)
     get_property(names GLOBAL PROPERTY "cuda_wheel_${package}")
     list(JOIN names " " names)
     install(CODE "execute_process(COMMAND [==[${Python_EXECUTABLE}]==] -m cuda_wheel.cmake stub [==[${root}]==]
-      [==[${built}]==] [==[${init}]==] ${names} WORKING_DIRECTORY [==[${built}]==] COMMAND_ERROR_IS_FATAL ANY)")
+      [==[${built}]==] [==[${init}]==] ${names} WORKING_DIRECTORY [==[${built}]==] COMMAND_ERROR_IS_FATAL ANY)
+    # The stub of a package with several modules is installed again for each. CMake takes files for equal whose times
+    # differ by less than a second.
+    if(EXISTS [==[${built}/${destination}/__init__.pyi]==])
+      file(REMOVE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${destination}/__init__.pyi\")
+    endif()")
     install(FILES "${built}/${destination}/__init__.pyi" DESTINATION "${destination}" OPTIONAL)
   endif()
   # With loader = "vendor" the package contains the loader too.

@@ -15,7 +15,8 @@ from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.wheel.outputs import Package, stub_file, write
 from cuda_wheel.builder.wheel.sbom import SBOM, merged
 from cuda_wheel.builder.wheel.stubs import attaches
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
+from cuda_wheel.runtime.variants.index import all_manifests
 
 __all__ = ["build_module_files", "escaped_path", "write_sbom", "write_stub"]
 
@@ -60,7 +61,7 @@ def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> N
         return
     package = Package(source, tuple(sorted(os.listdir(init.parent))))
     paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(modules))]
-    manifests = [Manifest.from_json(path.read_bytes(), str(path)) for path in paths]
+    manifests = [all_manifests(path.read_bytes(), str(path)) for path in paths]
     write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
 
 

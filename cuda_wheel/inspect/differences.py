@@ -10,7 +10,7 @@ from hashlib import sha256
 from cuda_wheel.inspect.found_modules import FoundModule
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.formats.fatbin import compression_of
+from cuda_wheel.runtime.formats.fatbin import compression_of, fatbin_of_text
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Image, Manifest, Parameter, Target, Version, dotted
 
 __all__ = ["manifest_differences"]
@@ -22,22 +22,45 @@ def manifest_differences(found: FoundModule) -> list[str]:
     The hashes reveal every change since the manifest was written. The target, kernels and parameters that an image
     declares reveal an exchanged image even if the manifest has its hash.
     """
-    manifest = found.manifest
     try:
-        fatbin = found.read(manifest.fatbin)
+        content = found.read(found.fatbin)
     except OSError as error:
-        return [f"{manifest.fatbin} cannot be read: {error}"]
+        return [f"{found.fatbin} cannot be read: {error}"]
     lines = []
-    if re.split(r"[/\\]", found.location)[-1] != manifest.name.rpartition(".")[2] + MANIFEST_SUFFIX:
+    if re.split(r"[/\\]", found.location)[-1] != found.name.rpartition(".")[2] + MANIFEST_SUFFIX:
         lines.append(f"{found.location} is the manifest of another module")
-    if len(fatbin) != manifest.fatbin_size:
-        lines.append(f"{manifest.fatbin} has {len(fatbin)} bytes, not {manifest.fatbin_size}")
+    size, carried = _described_size(found), found.manifests[0].specialize
+    if carried is not None:
+        sources = content[carried.offset : carried.offset + carried.size]
+        if sha256(sources).hexdigest() != carried.sha256 or content[size:] != fatbin_of_text(sources):
+            lines.append("the sources behind the fatbin differ from the manifest")
+    elif len(content) != size:
+        lines.append(f"{found.fatbin} has {len(content)} bytes, not {size}")
+    for manifest in found.manifests:
+        fatbin = content[manifest.fatbin_offset : manifest.fatbin_offset + manifest.fatbin_size]
+        macros = f"{manifest.full_name}: " if manifest.variant else ""
+        lines += [macros + line for line in _fatbin_differences(manifest, fatbin, bool(lines))]
+    return lines
+
+
+def _described_size(found: FoundModule) -> int:
+    """Return how many bytes of the file are the fatbins of the manifests, from its start on without a gap."""
+    end = 0
+    for manifest in found.manifests:
+        if manifest.fatbin_offset == end:
+            end += manifest.fatbin_size
+    return end
+
+
+def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> list[str]:
+    """Return where a fatbin differs from its manifest; `differs` says that the file is known to differ."""
+    lines: list[str] = []
     for image in manifest.images:
         if image.offset is None:  # compressed: only the whole fatbin can be checked
             lines += _compression_differences(manifest, fatbin)
             break
         lines += _image_differences(image, fatbin[image.offset : image.offset + image.size], manifest)
-    if not lines and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
+    if not lines and not differs and sha256(fatbin).hexdigest() != manifest.fatbin_sha256:
         lines.append(f"{manifest.fatbin} differs from the manifest between its images")
     return lines
 

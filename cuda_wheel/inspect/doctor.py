@@ -78,11 +78,12 @@ def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]
             except CudaWheelError as error:
                 entry["error"] = str(error)
                 continue
-            entry["name"] = module.manifest.name
+            entry["name"] = module.name
             for gpu in dict.fromkeys(gpus):
-                resolution = resolve(module.manifest, gpu, tuple(driver["cuda"]), nvjitlink_version())
-                image = resolution.image and str(resolution.image)
-                entry["loads"].append(
-                    {"gpu": dotted(gpu), "image": image, "how": resolution.how, "doubt": resolution.doubt}
-                )
+                for manifest in module.manifests:
+                    resolution = resolve(manifest, gpu, tuple(driver["cuda"]), nvjitlink_version())
+                    image = resolution.image and str(resolution.image)
+                    load = {"gpu": dotted(gpu), "image": image, "how": resolution.how, "doubt": resolution.doubt}
+                    if load not in entry["loads"]:  # variants seldom differ
+                        entry["loads"].append(load)
     return found

@@ -12,20 +12,31 @@ from pathlib import Path
 from cuda_wheel.inspect.archive import open_wheel, read_member
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import LARGEST, MANIFEST_SUFFIX, Manifest
+from cuda_wheel.runtime.variants.index import all_manifests
 
 __all__ = ["FoundModule", "find_modules"]
 
 
 @dataclass(frozen=True)
 class FoundModule:
-    """A module's manifest, its location, and functions that read the files beside it."""
+    """A module's manifests, their location, and functions that read the files beside it."""
 
-    manifest: Manifest
+    manifests: tuple[Manifest, ...]
+    """One for each variant; one for a module without variants."""
     location: str
     read: Callable[[str], bytes]
     """Returns the content of a file by its name; raises OSError if there is no such file."""
     compressed_size: Callable[[str], int | None] = lambda file: None
     """Returns the size of a file in the archive that holds it, in bytes; None outside an archive."""
+
+    @property
+    def name(self) -> str:
+        return self.manifests[0].name
+
+    @property
+    def fatbin(self) -> str:
+        """The name of the file with the fatbin, or with those of all variants."""
+        return self.manifests[0].fatbin
 
 
 def find_modules(path: str) -> list[FoundModule]:
@@ -33,7 +44,7 @@ def find_modules(path: str) -> list[FoundModule]:
 
     Raises ImageError if `path` does not exist, or contains no module.
     """
-    found = sorted(_modules_at(path), key=lambda module: module.manifest.name)
+    found = sorted(_modules_at(path), key=lambda module: module.name)
     if not found:
         raise ImageError(
             f"{path} contains no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
@@ -84,7 +95,7 @@ def _read(path: Path) -> FoundModule:
             text = file.read(min(os.fstat(file.fileno()).st_size, LARGEST) + 1)
     except OSError as error:
         raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return FoundModule(Manifest.from_json(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
+    return FoundModule(all_manifests(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
 
 
 def _in_archive(path: Path, below: str = "") -> list[FoundModule]:
@@ -99,9 +110,8 @@ def _in_archive(path: Path, below: str = "") -> list[FoundModule]:
     def module(name: str) -> FoundModule:
         folder = name[: name.rfind("/") + 1]
         location = f"{path}: {name if name.isprintable() else ascii(name)}"
-        manifest = Manifest.from_json(read_member(archive, name, LARGEST + 1), location)
         return FoundModule(
-            manifest,
+            all_manifests(read_member(archive, name, LARGEST + 1), location),
             location,
             lambda file: read_member(archive, member(folder + file).filename),
             lambda file: member(folder + file).compress_size,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.inspect.found_modules import FoundModule
 from cuda_wheel.runtime.formats import ptx
@@ -10,8 +13,17 @@ from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
 __all__ = ["exported_lines", "symbol_lines"]
 
 
-def symbol_lines(manifest: Manifest) -> list[str]:
-    """Return the kernels and variables of a module, one line each: "k(int): at most 256 threads in a block"."""
+def symbol_lines(manifests: Sequence[Manifest]) -> list[str]:
+    """Return the kernels and variables of a module, one line each: "k(int): at most 256 threads in a block".
+
+    A line that is not that of all variants says of how many it is.
+    """
+    counts = Counter(line for manifest in manifests for line in dict.fromkeys(_symbol_lines(manifest)))
+    total = len(manifests)
+    return [line if count == total else f"{line} (in {count} of {total} variants)" for line, count in counts.items()]
+
+
+def _symbol_lines(manifest: Manifest) -> list[str]:
     return [
         *(_kernel_line(kernel, manifest) for kernel in manifest.kernels),
         *(f"{variable.name}: {variable.space} variable, {variable.size} bytes" for variable in manifest.globals),
@@ -34,7 +46,8 @@ def exported_lines(found: FoundModule) -> list[str]:
 
     Raises OSError if the fatbin cannot be read.
     """
-    known = {kernel.symbol for kernel in found.manifest.kernels} | {each.symbol for each in found.manifest.globals}
+    known = {kernel.symbol for manifest in found.manifests for kernel in manifest.kernels}
+    known |= {variable.symbol for manifest in found.manifests for variable in manifest.globals}
     signatures = (signature(symbol) for symbol in _defined_symbols(found) if symbol not in known)
     return [
         f"{name}{'' if types is None else '(' + ', '.join(types) + ')'}: for linking with other modules"
@@ -44,14 +57,18 @@ def exported_lines(found: FoundModule) -> list[str]:
 
 def _defined_symbols(found: FoundModule) -> dict[str, None]:
     """Return the symbols that a module's relocatable PTX defines for its first target, in order."""
-    images = [image for image in found.manifest.relocatable if image.kind == "ptx" and image.offset is not None]
+    images = [
+        (manifest.fatbin_offset + (image.offset or 0), image)
+        for manifest in found.manifests
+        for image in manifest.relocatable
+        if image.kind == "ptx" and image.offset is not None
+    ]
     if not images:
         return {}
-    fatbin = found.read(found.manifest.fatbin)
+    fatbin = found.read(found.fatbin)
     symbols: dict[str, None] = {}
-    for image in images:
-        if image.target == images[0].target:
-            start = image.offset or 0
+    for start, image in images:
+        if image.target == images[0][1].target:
             text = fatbin[start : start + image.size].decode(errors="replace")
             symbols |= dict.fromkeys(sorted(ptx.symbols(text).defined))
     return symbols

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tarfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def pins(wheel: Path) -> list[str]:
     They come from its SBOM or, if it has none, from its manifests. Raises ImageError if cuda-wheel did not build it.
     """
     modules, sbom = find_modules(str(wheel)), read_sbom(wheel)
-    versions = _toolchain_packages(modules[0].manifest) if sbom is None else dict(sbom.packages)
+    versions = _toolchain_packages(modules[0].manifests[0]) if sbom is None else dict(sbom.packages)
     generator = re.search(rb"^Generator: *([\w.-]+) +\(?([\w.+!-]+)\)?\s*$", metadata_file(wheel, "WHEEL") or b"", re.M)
     if generator:  # "hatchling 1.33.0", "setuptools (84.2.1)"
         versions[generator[1].decode()] = generator[2].decode()
@@ -181,13 +181,13 @@ class _WheelContents:
 
     digests: Mapping[str, str]
     """The SHA-256 of each file, by its path without the project's name and version."""
-    manifests: Mapping[str, Manifest]
-    """The manifests by their paths."""
+    manifests: Mapping[str, tuple[Manifest, ...]]
+    """The manifests of each module's variants, by the path of their file."""
     sbom: WheelSbom | None
 
     def fatbin_of(self, path: str) -> list[str]:
         """Return the path of the fatbin that belongs to a manifest, if the wheel has the manifest."""
-        return [f"{path.rpartition('/')[0]}/{self.manifests[path].fatbin}"] if path in self.manifests else []
+        return [f"{path.rpartition('/')[0]}/{self.manifests[path][0].fatbin}"] if path in self.manifests else []
 
     def inputs_of(self, path: str) -> Mapping[str, str]:
         """Return what the SBOM says that a manifest's fatbin was built from."""
@@ -199,7 +199,7 @@ def _contents(path: Path) -> _WheelContents:
     return _WheelContents(
         # The project's name and version may differ between the wheels.
         {re.sub(r"^[^/]+\.dist-info/", "dist-info/", name): digest for name, digest in file_digests(path).items()},
-        {module.location.removeprefix(f"{path}: "): module.manifest for module in modules},
+        {module.location.removeprefix(f"{path}: "): module.manifests for module in modules},
         read_sbom(path),
     )
 
@@ -210,22 +210,28 @@ def _is_written_by_cuda_wheel(name: str) -> bool:
 
 
 def _module_lines(
-    manifests: tuple[Manifest | None, Manifest | None], inputs: tuple[Mapping[str, str], Mapping[str, str]]
+    manifests: tuple[tuple[Manifest, ...] | None, tuple[Manifest, ...] | None],
+    inputs: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> list[str]:
     """Return the differences between two builds of a module, which are not the same: one line each."""
     first, second = manifests
     if first is None or second is None:
         return ["is only in the wheel"] if second is None else ["is only in the rebuild"]
-    lines = _table_lines(first.toolchain, second.toolchain) + _table_lines(*inputs)
-    if first.options != second.options:
-        lines.append(f"options {' '.join(first.options)} in the wheel, {' '.join(second.options)} in the rebuild")
+    lines = _table_lines(first[0].toolchain, second[0].toolchain) + _table_lines(*inputs)
+    options = [{each.full_name: " ".join(each.options) for each in manifests} for manifests in (first, second)]
+    for name in options[0].keys() & options[1].keys():
+        if options[0][name] != options[1][name]:
+            lines.append(f"options {options[0][name]} in the wheel, {options[1][name]} in the rebuild")
     lines += _table_lines(_image_hashes(first), _image_hashes(second))
     return lines or ["the manifest or the fatbin differs, but no image"]
 
 
-def _image_hashes(manifest: Manifest) -> dict[str, str]:
+def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:
     return {
-        str(image) + (f" of {image.source}" if image.source else ""): f"sha256:{image.sha256}"
+        str(image)
+        + (f" of {image.source}" if image.source else "")
+        + (f" of {manifest.full_name}" if manifest.variant else ""): f"sha256:{image.sha256}"
+        for manifest in manifests
         for image in manifest.images
     }
 

@@ -87,7 +87,7 @@ def installed_differences(found: Iterable[FoundModule]) -> list[str]:
     for module in found:
         manifest = Path(module.location).absolute()
         root = next((folder for folder in manifest.parents if hashes_in(folder)), manifest.parent)
-        for file in (manifest, manifest.with_name(module.manifest.fatbin)):
+        for file in (manifest, manifest.with_name(module.fatbin)):
             recorded = hashes_in(root).get(file.relative_to(root).as_posix())
             if recorded is not None and file.is_file() and _differs(file.read_bytes(), recorded):
                 lines.append(f"{file} differs from RECORD")

@@ -46,7 +46,8 @@ class ImageSize(NamedTuple):
 
 
 class ModuleSize(NamedTuple):
-    """The sizes of a module's files: in a wheel, those of the archive; elsewhere, those after deflating the files."""
+    """The sizes of a module's files, and of the images of all its variants. In a wheel, the files' sizes are those of
+    the archive; elsewhere, those after deflating the files."""
 
     found: FoundModule
     fatbin: Size
@@ -81,25 +82,25 @@ class TargetSize(NamedTuple):
 
 def measure_module(found: FoundModule) -> ModuleSize:
     """Return the sizes of a module; raises ImageError if its fatbin cannot be read."""
-    manifest = found.manifest
     try:
-        fatbin = found.read(manifest.fatbin)
+        fatbin = found.read(found.fatbin)
     except OSError as error:
-        raise ImageError(f"{manifest.name}: {manifest.fatbin} cannot be read: {error.strerror or error}.") from error
-    images = tuple(ImageSize(image, _image_size(image, fatbin)) for image in manifest.images)
+        raise ImageError(f"{found.name}: {found.fatbin} cannot be read: {error.strerror or error}.") from error
+    placed = [(manifest.fatbin_offset, image) for manifest in found.manifests for image in manifest.images]
+    images = tuple(ImageSize(image, _image_size(start, image, fatbin)) for start, image in placed)
     whole = _deflated_size(fatbin)
     saved = {}
     if all(size is not None for _, size in images):
-        for target in dict.fromkeys(image.target for image in manifest.images):
-            rest = _without_images([image for image in manifest.images if image.target == target], fatbin)
+        for target in dict.fromkeys(image.target for _, image in placed):
+            rest = _without_images([(start, image) for start, image in placed if image.target == target], fatbin)
             saved[target] = Size(len(fatbin) - len(rest), whole - _deflated_size(rest))
-    fatbin_size, manifest_size = (_file_size(found, name) for name in (manifest.fatbin, f"{manifest.fatbin}.json"))
+    fatbin_size, manifest_size = (_file_size(found, name) for name in (found.fatbin, f"{found.fatbin}.json"))
     return ModuleSize(found, fatbin_size, manifest_size, images, saved)
 
 
 def sizes_by_target(modules: Sequence[ModuleSize]) -> list[TargetSize]:
     """Return the size of each target's images in all modules, sorted by target."""
-    manifests = [module.found.manifest for module in modules]
+    manifests = [manifest for module in modules for manifest in module.found.manifests]
     targets = sorted({image.target for manifest in manifests for image in manifest.images})
     return [_target_size(target, modules, manifests) for target in targets]
 
@@ -135,7 +136,8 @@ def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[Loss]:
         )
         names.setdefault((before, after), []).append(manifest.name)
     losses = []
-    for (before, after), modules in names.items():
+    for (before, after), listed in names.items():
+        modules = list(dict.fromkeys(listed))  # a module's variants have one name
         changed: dict[tuple[Cell, Cell], list[Key]] = {}
         for key, old, new in zip(KEYS, before, after, strict=True):
             if old != new and LEVELS.index(new) < LEVELS.index(old):
@@ -153,17 +155,19 @@ def _covers_future(manifest: Manifest) -> bool:
     return any(unsupported(image.target, FUTURE) is None for image in once_linked(manifest).images)
 
 
-def _image_size(image: Image, fatbin: bytes) -> Size | None:
+def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
+    """Return the size of an image in a fatbin that starts at `start`."""
     if image.offset is None:
         return None
-    content = fatbin[image.offset : image.offset + image.size]
+    content = fatbin[start + image.offset : start + image.offset + image.size]
     return Size(len(content), _deflated_size(content))
 
 
-def _without_images(images: Iterable[Image], fatbin: bytes) -> bytes:
-    """Return a fatbin's bytes without the byte ranges of some images."""
+def _without_images(images: Iterable[tuple[int, Image]], fatbin: bytes) -> bytes:
+    """Return a file's bytes without the byte ranges of some images, each given with the start of its fatbin."""
     parts, end_of_last = [], 0
-    for start, end in sorted((image.offset or 0, (image.offset or 0) + image.size) for image in images):
+    ranges = ((at + (image.offset or 0), image.size) for at, image in images)
+    for start, end in sorted((start, start + size) for start, size in ranges):
         parts.append(fatbin[end_of_last:start])
         end_of_last = max(end_of_last, end)
     return b"".join([*parts, fatbin[end_of_last:]])
@@ -198,7 +202,7 @@ def sizes_to_json(modules: Sequence[ModuleSize], wheel_size: int | None) -> dict
 
 def _module_to_json(module: ModuleSize) -> dict[str, Any]:
     return {
-        "name": module.found.manifest.name,
+        "name": module.found.name,
         "fatbin": module.fatbin._asdict(),
         "manifest": module.manifest._asdict(),
         "images": [

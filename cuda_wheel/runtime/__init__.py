@@ -15,6 +15,8 @@ The core finds, checks, chooses and loads a kernel. A plain `load` of an install
 The other files are imported on first use:
 
 - `explanations`: something fails, and the message needs details
+- `specializing/`: the build side compiles what no wheel contains
+- `variants/`: a module has variants, and one is chosen
 - `importers`: a package is not in a folder, but in a zip archive or with another importer
 - `source_hook`: a module is not installed; in a source tree the build side compiles it
 - `jit/`, `user_cache/`: PTX is compiled on this machine
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from .errors import NoImageError as NoImageError
     from .errors import UnknownGlobalError as UnknownGlobalError
     from .errors import UnknownKernelError as UnknownKernelError
+    from .errors import UnknownVariantError as UnknownVariantError
     from .jit.compiling import Jit as Jit
     from .jit.compiling import JitOptions as JitOptions
     from .launching.function_attributes import Attributes as Attributes
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from .manifest import Image as Image
     from .module import Kernel as Kernel
     from .module import Module as Module
+    from .specializing.text_modules import compile as compile
 
 _FILES = {
     "ArgumentError": "errors",
@@ -71,7 +75,9 @@ _FILES = {
     "Piece": "linking.inputs",
     "UnknownGlobalError": "errors",
     "UnknownKernelError": "errors",
+    "UnknownVariantError": "errors",
     "attach": "attaching",
+    "compile": "specializing.text_modules",
     "link": "linking.link",
     "load": "loading",
     "load_code": "linking.raw_code",

@@ -20,15 +20,16 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     In the package's `__init__.py`: `__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)`. Then
     `from saxpy_demo.kernels import saxpy` gives the kernel of that name in any of the package's modules, or else the
     module of that name; `attached` has the rule. Neither needs a GPU until it is used. On first use the module is
-    loaded for the GPU of this machine, and every error of `load` can be raised. In a source tree, the names of the
-    kernels come from the sources without a compiler; a kernel that a macro defines is found too, but is not in
+    loaded for the GPU of this machine, and every error of `load` can be raised. A module with variants becomes a
+    function of its name, which takes the macros of a variant and returns the loaded module. In a source tree, the names
+    of the kernels come from the sources without a compiler; a kernel that a macro defines is found too, but is not in
     `__all__`.
 
     Raises ImageError if the package has no modules.
     """
     folders = package_folders(package)
     names = _names_in(package, folders)
-    modules: dict[str, Sequence[str]] = {}
+    modules: dict[str, Sequence[str] | None] = {}
     for file in names:
         if file.endswith(MANIFEST_SUFFIX):
             name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
@@ -56,7 +57,11 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             module = hook.module_that_may_make(name, package, folders)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = _LazyModule(module) if kernel is None else _LazyKernel(module, kernel)
+        if kernel is not None:
+            value: Any = _LazyKernel(module, kernel)
+        else:
+            has_variants = module in modules and modules[module] is None
+            value = _variant_loader(module) if has_variants else _LazyModule(module)
         return sys.modules[package].__dict__.setdefault(name, value)
 
     def __dir__() -> list[str]:
@@ -65,8 +70,10 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     return __getattr__, __dir__, sorted(attributes)
 
 
-def attached(modules: Mapping[str, Sequence[str]], files: Sequence[str]) -> dict[str, tuple[str, str | None]]:
+def attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[str]) -> dict[str, tuple[str, str | None]]:
     """Return a package's attributes as module and kernel by name, given its modules' kernels and its files.
+
+    The kernels of a module with variants (None) become no attributes, only the module.
 
     A kernel becomes an attribute under its name without scope, if that is a valid Python name and no other kernel of
     the package has it. A module becomes one under the last part of its name (kernel: None), if no kernel has that name.
@@ -75,7 +82,7 @@ def attached(modules: Mapping[str, Sequence[str]], files: Sequence[str]) -> dict
     submodules = _submodules(files)
     owners: dict[str, list[tuple[str, str]]] = {}
     for module, kernels in modules.items():
-        for kernel in kernels:
+        for kernel in kernels or ():
             owners.setdefault(unscoped(kernel), []).append((module, kernel))
     attributes: dict[str, tuple[str, str | None]] = {
         name: found[0] for name, found in owners.items() if len(found) == 1 and name.isidentifier()
@@ -85,13 +92,18 @@ def attached(modules: Mapping[str, Sequence[str]], files: Sequence[str]) -> dict
     return {name: value for name, value in attributes.items() if name not in submodules and not name.startswith("__")}
 
 
-def kernel_names(text: bytes, where: str) -> list[str]:
-    """Return the names of the kernels in a manifest; `where` names its file in messages.
+def kernel_names(text: bytes, where: str) -> list[str] | None:
+    """Return the names of the kernels in a manifest, None if the module has variants; `where` names the manifest's file
+    in messages.
 
     Importing a package that attaches its kernels needs no more than these. Raises ImageError as `Manifest.from_json`
     does, but checks only what it reads.
     """
-    return read_document(text, where, lambda document: [printable(item["name"]) for item in document["kernels"]])
+
+    def read(document: dict[str, Any]) -> list[str] | None:
+        return None if "variants" in document else [printable(item["name"]) for item in document["kernels"]]
+
+    return read_document(text, where, read)
 
 
 def _names_in(package: str, folders: list[str]) -> list[str]:
@@ -109,6 +121,18 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
 def _submodules(files: Sequence[str]) -> set[str]:
     """Return the names of a package's Python submodules, from the names of its files and folders."""
     return {file.partition(".")[0] for file in files if file.endswith((".py", ".so", ".pyd")) or "." not in file}
+
+
+def _variant_loader(module: str) -> Callable[..., Module]:
+    """Return a function that loads the variants of a module."""
+
+    def load_variant(**arguments: Any) -> Module:
+        return load(module, **arguments)
+
+    load_variant.__name__ = load_variant.__qualname__ = module.rpartition(".")[2]
+    load_variant.__module__ = module.rpartition(".")[0]
+    load_variant.__doc__ = f"Return the variant of {module} with these macros, loaded; see `cuda_wheel.load`."
+    return load_variant
 
 
 class _LazyKernel(Kernel):

@@ -9,6 +9,7 @@ __all__ = [
     "NoImageError",
     "UnknownGlobalError",
     "UnknownKernelError",
+    "UnknownVariantError",
     "describe_error",
 ]
 
@@ -34,6 +35,10 @@ class UnknownKernelError(ImageError, KeyError):
     """A module has no kernel of the given name."""
 
     __str__ = Exception.__str__  # KeyError would print the repr of the message
+
+
+class UnknownVariantError(ImageError):
+    """A module has no variant with the given macros, or has variants and none was chosen."""
 
 
 class UnknownGlobalError(ImageError, KeyError):

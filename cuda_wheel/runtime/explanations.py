@@ -16,7 +16,7 @@ def no_image_message(manifest: Manifest, resolution: Resolution, capability: Ver
     """Return the message of NoImageError: the GPU, the driver, every image with its reason, and what helps."""
     images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
     return (
-        f"{manifest.name} has no image for a GPU of compute capability {dotted(capability)} "
+        f"{manifest.full_name} has no image for a GPU of compute capability {dotted(capability)} "
         f"with a driver for CUDA {dotted(driver)}.{images or ' It has no images at all.'}\n"
         f"{_what_helps(manifest, capability, driver)}"
     )

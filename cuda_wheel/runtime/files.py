@@ -8,7 +8,7 @@ from typing import Any
 
 from .digest import sha256_of
 from .driver import device_and_driver
-from .errors import ImageError, describe_error
+from .errors import ImageError, UnknownVariantError, describe_error
 from .manifest import LARGEST, MANIFEST_SUFFIX, Image, Manifest
 
 __all__ = [
@@ -37,7 +37,8 @@ class ModuleFiles:
         self.package = package
         self.contents = contents
         self.digest = ""
-        """The SHA-256 of the manifest's text, once it is read: whatever decides a module is in it."""
+        """The SHA-256 of the manifest's text, once it is read, and the macros of the variant, if it is one: whatever
+        decides a module is in them."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         """Return `size` bytes of a file from `offset` on, by default all. Raises ImageError.
@@ -69,19 +70,35 @@ class ModuleFiles:
         return open_file(self.package, file)
 
 
-def files_and_manifest(name: str, device: int | None) -> tuple[ModuleFiles, Manifest]:
-    """Return the files of the module `name` and its checked manifest. Raises ImageError, and see `find_files`."""
-    files = find_files(name, device)
-    text = files.manifest(name.rpartition(".")[2] + MANIFEST_SUFFIX)
-    manifest = Manifest.from_json(text, files.where, must_verify())
+def files_and_manifest(
+    name: str, device: int | None, variant: Mapping[str, Any] | None = None
+) -> tuple[ModuleFiles, Manifest]:
+    """Return the files of the module `name` and its checked manifest, or that of the variant with these macros.
+
+    Raises ImageError, and see `find_files`.
+    """
+    files, file = find_files(name, device, variant), name.rpartition(".")[2] + MANIFEST_SUFFIX
+    if variant:
+        from .variants.index import files_variant  # only for a module with variants
+
+        manifest, files.digest = files_variant(files, file, variant, must_verify())
+    else:
+        text = files.manifest(file)
+        try:
+            manifest = Manifest.from_json(text, files.where, must_verify())
+        except UnknownVariantError:
+            from .variants.index import files_variant  # only for an error
+
+            files_variant(files, file, {}, must_verify())  # raises the error that lists them
+            raise
+        files.digest = sha256_of(text)
     if manifest.name != name:
         raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
-    files.digest = sha256_of(text)
     return files, manifest
 
 
-def find_files(name: str, device: int | None) -> ModuleFiles:
-    """Return the files of the module `name`.
+def find_files(name: str, device: int | None, variant: Mapping[str, Any] | None = None) -> ModuleFiles:
+    """Return the files of the module `name`; those of the variant alone, if they are compiled now.
 
     Searches 1. the folders of its package, 2. through the package's importer if it is not in folders, such as a zip
     archive, and 3. compiles the module for GPU `device` if the package lies in a source tree. Raises ImageError, and in
@@ -102,7 +119,7 @@ def find_files(name: str, device: int | None) -> ModuleFiles:
         where = os.path.join(folders[0], manifest) if folders else f"{manifest} in {package}, through its importer"
         if has_file(package, manifest, where):
             return ModuleFiles(where, None, package)
-    contents = _compile_on_load(name, folders, device)
+    contents = _compile_on_load(name, folders, device, variant or {})
     if contents is None:
         from .explanations import module_not_found  # only for an error
 
@@ -110,12 +127,14 @@ def find_files(name: str, device: int | None) -> ModuleFiles:
     return ModuleFiles(f"{name}, compiled on load", None, contents=contents)
 
 
-def _compile_on_load(name: str, folders: list[str], device: int | None) -> dict[str, bytes] | None:
+def _compile_on_load(
+    name: str, folders: list[str], device: int | None, variant: Mapping[str, Any]
+) -> dict[str, bytes] | None:
     """Return manifest and fatbin by file name, compiled for the GPU; None if the package is not in a source tree."""
     from .source_hook import source_hook  # only for a module that is not installed
 
     hook = source_hook()
-    compiled = hook and hook.compile_on_load(name, folders, lambda: device_and_driver(device)[0])
+    compiled = hook and hook.compile_on_load(name, folders, lambda: device_and_driver(device)[0], variant)
     if compiled is None:
         return None
     manifest, fatbin = compiled
@@ -168,7 +187,7 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
         start, size, sha256 = 0, manifest.fatbin_size, manifest.fatbin_sha256
     else:
         start, size, sha256 = image.offset, image.size, image.sha256
-    content = files.read(manifest.fatbin, start, size)
+    content = files.read(manifest.fatbin, manifest.fatbin_offset + start, size)
     damage: str | None = None
     if len(content) < size:  # the driver gets no size, and would read past the end
         damage = f"it ends before the end of {image}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .driver import device_and_driver, load_library
-from .errors import NoImageError
+from .errors import NoImageError, UnknownVariantError
 from .files import ModuleFiles, files_and_manifest, read_image
 from .manifest import Image, Manifest, Version
 from .module import Module
@@ -13,12 +13,18 @@ from .rules import How, resolve
 
 if TYPE_CHECKING:
     from .jit.compiling import JitOptions
+    from .variants.macro_values import MacroValue
 
-__all__ = ["load"]
+__all__ = ["load", "load_found"]
 
 
 def load(
-    name: str, *, link: Sequence[Any] | None = None, device: int | None = None, jit: "JitOptions | None" = None
+    name: str,
+    *,
+    link: Sequence[Any] | None = None,
+    device: int | None = None,
+    jit: "JitOptions | None" = None,
+    **variant: "MacroValue",
 ) -> Module:
     """Return the module with the dotted name `name`, loaded for a GPU of this machine.
 
@@ -31,15 +37,39 @@ def load(
     package's module; a `cuda.core.ObjectCode`; the result of `numba.cuda.compile`; or a `Piece`. `Module.link` then
     describes the link.
 
-    Raises ImageError if the module is not installed or damaged, NoImageError if no image suits the GPU and driver,
-    LinkError if the pieces cannot be linked, and DriverError if there is no usable driver or it cannot compile the PTX;
-    the message then holds the compiler's log.
+    `variant` are the macros of one of the module's variants: `load("demo.update", MATH_TYPE="double", NUM_MODES=4)`.
+    All macros that the variant is declared with are needed. Where the module has `specialize = true` and a toolchain is
+    installed, other values of these macros are compiled now; the result is kept in the user's cache.
+
+    Raises UnknownVariantError if the module has no such variant, or has variants and none is named; ImageError if the
+    module is not installed or damaged, NoImageError if no image suits the GPU and driver, LinkError if the pieces
+    cannot be linked, and DriverError if there is no usable driver or it cannot compile the PTX; the message then holds
+    the compiler's log.
     """
     if link is not None:
         from .linking.link import load_linked  # only for links
 
-        return load_linked(name, link, device, _options(jit))
-    files, manifest = files_and_manifest(name, device)
+        return load_linked(name, link, device, _options(jit), variant)
+    try:
+        files, manifest = files_and_manifest(name, device, variant)
+    except UnknownVariantError as unknown:
+        from .specializing.unforeseen import specialized_variant  # only for a variant that no wheel has
+
+        files, manifest = specialized_variant(name, variant, device, unknown)
+    return load_found(files, manifest, device, jit)
+
+
+def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
+    """Return the module with these files and this manifest, loaded; see `load`."""
+    module = _load_found(files, manifest, device, jit)
+    if manifest.specialize is not None and module.specialize is None:
+        from .specializing.unforeseen import Specializer  # only for modules that can be compiled again
+
+        module.specialize = Specializer(load_found, device)
+    return module
+
+
+def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
     capability, driver_version = device_and_driver(device)
     resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None or resolution.doubt:
@@ -53,7 +83,7 @@ def load(
 
         raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
     options = None if how == "native" else _options(jit)
-    key: tuple[Any, ...] = (name, files.digest, image.target)
+    key: tuple[Any, ...] = (manifest.name, files.digest, image.target)
     if options is not None:
         options.check()
         key = (*key, options, capability if how == "link" else None)
@@ -80,7 +110,7 @@ def _load_image(
 ) -> Module:
     code = read_image(files, manifest, image)
     if options is None:
-        return Module(manifest, image, how, load_library(code, f"loading {manifest.name}, {image}"))
+        return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
     from .jit.compiling import load_linked_ptx, load_ptx  # only for PTX
 
     if how == "jit":

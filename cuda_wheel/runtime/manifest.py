@@ -6,17 +6,21 @@ Importing this file needs the standard library only. It needs no GPU.
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from .digest import sha256_of
-from .errors import ImageError
+from .errors import ImageError, UnknownVariantError
 from .versions import FORMAT, Version, dotted, parse_version
+
+if TYPE_CHECKING:
+    from .variants.macro_values import Variant
 
 __all__ = [
     "FORMAT",
     "LARGEST",
     "MANIFEST_SUFFIX",
     "PARAMETERS",
+    "Carried",
     "Compression",
     "External",
     "GlobalInfo",
@@ -28,9 +32,13 @@ __all__ = [
     "Space",
     "Target",
     "Version",
+    "carried_of",
+    "check_digest",
     "dotted",
+    "manifest_of",
     "parse_version",
     "printable",
+    "read_checked",
     "read_document",
 ]
 
@@ -178,12 +186,20 @@ class External(NamedTuple):
     declaration: str
 
 
+class Carried(NamedTuple):
+    """Where the sources of a module are in its fatbin's file, in bytes; of size 0 in a source tree, which has them."""
+
+    offset: int
+    size: int
+    sha256: str
+
+
 class Manifest(NamedTuple):
     """All that the loader knows about a module before it opens the fatbin."""
 
     name: str
     fatbin: str
-    """File name of the fatbin, in the same folder as the manifest."""
+    """Name of the file with the fatbin, in the same folder as the manifest."""
     fatbin_size: int
     fatbin_sha256: str
     toolchain: Mapping[str, str]
@@ -201,6 +217,21 @@ class Manifest(NamedTuple):
     long_size: int | None = None
     """The bytes of a C++ `long` in the images: 8, or 4 if they were built on Windows; None if that is not known."""
     compression: Compression = "none"
+    variant: "Variant" = ()
+    """The macros that tell this variant of the module from the others; empty for a module without variants."""
+    fatbin_offset: int = 0
+    """Where the fatbin starts in its file, in bytes. A variant's fatbin comes after those of the variants before it."""
+    specialize: Carried | None = None
+    """The sources, if what was not foreseen may be compiled from them on the user's machine."""
+
+    @property
+    def full_name(self) -> str:
+        """The name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
+        if not self.variant:
+            return self.name
+        from .variants.macro_values import full_name  # only for a module with variants
+
+        return full_name(self.name, self.variant)
 
     @property
     def relocatable(self) -> tuple[Image, ...]:
@@ -215,29 +246,27 @@ class Manifest(NamedTuple):
     def to_json(self) -> str:
         """Return the text of the manifest's file; equal manifests give equal text on every machine.
 
-        The text contains its own SHA-256, computed with that field empty.
+        The text contains its own SHA-256, computed with that field empty. For a variant, it is an index of that one.
         """
-        from .manifest_text import manifest_to_json  # nothing that only loads writes a manifest
+        from .manifest_text import manifests_to_json  # nothing that only loads writes a manifest
 
-        return manifest_to_json(self)
+        return manifests_to_json([self])
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str, check: bool = True) -> "Manifest":
-        """Return the manifest that `text` holds. `where` names its file in messages.
+        """Return the manifest that `text` holds, of a module without variants. `where` names its file in messages.
 
         Raises ImageError if the text is not a manifest in a format that this version reads or, unless `check` is
         False, if its SHA-256 differs from the one that it contains. Whoever changes a manifest on purpose can change
-        that SHA-256 too, so every value is checked.
+        that SHA-256 too, so every value is checked. Raises UnknownVariantError for an index of variants.
         """
         content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
 
         def read(document: dict[str, Any]) -> Manifest:
-            manifest, digest = _manifest(document), _sha256(document["sha256"])
-            if check and sha256_of(content.replace(digest.encode(), b"")) != digest:
-                raise ImageError(
-                    f"{where} is damaged: its SHA-256 is not the one that it contains. Reinstall the package that "
-                    f"holds {manifest.name}."
-                )
+            if "variants" in document:
+                raise UnknownVariantError(f"{where} has variants: name the macros of one")
+            manifest = manifest_of(document)
+            check_digest(document, content, where, check)
             return manifest
 
         return read_document(content, where, read)
@@ -251,27 +280,47 @@ class Manifest(NamedTuple):
 
 def read_document(text: str | bytes, where: str, read: Callable[[dict[str, Any]], T]) -> T:
     """Return what `read` returns for the JSON object in a manifest; raises ImageError."""
+    return read_checked(where, lambda: read(_parsed(text, where)))
+
+
+def read_checked(where: str, read: Callable[[], T]) -> T:
+    """Return what `read` returns; raises ImageError where the readers below find bad input."""
     try:
-        if len(text) > LARGEST:
-            raise ValueError(f"it has {len(text)} bytes, more than the {LARGEST} that a manifest may have")
-        # Any encoding but UTF-8 is damage; json.loads would guess the encoding of bytes.
-        document = json.loads(text if isinstance(text, str) else text.decode())
-        found_format = document["format"]
-        if type(found_format) is int and found_format > FORMAT:
-            raise ImageError(
-                f"{where} was made by a newer cuda-wheel (manifest format {found_format}); this one reads formats up "
-                f"to {FORMAT}. Upgrade cuda-wheel to load it."
-            )
-        if type(found_format) is not int or found_format < 1:
-            raise ValueError(f"its format is {found_format!r}")
-        return read(document)
+        return read()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         reason = reason if len(reason) < 300 else reason[:300] + "..."
         raise ImageError(f"{where} is not a cuda-wheel manifest: {reason}") from error
 
 
-def _manifest(document: dict[str, Any]) -> Manifest:
+def _parsed(text: str | bytes, where: str) -> dict[str, Any]:
+    if len(text) > LARGEST:
+        raise ValueError(f"it has {len(text)} bytes, more than the {LARGEST} that a manifest may have")
+    # Any encoding but UTF-8 is damage; json.loads would guess the encoding of bytes.
+    document: dict[str, Any] = json.loads(text if isinstance(text, str) else text.decode())
+    found_format = document["format"]
+    if type(found_format) is int and found_format > FORMAT:
+        raise ImageError(
+            f"{where} was made by a newer cuda-wheel (manifest format {found_format}); this one reads formats up "
+            f"to {FORMAT}. Upgrade cuda-wheel to load it."
+        )
+    if type(found_format) is not int or found_format < 1:
+        raise ValueError(f"its format is {found_format!r}")
+    return document
+
+
+def check_digest(document: dict[str, Any], content: bytes, where: str, check: bool) -> None:
+    """Raise ImageError if `check` and the SHA-256 in a manifest is not that of its content."""
+    digest = _sha256(document["sha256"])
+    if check and sha256_of(content.replace(digest.encode(), b"")) != digest:
+        raise ImageError(
+            f"{where} is damaged: its SHA-256 is not the one that it contains. Reinstall the package that holds "
+            f"{printable(document['name'])}."
+        )
+
+
+def manifest_of(document: dict[str, Any]) -> Manifest:
+    """Return the manifest in a JSON object, for `read_document`."""
     fatbin = document["fatbin"]
     toolchain = {printable(key): printable(value) for key, value in document["toolchain"].items()}
     parse_version(toolchain["nvrtc"])
@@ -289,6 +338,7 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         globals=_list_of(_variable, document["globals"]),
         extern=_list_of(_external, document["extern"]),
         long_size=_optional(_count, document.get("long_size")),
+        specialize=_optional(carried_of, document.get("specialize")),
     )
     # Manifests without this key have no compression but zstd.
     is_compressed = any(image.offset is None for image in manifest.images)
@@ -297,6 +347,10 @@ def _manifest(document: dict[str, Any]) -> Manifest:
     for infos in (manifest.kernels, manifest.globals):
         _check_unique("symbol", [info.symbol for info in infos])
     return manifest
+
+
+def carried_of(item: dict[str, Any]) -> Carried:
+    return Carried(_count(item["offset"]), _count(item["size"]), _sha256(item["sha256"]))
 
 
 def _image(item: dict[str, Any]) -> Image:

@@ -1,6 +1,7 @@
 """Write manifests. Only builds, links and the command line need this; loading reads manifests only."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .digest import sha256_of
@@ -9,19 +10,47 @@ from .versions import FORMAT, dotted
 if TYPE_CHECKING:
     from .manifest import Image, Manifest
 
-__all__ = ["image_to_json", "manifest_to_json"]
+__all__ = ["image_to_json", "manifests_to_json"]
 
 
-def manifest_to_json(manifest: "Manifest") -> str:
-    """Return the text of a manifest's file; see `Manifest.to_json`."""
-    document = {
-        "format": FORMAT,
+def manifests_to_json(manifests: "Sequence[Manifest]") -> str:
+    """Return the text of a module's file: the manifest of a module, or the index of all its variants.
+
+    In an index, what is the same for all variants stands once, beside the list of the variants, each of which is one
+    line with the rest.
+    """
+    if not manifests[0].variant:
+        return _signed(_document(manifests[0]) | {"format": 1}, "")
+    documents = [_document(each) | {"variant": dict(each.variant)} for each in manifests]
+    shared = {key: value for key, value in documents[0].items() if _is_shared(key, value, documents)}
+    records = [{key: value for key, value in each.items() if key not in shared} for each in documents]
+    lines = ",\n".join(f"  {json.dumps(each, sort_keys=True, ensure_ascii=False)}" for each in records)
+    return _signed(shared | {"format": FORMAT, "variants": []}, f"[\n{lines}\n ]")
+
+
+def _is_shared(key: str, value: object, documents: Sequence[Mapping[str, Any]]) -> bool:
+    return key not in ("variant", "fatbin") and all(each[key] == value for each in documents)
+
+
+def _signed(document: dict[str, Any], variants: str) -> str:
+    """Return the text of a document with its SHA-256, and with the text of the list of variants."""
+    # One space of indentation: the outermost object's keys.
+    text = json.dumps(document | {"sha256": ""}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    if variants:
+        text = text.replace('\n "variants": []', f'\n "variants": {variants}')
+    return text.replace('\n "sha256": ""', f'\n "sha256": "{sha256_of(text.encode())}"')
+
+
+def _document(manifest: "Manifest") -> dict[str, Any]:
+    """Return a manifest as a JSON object, without its format, SHA-256 and variant."""
+    return {
         "name": manifest.name,
         "fatbin": {
             "file": manifest.fatbin,
             "size": manifest.fatbin_size,
             "sha256": manifest.fatbin_sha256,
             "compression": manifest.compression,
+            **({"offset": manifest.fatbin_offset} if manifest.variant else {}),
         },
         "toolchain": dict(manifest.toolchain),
         "sources": manifest.sources,
@@ -35,11 +64,8 @@ def manifest_to_json(manifest: "Manifest") -> str:
         "globals": [variable._asdict() for variable in manifest.globals],
         "extern": [external._asdict() for external in manifest.extern],
         "long_size": manifest.long_size,
-        "sha256": "",
+        **({"specialize": manifest.specialize._asdict()} if manifest.specialize is not None else {}),
     }
-    text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    # One space of indentation: the outermost object's key.
-    return text.replace('\n "sha256": ""', f'\n "sha256": "{sha256_of(text.encode())}"')
 
 
 def image_to_json(image: "Image") -> dict[str, Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .launching.module_variables import Global
     from .launching.occupancy import Occupancy
     from .linking.link import Linked
+    from .variants.macro_values import MacroValue
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
 
@@ -202,8 +203,9 @@ class _ByName(Mapping[str, T]):
     def __len__(self) -> int:
         return len(self._infos)
 
-    def _find(self, name: str) -> Any:
-        found = []
+    def matches(self, name: str) -> list[Any]:
+        """Return what has a name: several share it, or none has it."""
+        found: list[Any] = []
         if isinstance(name, str):
             by_symbol, spelled = self._by_symbol.get(name), _without_spaces(name)
             found = [by_symbol] if by_symbol else self._by_name.get(spelled, [])
@@ -212,6 +214,10 @@ class _ByName(Mapping[str, T]):
             from .launching.instance_names import matching  # only for another spelling of a template's arguments
 
             found = matching(name, self._infos, unscoped)
+        return found
+
+    def _find(self, name: str) -> Any:
+        found = self.matches(name)
         if len(found) != 1:
             from .explanations import unknown_name  # only for an error
 
@@ -268,13 +274,16 @@ class Module(Mapping[str, Kernel]):
         self.how = how
         self.jit = jit
         self.link = link
-        self._library = _Library(manifest.name, handle)
+        self._library = _Library(manifest.full_name, handle)
         self._by_name: _ByName[Kernel] = _ByName(
-            manifest.name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
+            manifest.full_name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
         )
         self.globals: Mapping[str, Global] = _ByName(
-            manifest.name, "variable", manifest.globals, self._variable, UnknownGlobalError
+            manifest.full_name, "variable", manifest.globals, self._variable, UnknownGlobalError
         )
+
+    specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
+    """Compiles a template instance that the module has not; see `specializing.unforeseen`."""
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -287,10 +296,20 @@ class Module(Mapping[str, Kernel]):
         return self.manifest.name
 
     @property
+    def variant(self) -> "dict[str, MacroValue]":
+        """The macros of the variant that was loaded; empty for a module without variants."""
+        return dict(self.manifest.variant)
+
+    @property
     def handle(self) -> int:
         """The address of the CUlibrary; raises DriverError after the module is unloaded."""
         self.check_loaded()
         return self._library.handle
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the module was not unloaded."""
+        return self._library.handle != 0
 
     def check_loaded(self) -> None:
         """Raise DriverError if the module was unloaded."""
@@ -316,10 +335,21 @@ class Module(Mapping[str, Kernel]):
     def __getitem__(self, name: str) -> Kernel:
         """Return the kernel with a C++ name, name expression or symbol.
 
+        A template instance that the module has not, "gemm<float, 64>", is compiled now if the module has
+        `specialize = true` and a toolchain is installed; the kernel then belongs to another module.
+
         Raises UnknownKernelError if there is none, if several have the name, or if the image for this GPU lacks it;
         DriverError if the driver cannot compile the module.
         """
-        return self._by_name[name]
+        try:
+            return self._by_name[name]
+        except UnknownKernelError as unknown:
+            if self.specialize is None or "<" not in str(name) or self._by_name.matches(name):
+                raise
+            return self.specialize(self, name, unknown)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
@@ -348,7 +378,7 @@ class Module(Mapping[str, Kernel]):
 
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
-        return f"<Module {self.name}: {kernels}, {self.image}, {self.how}>"
+        return f"<Module {self.manifest.full_name}: {kernels}, {self.image}, {self.how}>"
 
 
 def unscoped(name: str) -> str:

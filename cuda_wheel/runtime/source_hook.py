@@ -17,7 +17,9 @@ __all__ = ["source_hook"]
 def source_hook() -> Any:
     """Return the module that compiles on load, or None if none is registered.
 
-    It has `VERSION`, `compile_on_load(name, folders, capability)`, `kernels_beside(package, folders)` and
+    It has `VERSION`, `ToolchainError`, `compile_on_load(name, folders, capability, variant, instance)`,
+    `specialize(sources, variant, instance, capability)`,
+    `compile_text(name, text, table, include_dirs, capability)`, `kernels_beside(package, folders)` and
     `module_that_may_make(kernel, package, folders)`. Raises CudaWheelError if it cannot be imported or belongs to
     another version.
     """

@@ -2,8 +2,8 @@
 
 __all__ = ["FORMAT", "Version", "dotted", "parse_version"]
 
-FORMAT = 1
-"""The manifest format that this version writes; it reads every format up to this one."""
+FORMAT = 2
+"""The newest manifest format that this version reads and writes: 1 for a module without variants, 2 with variants."""
 
 Version = tuple[int, int]
 """(major, minor)"""

@@ -28,7 +28,7 @@ def test_the_sizes_of_images_are_measured(fixture_wheel, cuda_wheel: Command) ->
     wheel = fixture_wheel("stencil")
     sizes = json.loads(cuda_wheel("inspect", "--size", "--json", wheel).stdout)
     (module,) = sizes["modules"]
-    (manifest,) = (found.manifest for found in find_modules(str(wheel)))
+    ((manifest,),) = (found.manifests for found in find_modules(str(wheel)))
     with zipfile.ZipFile(wheel) as archive:
         fatbin = archive.read("stencil_demo/kernels/stencil.fatbin")
         for key, name in (("fatbin", "stencil.fatbin"), ("manifest", "stencil.fatbin.json")):

@@ -145,28 +145,28 @@ EQUIVALENT = (
         "neither is the path of a file",
     ),
     Equivalent(
-        "builder/editable/on_load.py",
+        "builder/editable/kept_modules.py",
         'entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin',
         "entry = len(built.text).to_bytes(8, ) + built.text + built.fatbin",
         "big is the default since Python 3.11; 3.10 has none, and every test of it fails",
     ),
     Equivalent(
-        "builder/editable/on_load.py",
+        "builder/editable/kept_modules.py",
         'size = 8 + int.from_bytes(entry[:8], "big")',
         "size = 8 + int.from_bytes(entry[:8], )",
         "big is the default since Python 3.11; 3.10 has none, and every test of it fails",
     ),
     *(
         Equivalent(
-            "builder/editable/on_load.py",
-            'Manifest.from_json(manifest, "the cache")',
-            f"Manifest.from_json(manifest, {name})",
+            "builder/editable/kept_modules.py",
+            'all_manifests(manifest, "the cache")',
+            f"all_manifests(manifest, {name})",
             "the name is for a message, which the cache replaces by its own",
         )
         for name in ("None", '"XXthe cacheXX"', '"THE CACHE"')
     ),
     Equivalent(
-        "builder/editable/on_load.py",
+        "builder/editable/kept_modules.py",
         'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else ""',
         'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else "XXXX"',
         "one constant is as good as another",
@@ -182,8 +182,8 @@ EQUIVALENT = (
     ),
     Equivalent(
         "builder/cache/compile_cache.py",
-        'manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")',
-        "manifest = Manifest.from_json(text, None)",
+        '(manifest,) = all_manifests(text, f"the manifest of {module.module.name}")',
+        "(manifest,) = all_manifests(text, None)",
         "the name is for a message, which the cache replaces by its own",
     ),
 )

@@ -76,7 +76,7 @@ ROOMS = {
         ("tests/builder/cache/test_file_hashes.py", "tests/builder/cache/test_known_toolchain.py"),
     ),
     "load-keys": Room(
-        ("builder/editable/on_load.py",),
+        ("builder/editable/kept_modules.py", "builder/editable/on_load.py"),
         (
             "tests/builder/editable/test_on_load.py",
             "--deselect=tests/builder/editable/test_on_load.py::test_an_editable_install_follows_edits",

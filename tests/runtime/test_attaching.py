@@ -196,7 +196,7 @@ def test_a_stub_describes_every_kernel_to_type_checkers(
 )
 def test_a_stub_has_the_same_variable_for_the_names_as_the_package(targets: str, line: str | None) -> None:
     manifest = Manifest("p.a", "a.fatbin", 0, "", {}, (), (), (), ())
-    lines = stub(f"{targets} = attach(__name__)\n", [manifest], [], "cuda_wheel.runtime.module").splitlines()
+    lines = stub(f"{targets} = attach(__name__)\n", [[manifest]], [], "cuda_wheel.runtime.module").splitlines()
     assert lines[2:] == [*filter(None, [line]), "a: Module", '"""The module p.a."""']
 
 

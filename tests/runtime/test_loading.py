@@ -66,7 +66,7 @@ CORE = ("errors", "versions", "manifest", "rules", "digest", "files", "driver", 
 def test_the_core_of_the_runtime_is_small() -> None:
     folder = Path(loading.__file__).parent
     texts = [(folder / f"{name}.py").read_text(encoding="utf-8") for name in CORE]
-    assert sum(1 for text in texts for line in text.splitlines() if line.strip()) <= 1250
+    assert sum(1 for text in texts for line in text.splitlines() if line.strip()) <= 1360
 
 
 def test_loading_imports_only_the_core(site: Path) -> None:
@@ -550,7 +550,7 @@ def test_only_off_switches_hash_checks_off(
 
 @pytest.mark.parametrize(("damage", "message"), [
     (lambda text: text.replace('"format": 1', '"format": 3'), "was made by a newer cuda-wheel (manifest format 3); this one "
-     "reads formats up to 1. Upgrade cuda-wheel to load it."),
+     "reads formats up to 2. Upgrade cuda-wheel to load it."),
     (lambda text: text.replace('"registers": 10', '"registers": 11'), "is damaged: its SHA-256 is not the one that it contains"),
     (lambda text: text[:-9], "is not a cuda-wheel manifest: JSONDecodeError: "),
     (lambda text: text, "bytes, more than the 400 that a manifest may have"),

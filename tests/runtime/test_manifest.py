@@ -494,7 +494,7 @@ def manifests(draw: st.DrawFn) -> Manifest:
 def test_every_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
     text = manifest.to_json()
     assert Manifest.from_json(text, "x") == manifest
-    assert json.loads(text)["format"] == FORMAT
+    assert json.loads(text)["format"] == 1  # FORMAT is that of a module with variants
 
 
 @given(manifests(), st.data())

@@ -20,8 +20,8 @@ from cuda_wheel.builder.schedule.durations import Durations
 from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
-from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.user_cache.cache import Cache, cache_limit
+from cuda_wheel.runtime.variants.index import all_manifests
 
 __all__ = ["CompileCache"]
 
@@ -173,5 +173,5 @@ def _unpack_module(entry: bytes, module: ModulePlan) -> tuple[BuiltModule, list[
     document = json.loads(head)
     text, fatbin = body[: document["manifest"]], body[document["manifest"] :]
     headers = tuple(path_of((number, path), module.jobs[0]) for number, path in document["headers"])
-    manifest = Manifest.from_json(text, f"the manifest of {module.module.name}")
+    (manifest,) = all_manifests(text, f"the manifest of {module.module.name}")
     return BuiltModule(manifest, text, fatbin, headers), document["warnings"]

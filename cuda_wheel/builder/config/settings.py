@@ -28,7 +28,9 @@ from cuda_wheel.builder.config.parsers import (
     T,
     one_of,
 )
+from cuda_wheel.builder.config.variants import VARIANTS
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.runtime.variants.macro_values import Variant
 
 __all__ = ["TABLE", "Config", "ModuleConfig", "Settings", "ignored_options"]
 
@@ -121,6 +123,19 @@ class ModuleConfig(Settings):
     )
     relocatable: bool = _key(
         FLAG, False, "Whether the wheel also contains the module in a form for linking; `extern` implies it."
+    )
+    variants: tuple[Variant, ...] = _key(
+        VARIANTS,
+        (),
+        "Sets of macros, each of which the module is compiled with: lists of values (their product, less the "
+        "combinations in `exclude`) or `rows`.",
+        "{}",
+    )
+    specialize: bool = _key(
+        FLAG,
+        False,
+        "Whether the wheel carries the sources, so that other values of the variants' macros, and other template "
+        "instances, are compiled where a toolchain is installed.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
@@ -60,12 +61,18 @@ class Coverage(NamedTuple):
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
     """Return the coverage of modules, with modules of the same cells together."""
     known: KnownCells = {}
-    found: dict[Cells, tuple[Manifest, list[str]]] = {}
+    found: dict[Cells, list[Manifest]] = {}
     for manifest in map(once_linked, manifests):
-        found.setdefault(module_cells(manifest, known), (manifest, []))[1].append(manifest.name)
+        found.setdefault(module_cells(manifest, known), []).append(manifest)
+    # A module is named once, unless its variants have different cells.
+    groups = Counter(name for alike in found.values() for name in {manifest.name for manifest in alike})
     return [
-        Coverage(tuple(names), manifest, dict(zip(KEYS, cells, strict=True)))
-        for cells, (manifest, names) in found.items()
+        Coverage(
+            tuple(dict.fromkeys(each.name if groups[each.name] == 1 else each.full_name for each in alike)),
+            alike[0],
+            dict(zip(KEYS, cells, strict=True)),
+        )
+        for cells, alike in found.items()
     ]
 
 

@@ -8,7 +8,15 @@ from typing import Any
 
 from cuda_wheel import __version__
 
-__all__ = ["VERSION", "compile_on_load", "kernels_beside", "module_that_may_make"]
+__all__ = [
+    "VERSION",
+    "ToolchainError",
+    "compile_on_load",
+    "compile_text",
+    "kernels_beside",
+    "module_that_may_make",
+    "specialize",
+]
 
 VERSION = __version__
 """The loader refuses the build side of another version."""
@@ -16,6 +24,9 @@ VERSION = __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cuda_wheel.builder.editable.on_load import compile_on_load
+    from cuda_wheel.builder.editable.source_text import compile_text
+    from cuda_wheel.builder.editable.specialized import specialize
+    from cuda_wheel.builder.errors import ToolchainError
     from cuda_wheel.builder.sources.source_tree import kernels_beside, module_that_may_make
 
 
@@ -24,6 +35,18 @@ def __getattr__(name: str) -> Any:
         from cuda_wheel.builder.editable.on_load import compile_on_load
 
         return compile_on_load
+    if name == "compile_text":
+        from cuda_wheel.builder.editable.source_text import compile_text
+
+        return compile_text
+    if name == "specialize":
+        from cuda_wheel.builder.editable.specialized import specialize
+
+        return specialize
+    if name == "ToolchainError":
+        from cuda_wheel.builder.errors import ToolchainError
+
+        return ToolchainError
     if name in ("kernels_beside", "module_that_may_make"):
         from cuda_wheel.builder.sources import source_tree
 

@@ -27,7 +27,8 @@ def architecture_notes(plan: Plan) -> list[str]:
 
 def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
     """Yield what it means that modules have loadable images, and none of them is machine code."""
-    names = [each.module.name for each in modules if each.targets and not any(target.real for target in each.targets)]
+    alone = [each for each in modules if each.targets and not any(target.real for target in each.targets)]
+    names = list(dict.fromkeys(each.module.name for each in alone))
     if names:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"{names[0]}{more}: PTX alone, so the first load on each machine compiles it (later loads use a cache)"

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -61,6 +62,8 @@ class ProgressReporter:
         self._plan: Plan | None = None
         self._toolchain: dict[str, str] = {}
         """The paths of the compilers and headers, for the trace."""
+        self._variants: dict[str, list[BuiltModule]] = {}
+        """The variants of each module that are built, until all are."""
         self._finished: Counter[How] = Counter()
         self._bar = _make_bar()
 
@@ -130,7 +133,10 @@ class ProgressReporter:
         if self._bar:
             self._bar.set_total(jobs + links)
         self._jobs = jobs + links
-        counts = f"{count_text(len(plan.modules), 'module')}, {count_text(jobs, 'compile job')}"
+        names = {module.module.name for module in plan.modules}
+        variants = sum(bool(module.module.variant) for module in plan.modules)
+        counts = f"{count_text(len(names), 'module')}, {count_text(jobs, 'compile job')}"
+        counts += f" for {count_text(variants, 'variant')}" if variants else ""
         counts += f", {count_text(links, 'link')}" if links else ""
         self._print(self._info, f"cuda-wheel: {counts}, {plan.toolchain.name}")
         for note in architecture_notes(plan):
@@ -164,13 +170,35 @@ class ProgressReporter:
             self._print(self._warn, text)
 
     def module_built(self, module: BuiltModule) -> None:
-        """Print the module's kernels, images and size, and the host code that was left out."""
+        """Print the module's kernels, images and size, and the host code that was left out; of a module with variants,
+        when all are built."""
+        if module.manifest.variant:
+            self._variant_built(module)
+        else:
+            self._module_built(module)
+
+    def _variant_built(self, module: BuiltModule) -> None:
+        name = module.manifest.name
+        built = self._variants.setdefault(name, [])
+        built.append(replace(module, text=b"", fatbin=b""))  # all images together may be larger than memory
+        plan = self._plan.modules if self._plan is not None else ()
+        if len(built) == sum(each.module.name == name for each in plan):
+            manifests = [each.manifest for each in built]
+            largest = max(built, key=lambda each: len(each.manifest.kernels))
+            size = sum(manifest.fatbin_size for manifest in manifests)
+            host_code = tuple(dict.fromkeys(text for manifest in manifests for text in manifest.host_code))
+            manifest = largest.manifest._replace(fatbin_size=size, host_code=host_code)
+            self._module_built(replace(largest, manifest=manifest), f"{count_text(len(built), 'variant')}, ")
+
+    def _module_built(self, module: BuiltModule, variants: str = "") -> None:
         manifest = module.manifest
         images = [str(image) for image in manifest.images if image.source is None]
         targets = dict.fromkeys(str(image.target) for image in manifest.relocatable)
         images += [f"for linking {', '.join(targets)}"] if targets else []
         kernels = count_text(len(manifest.kernels), "kernel")
-        self._print(self._info, f"{manifest.name}: {kernels}, {', '.join(images)}, {size_text(manifest.fatbin_size)}")
+        self._print(
+            self._info, f"{manifest.name}: {variants}{kernels}, {', '.join(images)}, {size_text(manifest.fatbin_size)}"
+        )
         if len(manifest.kernels) > _MANY:
             self._print(self._info, f"  {kernels}: instances in the module's table keeps only some of them")
         if self._plan is not None:

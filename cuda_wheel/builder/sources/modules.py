@@ -19,8 +19,19 @@ from cuda_wheel.builder.sources.included_sources import included_sources
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.module_names import check_case, check_name
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
+from cuda_wheel.runtime.variants.macro_values import MacroValue, Variant, full_name, macro_text, same_macros
 
-__all__ = ["SourceModule", "is_excluded", "named_sources", "needs_nvvm", "one_module", "select", "source_module"]
+__all__ = [
+    "SourceModule",
+    "is_excluded",
+    "named_sources",
+    "needs_nvvm",
+    "one_module",
+    "select",
+    "source_module",
+    "specialized",
+    "variants_of",
+]
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,13 @@ class SourceModule:
     sources: tuple[Source, ...]
     defaults: tuple[Source, ...]
     settings: ModuleConfig
+    variant: Variant = ()
+    """The macros that tell it from the module's other variants, which are among its `defines` too."""
+
+    @property
+    def full_name(self) -> str:
+        """Its name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
+        return full_name(self.name, self.variant)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -40,6 +58,8 @@ class SourceModule:
     @property
     def label(self) -> str:
         """Its name in messages: its source, or its name and its sources."""
+        if self.variant:
+            return f"{self.full_name} ({', '.join(self.paths)})"
         return self.paths[0] if len(self.paths) == 1 else f"{self.name} ({', '.join(self.paths)})"
 
     @property
@@ -51,6 +71,39 @@ class SourceModule:
     def ready(self) -> bool:
         """Whether the wheel contains it in a form that can be loaded without linking."""
         return not self.settings.extern or bool(self.defaults)
+
+
+def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
+    """Return each variant of a module as a module of its own, or a module without variants alone.
+
+    The macros of a variant take precedence over `defines`.
+    """
+    return tuple(
+        replace(module, variant=variant, settings=_with_macros(module.settings, variant))
+        for variant in module.settings.variants
+    ) or (module,)
+
+
+def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance: str | None) -> SourceModule:
+    """Return a module with the macros of a variant, and with only this template instance to compile if it is given.
+
+    Equal macros give an equal module: 4 and "4" are one value.
+    """
+    variant: Variant = tuple((name, _number_or_text(text)) for name, text in same_macros(macros))
+    settings = _with_macros(module.settings, variant)
+    if instance is not None:
+        settings = replace(settings, instantiate=(instance,), instances=(), specialize=False)
+    return replace(module, variant=variant, settings=settings)
+
+
+def _number_or_text(text: str) -> MacroValue:
+    is_number = text.isascii() and text.isdecimal() and str(int(text)) == text  # 010 is octal in C++
+    return int(text) if is_number else text
+
+
+def _with_macros(settings: ModuleConfig, variant: Variant) -> ModuleConfig:
+    defines = dict(settings.defines) | {name: macro_text(value) for name, value in variant}
+    return replace(settings, defines=tuple(sorted(defines.items())), variants=())
 
 
 def _nothing(text: str) -> None:
@@ -144,6 +197,11 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
         raise ConfigError(
             f"{name}: instances removes kernels from PTX, and LTO-IR keeps them: leave out instances, or link, "
             "relocatable and extern."
+        )
+    if settings.specialize and (settings.extern or any(source.kind != "cuda" for source in sources)):
+        raise ConfigError(
+            f"{name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled again on "
+            "the user's machine."
         )
     if settings.extern_default and not settings.extern:
         raise ConfigError(f"{name} has extern-default but no extern: name in extern what it defines.")

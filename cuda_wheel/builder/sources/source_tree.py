@@ -74,14 +74,17 @@ def _source(
     return None
 
 
-def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str]]:
+def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str] | None]:
     """Return the modules of a package in a source tree, by name, with the kernels that a scan of their sources finds.
 
-    Kernels that templates or macros define are not among them. Raises ConfigError.
+    None instead of the kernels for a module with variants. Kernels that templates or macros define are not among them.
+    Raises ConfigError.
     """
     return {
-        name: list(dict.fromkeys(kernel.name for kernel in kernels_in(text) if not kernel.template))
-        for name, text in _modules_beside(package, folders)
+        module.name: None
+        if module.settings.variants
+        else list(dict.fromkeys(kernel.name for kernel in kernels_in(_text(module)) if not kernel.template))
+        for module in _modules_beside(package, folders)
     }
 
 
@@ -90,12 +93,17 @@ def module_that_may_make(kernel: str, package: str, folders: Sequence[str]) -> s
 
     None if there is none, or more than one. Raises ConfigError.
     """
-    names = [name for name, text in _modules_beside(package, folders) if kernel in kernel_macro_arguments(text)]
+    modules = (module for module in _modules_beside(package, folders) if not module.settings.variants)
+    names = [module.name for module in modules if kernel in kernel_macro_arguments(_text(module))]
     return names[0] if len(names) == 1 else None
 
 
-def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of the modules of a package in a source tree."""
+def _text(module: SourceModule) -> str:
+    return "\n".join(source.text for source in module.sources if source.kind == "cuda")
+
+
+def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModule]:
+    """Yield the modules of a package in a source tree."""
     stems: set[str] = set()
     for folder in map(Path, folders):
         root = _project_of(folder)
@@ -107,8 +115,7 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[tuple[str,
         stems |= {path.name.removesuffix(_RECORD) for path in folder.glob(f"*{_RECORD}")}
     for found in _sources((f"{package}.{stem}" for stem in sorted(stems)), folders):
         if found is not None:
-            module = found[2]
-            yield module.name, "\n".join(source.text for source in module.sources if source.kind == "cuda")
+            yield found[2]
 
 
 def _project_of(folder: Path) -> Path | None:

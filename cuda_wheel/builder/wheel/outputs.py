@@ -13,11 +13,12 @@ from pathlib import Path, PurePosixPath
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.scratch import temporary_folder_advice
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.wheel.stubs import attaches, stub
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
+from cuda_wheel.runtime.variants.index import all_manifests
 
 __all__ = [
     "VENDORED_PACKAGE",
@@ -61,18 +62,18 @@ def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Pa
     return [path for name in names for path in _module_paths(name)] + stubs + copies
 
 
-def module_files(module: BuiltModule) -> dict[str, bytes]:
+def module_files(module: FinishedModule) -> dict[str, bytes]:
     """Return the content of a module's own files, by path."""
-    return dict(zip(_module_paths(module.manifest.name), (module.fatbin, module.text), strict=True))
+    return dict(zip(_module_paths(module.name), (module.fatbin, module.text), strict=True))
 
 
 def stub_files(config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path) -> dict[str, bytes]:
     """Return the content of the stubs, by path. Reads the modules' manifests below `folder`."""
-    attached: dict[str, list[Manifest]] = {}
+    attached: dict[str, list[tuple[Manifest, ...]]] = {}
     for name in names:
         if _package_of(name) in packages:
             path = folder / _module_paths(name)[1]
-            attached.setdefault(_package_of(name), []).append(Manifest.from_json(path.read_bytes(), str(path)))
+            attached.setdefault(_package_of(name), []).append(all_manifests(path.read_bytes(), str(path)))
     return dict(stub_file(config, packages[package], manifests) for package, manifests in attached.items())
 
 
@@ -98,9 +99,12 @@ def vendored_files() -> dict[str, bytes]:
     return files
 
 
-def stub_file(config: Config, package: Package, modules: Sequence[Manifest]) -> tuple[str, bytes]:
-    """Return the path and content of the stub of a package that attaches the kernels of one or more modules."""
-    name = _package_of(modules[0].name)
+def stub_file(config: Config, package: Package, modules: Sequence[Sequence[Manifest]]) -> tuple[str, bytes]:
+    """Return the path and content of the stub of a package that attaches the kernels of one or more modules.
+
+    A module is given by the manifests of its variants, or by its one manifest.
+    """
+    name = _package_of(modules[0][0].name)
     is_vendored = config.loader == "vendor"
     loader = f"{name.partition('.')[0]}.{VENDORED_PACKAGE}" if is_vendored else f"{cuda_wheel.__name__}.runtime"
     return _stub_path(name), stub(package.source, modules, package.files, f"{loader}.module").encode()

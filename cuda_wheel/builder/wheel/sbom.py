@@ -17,6 +17,7 @@ from typing import Any
 
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.records import (
@@ -28,7 +29,6 @@ from cuda_wheel.builder.toolchain.records import (
     Nvvm,
     Toolchain,
 )
-from cuda_wheel.runtime.manifest import Manifest
 
 __all__ = ["SBOM", "Document", "Materials", "merged", "sbom_path"]
 
@@ -63,15 +63,16 @@ class Materials:
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
         self._nvvm = None if nvvm is None else self._compiler("nvvm", nvvm.release, nvvm.library)
 
-    def of(self, manifest: Manifest, headers: Iterable[str]) -> Document:
+    def of(self, module: FinishedModule, headers: Iterable[str]) -> Document:
         """Return the components of a module. `headers` are the absolute paths of all files that its sources include."""
+        manifest = module.manifests[0]  # all variants have the same sources and compilers
         parts = list(self._tools)
         if "nvvm" in manifest.toolchain and self._nvvm is not None:
             parts.append(self._nvvm)
         parts += [self._own(path) for path in manifest.sources]
         parts += [self._header(os.path.normpath(path)) for path in headers]
         folder = manifest.name.rpartition(".")[0].replace(".", "/")
-        fatbin = _file("wheel", f"{folder}/{manifest.fatbin}", manifest.fatbin_sha256)
+        fatbin = _file("wheel", f"{folder}/{manifest.fatbin}", sha256(module.fatbin).hexdigest())
         references = sorted({part["bom-ref"] for part in parts})
         return {
             "components": _united([*parts, fatbin]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from cuda_wheel.builder.wheel.variant_stubs import variant_loader_stub
 from cuda_wheel.runtime.attaching import attached
 from cuda_wheel.runtime.launching.parameters import argument_type
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest
@@ -22,10 +23,11 @@ def attaches(source: str) -> bool:
         return False
 
 
-def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader: str) -> str:
+def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str) -> str:
     """Return the `__init__.pyi` of a package with this `__init__.py`, these modules, and files of these names.
 
-    `loader` is the module that defines the loader's classes. All other statements of `__init__.py` are copied, with the
+    A module is given by the manifests of its variants, or by its one manifest. `loader` is the module that defines the
+    loader's classes. All other statements of `__init__.py` are copied, with the
     bodies of functions: type checkers infer the attributes of classes from their methods.
     """
     lines = ["# Made by cuda-wheel of __init__.py and the compiled kernels."]
@@ -37,14 +39,24 @@ def stub(source: str, modules: Sequence[Manifest], files: Sequence[str], loader:
     return "\n".join(lines) + "\n"
 
 
-def _kernels(all_: Sequence[str], modules: Sequence[Manifest], files: Sequence[str], loader: str) -> list[str]:
+def _kernels(
+    all_: Sequence[str], modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str
+) -> list[str]:
     """Return the lines for the attributes that `attach` creates. `all_` has the name of the list of names, if any."""
-    kernels = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in modules}
-    attributes = attached({name: list(infos) for name, infos in kernels.items()}, files)
+    plain = [manifest for manifest, *_ in modules if not manifest.variant]
+    kernels = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in plain}
+    variants = {
+        first.name: [first.variant, *(each.variant for each in rest)] for first, *rest in modules if first.variant
+    }
+    specializing = {first.name for first, *_ in modules if first.specialize is not None}
+    attributes = attached({**{name: list(infos) for name, infos in kernels.items()}, **dict.fromkeys(variants)}, files)
     lines = [f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct"]
+    lines += ["from typing import Any, Literal, overload"] if variants else []
     lines += [f"{name} = {sorted(attributes)!r}" for name in all_ if name]
     for name, (module, kernel) in sorted(attributes.items()):
-        if kernel is None:
+        if module in variants:
+            lines += variant_loader_stub(name, variants[module], module in specializing)
+        elif kernel is None:
             lines += [f"{name}: Module", f'"""The module {module}."""']
         else:
             info = kernels[module][kernel]

@@ -1,8 +1,8 @@
-"""Recognise a fatbin, check that all of it is there, and say how it is compressed."""
+"""Recognise a fatbin, check that all of it is there, say how it is compressed, and put a text into one."""
 
 from ..manifest import Compression
 
-__all__ = ["FATBIN_MAGIC", "compression_of", "whole_fatbin"]
+__all__ = ["FATBIN_MAGIC", "compression_of", "fatbin_of_text", "whole_fatbin"]
 
 FATBIN_MAGIC = (0xBA55ED50).to_bytes(4, "little")
 """The first bytes of a fatbin. Source: `fatbinary_section.h` of the CUDA toolkit."""
@@ -41,3 +41,25 @@ def compression_of(content: bytes) -> Compression:
         flags |= found
         place += header + payload
     return "zstd" if flags & _ZSTD else "lz4" if flags & _LZ4 else "none"
+
+
+_TEXT_KIND = 0x1000
+"""The kind of an entry that is no code. NVIDIA's tools have no such kind: cuobjdump calls it unknown and goes on."""
+
+_TEXT_NAME = b"sources\0"
+
+
+def fatbin_of_text(text: bytes) -> bytes:
+    """Return a fatbin that holds only a text, which ends where it ends; the text's length must be a multiple of 8.
+
+    cuobjdump reads a file of several fatbins only if each byte belongs to one. It wants a known architecture in each
+    entry too. Fields as in what nvFatbin writes.
+    """
+    if len(text) % 8:
+        raise ValueError(f"a text of {len(text)} bytes is not padded to a multiple of 8")
+    head = _TEXT_KIND.to_bytes(2, "little") + b"\1\1" + (64 + len(_TEXT_NAME)).to_bytes(4, "little")
+    head += len(text).to_bytes(8, "little") + bytes(8)  # not compressed
+    head += bytes(2) + b"\1\0" + (80).to_bytes(4, "little")  # the entry's version and architecture
+    head += (64).to_bytes(4, "little") + (len(_TEXT_NAME) - 1).to_bytes(4, "little") + (0x11).to_bytes(8, "little")
+    entry = head.ljust(64, b"\0") + _TEXT_NAME + text
+    return FATBIN_MAGIC + b"\1\0\x10\0" + len(entry).to_bytes(8, "little") + entry

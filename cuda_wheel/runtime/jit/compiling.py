@@ -130,7 +130,7 @@ def resources_of(log: str) -> dict[str, dict[str, int]]:
 def load_ptx(manifest: Manifest, image: Image, code: bytes, options: JitOptions) -> Module:
     """Return the module that the driver compiles from PTX; raises DriverError with the compiler's log."""
 
-    doing = f"compiling {manifest.name}, {image}"
+    doing = f"compiling {manifest.full_name}, {image}"
     present = next((kernel.symbol for kernel in manifest.kernels if str(image.target) not in kernel.absent), None)
     handle, _, jit = load_compiled(code, doing, options, lambda handle: _compile_now(handle, present, doing))
     return Module(manifest, image, "jit", handle, jit)
@@ -196,12 +196,12 @@ def load_linked_ptx(
         try:
             result = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
         except ImageError as error:
-            raise ImageError(f"nvJitLink cannot compile {manifest.name}, {image}: {error}") from error
+            raise ImageError(f"nvJitLink cannot compile {manifest.full_name}, {image}: {error}") from error
         if build is not None:
             cache.put(key, result[1].encode() + b"\0" + result[0])
     cubin, log = result
     jit = Jit(options, time.perf_counter() - started, log)
-    return Module(manifest, image, "link", load_library(cubin, f"loading {manifest.name}, {image}, compiled"), jit)
+    return Module(manifest, image, "link", load_library(cubin, f"loading {manifest.full_name}, {image}, compiled"), jit)
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:

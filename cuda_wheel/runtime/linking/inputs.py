@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from ..errors import ImageError
 from ..formats.kinds import LINKABLE_SUFFIXES, binary_kind
 from ..formats.symbols import demangled
+from ..variants.macro_values import Variant
 
 __all__ = ["KIND_LABELS", "Piece", "PieceKind", "piece_of"]
 
@@ -35,6 +36,8 @@ class Piece(NamedTuple):
     content: bytes
     folder: str | None = None
     """Where CUDA C++ looks for headers first; None for a text without a file."""
+    variant: Variant = ()
+    """The macros of the variant to link, of a module with variants."""
 
 
 _SUFFIXES: dict[str, PieceKind] = {".cu": "cuda", ".cuh": "cuda", **LINKABLE_SUFFIXES}

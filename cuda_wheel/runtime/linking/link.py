@@ -5,7 +5,7 @@ linker, and `prepared_link` runs the link.
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..jit.compiling import Jit, JitOptions, resources_of
 from ..jit.nvjitlink import nvjitlink_version
 from ..manifest import GlobalInfo, Image, KernelInfo, Manifest, Target, Version
 from ..module import Module
+from ..variants.macro_values import MacroValue
 from .checks import check_unit, ptx_arch
 from .cuda_compiler import nvrtc_version
 from .inputs import Piece, piece_of
@@ -67,10 +68,12 @@ def link(
     return _prepare(parts.units, capability, suffix, driver, device, jit).run(parts.extern, ptx)
 
 
-def load_linked(name: str, pieces: Sequence[Any], device: int | None, jit: JitOptions) -> Module:
-    """Return the module `name`, linked with these pieces and loaded; see `load`."""
+def load_linked(
+    name: str, pieces: Sequence[Any], device: int | None, jit: JitOptions, variant: Mapping[str, MacroValue]
+) -> Module:
+    """Return the module `name`, or one of its variants, linked with these pieces and loaded; see `load`."""
     jit.check()
-    found = [Piece("module", name, b""), *_pieces(pieces)]
+    found = [Piece("module", name, b"", variant=tuple(sorted(variant.items()))), *_pieces(pieces)]
     capability, driver = device_and_driver(device)
     parts = read_pieces(found, capability, _newest_reader(driver), device, jit.floating_point)
     prepared = _prepare(parts.units, capability, "", driver, device, jit)

@@ -44,7 +44,7 @@ def read_pieces(
     digests: list[str] = []
     for piece in pieces:
         if piece.kind == "module":
-            files, manifest = files_and_manifest(piece.name, device)
+            files, manifest = files_and_manifest(piece.name, device, dict(piece.variant))
             images, found = _module_units(files, manifest, capability, reader)
             modules.append((manifest, images))
             digests.append(files.digest)

@@ -10,7 +10,7 @@ import pytest
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.config.compiler_options import read_options
-from cuda_wheel.builder.editable import on_load
+from cuda_wheel.builder.editable import kept_modules, on_load
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.sources.include_graph import opaque_options
 from cuda_wheel.builder.toolchain import nvrtc
@@ -133,13 +133,13 @@ def test_a_module_with_the_clock_compiles_in_each_process_that_loads_it(
     (project / "demo/kernels/k.cu").write_text(f"{first}__global__ void k(int* x) {{ *x = ANSWER; }}\n")
     write_files(tmp_path, **{"elsewhere/answer.h": "#define ANSWER 41 + sizeof(__TIME__)\n"})
     compiled: list[str] = []
-    call = on_load._compile
+    call = kept_modules._compile
 
     def counted(*arguments: object) -> object:
         compiled.append(word)
         return call(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(on_load, "_compile", counted)
+    monkeypatch.setattr(kept_modules, "_compile", counted)
     for _ in range(2):
         assert on_load.compile_on_load("demo.kernels.k", [str(project / "demo/kernels")], lambda: (8, 6))
     assert len(compiled) == 2

@@ -127,7 +127,7 @@ def test_launch_bounds_are_in_every_image(build: Build) -> None:
     assert cubin["b"]["registers"] > 0
     assert "max_threads" not in cubin["u"]
     assert text == {"b": {"max_threads": 256, "min_blocks": 2}}
-    assert symbol_lines(manifest) == [
+    assert symbol_lines([manifest]) == [
         "b(float*): at most 256 threads in a block, at least 2 blocks on a multiprocessor",
         "u(float*, long, float4)",
         "v: global variable, 12 bytes",
@@ -190,7 +190,7 @@ def test_an_optional_kernel_lists_the_images_that_lack_it(build: Build, pattern:
         "everywhere": (),
         "later<float>": ("sm_80", "compute_80"),
     }
-    assert "later<float>(float*): not in sm_80, compute_80" in symbol_lines(manifest)
+    assert "later<float>(float*): not in sm_80, compute_80" in symbol_lines([manifest])
     assert warnings == []
 
 

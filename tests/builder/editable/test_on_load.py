@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.editable import local_gpu, on_load
+from cuda_wheel.builder.editable import kept_modules, local_gpu, on_load
 from cuda_wheel.builder.editable.local_gpu import compile_for_gpu
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.toolchain.find import find_toolchain
@@ -239,16 +239,16 @@ def test_a_new_header_that_options_or_macros_lead_to_compiles_again(
 def test_a_patched_file_of_the_toolchain_with_its_old_time_is_another_one(tmp_path: Path) -> None:
     header = tmp_path / "a.h"
     header.write_text("#define A 1\n")
-    before, status = on_load._states([str(header)], tmp_path / "project"), header.stat()
+    before, status = kept_modules._states([str(header)], (str(tmp_path / "project"),)), header.stat()
     time.sleep(0.02)
     header.write_text("#define A 2\n")
     os.utime(header, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert on_load._states([str(header)], tmp_path / "project") != before
+    assert kept_modules._states([str(header)], (str(tmp_path / "project"),)) != before
 
 
 def test_another_version_of_cuda_wheel_compiles_again(project: Path, no_compiler, monkeypatch) -> None:
     compiled(project)
-    monkeypatch.setattr(on_load, "__version__", "0.0.0")
+    monkeypatch.setattr(kept_modules, "__version__", "0.0.0")
     no_compiler()
     with pytest.raises(AssertionError, match="a compiler was started"):
         compiled(project)
@@ -321,7 +321,7 @@ def test_a_missing_include_folder_is_an_error(project: Path) -> None:
 
 def test_a_result_of_another_layout_compiles_again(project: Path, no_compiler, monkeypatch) -> None:
     compiled(project)
-    monkeypatch.setattr(on_load, "FORMAT", "another")
+    monkeypatch.setattr(kept_modules, "FORMAT", "another")
     no_compiler()
     with pytest.raises(AssertionError, match="a compiler was started"):
         compiled(project)
@@ -370,12 +370,12 @@ def test_a_file_of_the_project_is_known_by_its_content(tmp_path: Path) -> None:
     header = tmp_path / "project/a.h"
     header.parent.mkdir()
     header.write_text("#define A 1\n")
-    before = on_load._states([str(header)], header.parent)
+    before = kept_modules._states([str(header)], (str(header.parent),))
     os.utime(header, ns=(1, 1))
-    assert on_load._states([str(header)], header.parent) == before
+    assert kept_modules._states([str(header)], (str(header.parent),)) == before
     header.write_text("#define A 2\n")
     os.utime(header, ns=(1, 1))
-    assert on_load._states([str(header)], header.parent) != before
+    assert kept_modules._states([str(header)], (str(header.parent),)) != before
 
 
 def test_a_file_elsewhere_is_known_by_its_times(tmp_path: Path) -> None:
@@ -383,9 +383,9 @@ def test_a_file_elsewhere_is_known_by_its_times(tmp_path: Path) -> None:
     library = tmp_path / "project-libraries/libnvrtc.so"
     library.parent.mkdir()
     library.write_text("x")
-    before = on_load._states([str(library)], tmp_path / "project")
+    before = kept_modules._states([str(library)], (str(tmp_path / "project"),))
     os.utime(library, ns=(1, 1))
-    assert on_load._states([str(library)], tmp_path / "project") != before
+    assert kept_modules._states([str(library)], (str(tmp_path / "project"),)) != before
 
 
 def test_a_further_hard_link_to_a_file_elsewhere_is_no_change(tmp_path: Path) -> None:
@@ -393,10 +393,10 @@ def test_a_further_hard_link_to_a_file_elsewhere_is_no_change(tmp_path: Path) ->
     header = tmp_path / "a.h"
     header.write_text("#define A 1\n")
     os.link(header, tmp_path / "first.h")
-    before = on_load._states([str(header)], tmp_path / "project")
+    before = kept_modules._states([str(header)], (str(tmp_path / "project"),))
     time.sleep(0.02)
     os.link(header, tmp_path / "second.h")
-    assert on_load._states([str(header)], tmp_path / "project") == before
+    assert kept_modules._states([str(header)], (str(tmp_path / "project"),)) == before
 
 
 # --- the worker ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.wheel.sbom import Materials, merged
 from cuda_wheel.cmake.__main__ import main
@@ -106,10 +107,11 @@ def test_the_settings_can_disable_the_sbom_in_cmake(tmp_path: Path) -> None:
         assert (folder / "cuda-wheel.cdx.json").is_file() is there
 
 
-def manifest(**changes: Any) -> Manifest:
+def finished(**changes: Any) -> FinishedModule:
     known: dict[str, Any] = dict.fromkeys(Manifest._fields, ())
     known |= {"name": "demo.k", "fatbin": "k.fatbin", "fatbin_size": 0, "fatbin_sha256": "0" * 64, "sources": ("k.cu",)}
-    return Manifest(**known | {"toolchain": {"nvrtc": "12.9.86"}} | changes)
+    manifest = Manifest(**known | {"toolchain": {"nvrtc": "12.9.86"}} | changes)
+    return FinishedModule((manifest,), b"", b"", ())
 
 
 def test_a_toolkit_outside_of_packages_is_listed_by_its_files(tmp_path: Path) -> None:
@@ -120,7 +122,7 @@ def test_a_toolkit_outside_of_packages_is_listed_by_its_files(tmp_path: Path) ->
     libraries = tuple(str(tmp_path / "toolkit" / name) for name in ("nvrtc", "nvJitLink", "nvfatbin"))
     toolchain = Toolchain("12.9.86", "12.9", "12.8", (80,), (str(folder),), libraries)
     materials = Materials(tmp_path, Config(), toolchain, None)
-    text = merged([materials.of(manifest(), [str(folder / "cuda" / ".." / "cuda" / "h.h")])])
+    text = merged([materials.of(finished(), [str(folder / "cuda" / ".." / "cuda" / "h.h")])])
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.decode()) is None
     document = json.loads(text)
     assert document["dependencies"][0]["dependsOn"] == [
@@ -141,8 +143,8 @@ def test_a_component_of_one_module_is_not_excluded_by_another(
 ) -> None:
     (tmp_path / "k.cu").write_text(KERNEL)
     materials = Materials(tmp_path, Config(loader="vendor" if vendored else "dependency"), toolchain, None)
-    alone = materials.of(manifest(), [])
-    including = materials.of(manifest(name="demo.l", fatbin="l.fatbin"), [str(INCLUDE / "stdint.h")])
+    alone = materials.of(finished(), [])
+    including = materials.of(finished(name="demo.l", fatbin="l.fatbin"), [str(INCLUDE / "stdint.h")])
 
     def scope(*documents: dict[str, Any]) -> str:
         components = json.loads(merged(documents))["components"]
@@ -155,6 +157,6 @@ def test_a_component_of_one_module_is_not_excluded_by_another(
 def test_all_header_packages_are_listed_if_the_compiler_lists_no_headers(tmp_path: Path, toolchain: Toolchain) -> None:
     (tmp_path / "k.cu").write_text(KERNEL)
     materials = Materials(tmp_path, Config(), toolchain, None)
-    references = materials.of(manifest(), materials.installed_headers())["dependencies"][0]["dependsOn"]
+    references = materials.of(finished(), materials.installed_headers())["dependencies"][0]["dependsOn"]
     for name in ("nvidia-cuda-cccl", "nvidia-cuda-runtime"):
         assert any(reference.startswith(f"pkg:pypi/{name}") for reference in references)

@@ -1,0 +1,41 @@
+"""Compile a text that a program makes or reads, as a module of one source: for one GPU, and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.editable.kept_modules import Opened, Work, kept_module
+from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.sources.modules import SourceModule
+from cuda_wheel.builder.sources.source_files import Source
+from cuda_wheel.runtime.manifest import Version
+
+__all__ = ["compile_text"]
+
+
+def compile_text(
+    name: str,
+    text: bytes,
+    table: Mapping[str, Any],
+    include_dirs: tuple[str, ...],
+    ask_capability: Callable[[], Version],
+) -> tuple[bytes, bytes]:
+    """Return the manifest and fatbin of a text in CUDA C++, compiled for the compute capability of the GPU in use.
+
+    `table` has keys of a module's table; `include_dirs` are absolute paths. Raises ConfigError, ToolchainError or
+    CompileError.
+    """
+    options = [*table.get("options", ()), *(f"--include-path={folder}" for folder in include_dirs)]
+    config = Config.from_table({"module": [{**table, "name": name, "options": options}]})
+    module = SourceModule(name, (Source(f"{name}.cu", "cuda", text),), (), config.module[0])
+
+    @contextmanager
+    def opened() -> Iterator[Opened]:
+        with scratch() as folder:
+            yield folder, config, module
+
+    work = Work(f"text {(config, module)!r}", include_dirs, opened, is_temporary=True)
+    return kept_module(work, ask_capability)

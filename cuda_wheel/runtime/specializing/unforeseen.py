@@ -1,0 +1,117 @@
+"""Compile a variant or a template instance that a wheel does not contain, if the module has `specialize = true`.
+
+A wheel carries the module's sources for that, behind the fatbins in the file; a source tree has them. The build side
+compiles them as on load from a source tree, for the GPU in use, into the user's cache.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..digest import sha256_of
+from ..driver import device_and_driver, is_forked
+from ..errors import CudaWheelError, ImageError, UnknownKernelError, UnknownVariantError
+from ..files import ModuleFiles, find_files, must_verify, package_folders
+from ..manifest import MANIFEST_SUFFIX, Carried, Manifest
+from ..source_hook import source_hook
+from ..variants.index import files_variant, specializable
+
+if TYPE_CHECKING:
+    from ..module import Kernel, Module
+
+__all__ = ["Specializer", "specialized_variant"]
+
+
+def specialized_variant(
+    name: str, macros: Mapping[str, Any], device: int | None, unknown: UnknownVariantError
+) -> tuple[ModuleFiles, Manifest]:
+    """Return the files and the manifest of a variant that an installed module has not, compiled now.
+
+    Raises `unknown`, the error that the module has no such variant, if it cannot be compiled: the module does not allow
+    it, or has no variant with macros of these names, or there is no toolchain.
+    """
+    files = find_files(name, device, macros)
+    carried = specializable(files, name.rpartition(".")[2] + MANIFEST_SUFFIX, macros, must_verify())
+    if carried is None:
+        raise unknown
+    made, manifest = _compiled(name, files, carried, macros, None, device, unknown)
+    return made, manifest._replace(specialize=carried)  # instances of it may be compiled too
+
+
+class Specializer:
+    """Compiles template instances that a module has not, each once.
+
+    `load_found` loads a module with its files and manifest; `device` is the number of the GPU, as for `load`.
+    """
+
+    def __init__(self, load_found: "Callable[..., Module]", device: int | None) -> None:
+        self._load_found = load_found
+        self._device = device
+        self._kernels: dict[str, Kernel] = {}
+
+    def __call__(self, module: "Module", name: str, unknown: UnknownKernelError) -> "Kernel":
+        """Return the kernel of an instance, which belongs to another module: that has variables of its own.
+
+        Raises `unknown`, the error that `module` has no such kernel, without a toolchain.
+        """
+        found = self._kernels.get(name)
+        if found is not None and found.module.is_loaded and not is_forked():
+            return found
+        carried = module.manifest.specialize
+        assert carried is not None
+        files, manifest = _compiled(module.name, None, carried, module.variant, name, self._device, unknown)
+        found = self._kernels[name] = self._load_found(files, manifest, self._device, None)[name]
+        return found
+
+
+def _compiled(
+    name: str,
+    files: ModuleFiles | None,
+    carried: Carried,
+    macros: Mapping[str, Any],
+    instance: str | None,
+    device: int | None,
+    unknown: ImageError,
+) -> tuple[ModuleFiles, Manifest]:
+    hook, package, stem = source_hook(), *_split(name)
+    if hook is None:
+        raise type(unknown)(f"{unknown}\nA vendored loader compiles nothing: with cuda_wheel.load, it can be compiled.")
+
+    def ask() -> Any:
+        return device_and_driver(device)[0]
+
+    try:
+        if carried.size:
+            sources = _read(files or find_files(name, device, macros), stem + ".fatbin", carried)
+            text, fatbin = hook.specialize(sources, macros, instance, ask)
+        else:  # a source tree
+            text, fatbin = hook.compile_on_load(name, package_folders(package), ask, macros, instance)
+    except CudaWheelError as error:
+        if not isinstance(error, hook.ToolchainError):
+            raise
+        extra = "cu12" if device_and_driver(device)[1][0] < 13 else "cu13"
+        raise type(unknown)(
+            f'{unknown}\nIt can be compiled on this machine, with a toolchain: pip install "cuda-wheel[{extra}]". '
+            f"Now: {error}"
+        ) from error
+    contents = {stem + MANIFEST_SUFFIX: text, stem + ".fatbin": fatbin}
+    made = ModuleFiles(f"{name}, compiled on load", None, contents=contents)
+    if macros:
+        manifest, made.digest = files_variant(made, stem + MANIFEST_SUFFIX, macros, must_verify())
+    else:
+        manifest, made.digest = Manifest.from_json(text, made.where, must_verify()), sha256_of(text)
+    return made, manifest
+
+
+def _split(name: str) -> tuple[str, str]:
+    package, _, stem = name.rpartition(".")
+    return package, stem
+
+
+def _read(files: ModuleFiles, file: str, carried: Carried) -> bytes:
+    """Return the sources that a module's file carries; raises ImageError if they are damaged."""
+    sources = files.read(file, carried.offset, carried.size)
+    if sha256_of(sources) != carried.sha256:
+        raise ImageError(
+            f"{file} beside {files.where} is damaged: its sources are not those of the manifest. Reinstall it."
+        )
+    return sources

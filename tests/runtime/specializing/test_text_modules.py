@@ -1,0 +1,97 @@
+"""`cuda_wheel.compile`: a text becomes a loaded module, compiled once for all processes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cuda_wheel
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.runtime.formats.cubin import read_cubin
+from cuda_wheel.runtime.launching.launcher import Launcher
+from tests.support.driver import Driver
+from tests.support.processes import run
+
+SOURCE = """
+#include "scale.h"
+namespace demo {
+template <typename T, int N> __global__ void gemm(T* x) { x[threadIdx.x] *= N * SCALE; }
+}
+__global__ void fill(float* x, unsigned n) { int unused = 1; if (threadIdx.x < n) x[threadIdx.x] = VALUE; }
+"""
+
+
+@pytest.fixture
+def forbid_compilers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function that forbids all further compilation."""
+
+    def forbid(*arguments: object, **options: object) -> None:
+        raise AssertionError("a compiler was started")
+
+    return lambda: monkeypatch.setattr("cuda_wheel.builder.workers.worker.Worker", forbid)
+
+
+def test_a_text_becomes_a_module_and_is_compiled_once(
+    use: Callable[..., Driver], tmp_path: Path, forbid_compilers: Callable[[], None]
+) -> None:
+    driver = use((8, 6))
+    header = tmp_path / "scale.h"
+    header.write_text("#define SCALE 3\n")
+
+    def compiled(**changes: object) -> cuda_wheel.Module:
+        arguments = {"instantiate": ["demo::gemm<double, 4>"], "defines": {"VALUE": 1.5}, "include_dirs": [tmp_path]}
+        return cuda_wheel.compile(SOURCE, **arguments | changes)
+
+    with pytest.warns(RuntimeWarning, match=r'source.cu:6.*: warning: variable "unused"'):
+        module = compiled()
+    assert sorted(module) == ["demo::gemm<double, 4>", "fill"]
+    assert module["gemm<double,4>"].symbol == "_ZN4demo4gemmIdLi4EEEvPT_"
+    assert [each.cpp for each in module["fill"].info.parameters] == ["float*", "unsigned int"]
+    assert Launcher(module["fill"]).function()  # as of a wheel: arguments are checked
+    assert module.name == "source" and str(module.image.target) == "sm_86" and module.how == "native"
+    assert driver.loaded == [driver.loaded[0]] and set(read_cubin(driver.loaded[0]).kernels) == {
+        each.symbol for each in module.values()
+    }
+    assert compiled() is module
+
+    with pytest.warns(RuntimeWarning):  # whatever decides the result compiles it again
+        others = [compiled(defines={"VALUE": 2}), compiled(options=["--fmad=false"]), compiled(std="c++20")]
+    assert len({id(each) for each in (module, *others)}) == 4
+    forbid_compilers()
+    use((8, 6))
+    assert compiled() is not module  # another driver's; from the cache without a compiler
+    assert compiled(defines={"VALUE": 2})["fill"].symbol == module["fill"].symbol
+    header.write_text("#define SCALE 4\n")
+    with pytest.raises(AssertionError, match="a compiler was started"):
+        compiled()
+
+
+def test_what_does_not_compile_is_an_error_with_the_log(use: Callable[..., Driver]) -> None:
+    use((8, 0))
+    with pytest.raises(CompileError, match=r"(?s)filter\.cu does not compile.*filter\.cu:1.*nothing"):
+        cuda_wheel.compile("__global__ void k() { nothing; }", name="filter")
+    with pytest.raises(CompileError, match="has no kernel"):
+        cuda_wheel.compile("__device__ int f() { return 1; }")
+    with pytest.raises(ConfigError, match="is not a macro name"):
+        cuda_wheel.compile("__global__ void k() {}", defines={"A B": 1})
+    with pytest.raises(TypeError, match=r"source must be a string of CUDA C\+\+, not bytes"):
+        cuda_wheel.compile(b"__global__ void k() {}")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="name must be an identifier"):
+        cuda_wheel.compile("__global__ void k() {}", name="a/b")
+
+
+def test_a_text_for_another_gpu_is_compiled_for_that_one(use: Callable[..., Driver]) -> None:
+    driver = use((8, 0), (9, 0))
+    modules = [cuda_wheel.compile("__global__ void k(int* x) { *x = 1; }", device=number) for number in (0, 1)]
+    assert [str(module.image.target) for module in modules] == ["sm_80", "sm_90"]
+    assert len(driver.loaded) == 2
+
+
+def test_a_vendored_loader_says_who_compiles(tmp_path: Path) -> None:
+    write({f"_vendored/{name}": content for name, content in vendored_files().items()}, tmp_path)
+    result = run(sys.executable, "-c", "import _vendored; _vendored.compile('')", PYTHONPATH=str(tmp_path))
+    assert "a vendored loader compiles nothing: install cuda-wheel" in result.stdout
