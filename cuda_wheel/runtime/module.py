@@ -91,19 +91,24 @@ class Kernel(Generic[Unpack[Arguments]]):
 
         Arguments are converted to the width that the kernel declares. A pointer parameter takes an object on the GPU
         with `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None. The kernel
-        gets only the address of an array: pass its shape and strides as further arguments, and wait for work on it that
-        is still queued on another stream. A struct takes bytes, a NumPy record or any other buffer of its size; a
-        vector type also takes its numbers.
+        gets only the address of an array: pass its shape and strides as further arguments. A struct takes bytes, a
+        NumPy record or any other buffer of its size; a vector type also takes its numbers.
 
-        `stream` is an address, or a stream of CuPy, PyTorch or any library with `__cuda_stream__`; None is the default
-        stream, not the current stream of a library. `shared_memory` is dynamic shared memory in bytes; above 48 KiB
-        the kernel's limit is raised as the driver requires. `cluster` is in blocks.
+        Without `stream`, the launch runs where the library of its arrays works: on the current stream of PyTorch or
+        CuPy, or on Numba's default stream; without such arrays, on the default stream. While PyTorch or CuPy captures a
+        graph, its current stream is the one that captures, so that the launch becomes a part of the graph.
+        `launch_stream` chooses the stream of a block of launches. `stream` is an address, "default", or a stream of
+        CuPy, PyTorch or any library with `__cuda_stream__`; the launch does not wait for work on other streams.
+
+        `shared_memory` is dynamic shared memory in bytes; above 48 KiB the kernel's limit is raised as the driver
+        requires. `cluster` is in blocks.
 
         The launch uses the current context. If this thread has none and there is one GPU, its primary context becomes
         current, as with the CUDA runtime.
 
         Raises ArgumentError before the launch if the number, kind, range, element type or device of the arguments is
-        wrong, or if a number fits only one sign where the parameter's is unknown; `check=False` omits the checks that
+        wrong, if a number fits only one sign where the parameter's is unknown, or if the arrays are of two libraries
+        with different current streams; `check=False` omits the checks that
         are not needed to write the arguments. Raises DriverError if the driver refuses the launch.
         """
         from .launching.launcher import Launcher  # ctypes and struct: only for programs that launch
