@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .launching.function_attributes import Attributes as Attributes
     from .launching.module_variables import Global as Global
     from .launching.occupancy import Occupancy as Occupancy
+    from .launching.streams import launch_stream as launch_stream
     from .linking.inputs import Piece as Piece
     from .linking.link import Linked as Linked
     from .linking.link import link as link
@@ -78,6 +79,7 @@ _FILES = {
     "UnknownVariantError": "errors",
     "attach": "attaching",
     "compile": "specializing.text_modules",
+    "launch_stream": "launching.streams",
     "link": "linking.link",
     "load": "loading",
     "load_code": "linking.raw_code",

@@ -10,7 +10,7 @@ from .manifest import GlobalInfo, Image, KernelInfo, Manifest
 from .registry import forget
 from .rules import How
 
-__all__ = ["Dim", "Kernel", "Module", "unscoped"]
+__all__ = ["ByName", "Dim", "Kernel", "Module", "unscoped"]
 
 if TYPE_CHECKING:
     from typing import Generic, Protocol, SupportsFloat, SupportsIndex, TypeAlias
@@ -90,22 +90,22 @@ class Kernel(Generic[Unpack[Arguments]]):
     ) -> None:
         """Launch the kernel on `grid` blocks of `block` threads each; return without waiting for it.
 
-        Arguments are converted to the width that the kernel declares. A pointer parameter takes an object on the GPU
-        with `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None. The kernel
-        gets only the address of an array: pass its shape and strides as further arguments, and wait for work on it that
-        is still queued on another stream. A struct takes bytes, a NumPy record or any other buffer of its size; a
-        vector type also takes its numbers.
+        Arguments are converted to the width that the kernel declares. A pointer takes an object on the GPU with
+        `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None; the kernel gets
+        only the address: pass shape and strides as further arguments. A struct takes bytes, a NumPy record or any other
+        buffer of its size; a vector type also takes its numbers.
 
-        `stream` is an address, or a stream of CuPy, PyTorch or any library with `__cuda_stream__`; None is the default
-        stream, not the current stream of a library. `shared_memory` is dynamic shared memory in bytes; above 48 KiB
-        the kernel's limit is raised as the driver requires. `cluster` is in blocks.
+        Without `stream`, the launch runs on the current stream of the arrays' library, PyTorch's or CuPy's, also while
+        that captures a graph; else on the default stream. `stream` is an address, "default", or a stream of any library
+        with `__cuda_stream__`; `launch_stream` chooses one for several launches. `shared_memory` is dynamic shared
+        memory in bytes; above 48 KiB the kernel's limit is raised as the driver requires. `cluster` is in blocks.
 
         The launch uses the current context. If this thread has none and there is one GPU, its primary context becomes
         current, as with the CUDA runtime.
 
         Raises ArgumentError before the launch if the number, kind, range, element type or device of the arguments is
-        wrong, or if a number fits only one sign where the parameter's is unknown; `check=False` omits the checks that
-        are not needed to write the arguments. Raises DriverError if the driver refuses the launch.
+        wrong, if a number fits only one sign where the parameter's is unknown, or if two libraries' streams differ;
+        `check=False` omits the checks that writing does not need. Raises DriverError if the driver refuses the launch.
         """
         from .launching.launcher import Launcher  # ctypes and struct: only for programs that launch
 
@@ -165,7 +165,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         return f"<Kernel {self.name!r} of {self.module.name}: ({self.info.parameter_list})>"
 
 
-class _ByName(Mapping[str, T]):
+class ByName(Mapping[str, T]):
     """A module's kernels or variables, by C++ name in any spacing, with or without its scope, or by symbol.
 
     Each object is made on first use by `make`. `what` is "kernel" or "variable"; `missing` is the error for an unknown
@@ -275,10 +275,10 @@ class Module(Mapping[str, Kernel]):
         self.jit = jit
         self.link = link
         self._library = _Library(manifest.full_name, handle)
-        self._by_name: _ByName[Kernel] = _ByName(
+        self._by_name: ByName[Kernel] = ByName(
             manifest.full_name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
         )
-        self.globals: Mapping[str, Global] = _ByName(
+        self.globals: Mapping[str, Global] = ByName(
             manifest.full_name, "variable", manifest.globals, self._variable, UnknownGlobalError
         )
 

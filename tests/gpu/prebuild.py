@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support.processes import pip_wheel
-from tests.support.projects import FLOATING, GOOD, LINKED, copy_fixture
+from tests.support.projects import FLOATING, GOOD, LINKED, TORCH_OP, copy_fixture
 from tests.support.toolchains import installed_extra
 
 JIT = "120-real;80-virtual"
@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
     extra = installed_extra()
     assert extra is not None
     with tempfile.TemporaryDirectory() as scratch:
-        for fixture in [*GOOD, *LINKED, FLOATING]:
+        for fixture in [*GOOD, *LINKED, FLOATING, TORCH_OP]:
             project = copy_fixture(fixture, Path(scratch, fixture), extra)
             build(project, folder / extra / fixture)
             build(project, folder / f"{extra}-jit" / fixture, CUDAARCHS=JIT)

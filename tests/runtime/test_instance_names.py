@@ -9,14 +9,14 @@ import pytest
 from cuda_wheel.runtime.errors import UnknownKernelError
 from cuda_wheel.runtime.launching.instance_names import canonical
 from cuda_wheel.runtime.manifest import KernelInfo
-from cuda_wheel.runtime.module import _ByName
+from cuda_wheel.runtime.module import ByName
 
 pytestmark = pytest.mark.one_toolchain
 
 
 def found(names: Sequence[str], wanted: str) -> str:
     infos = [KernelInfo(name, f"_Z{index}", (), ()) for index, name in enumerate(names)]
-    return _ByName("demo.k", "kernel", infos, lambda info: info, UnknownKernelError)[wanted].name
+    return ByName("demo.k", "kernel", infos, lambda info: info, UnknownKernelError)[wanted].name
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from cuda_wheel.runtime.launching import launcher
 from cuda_wheel.runtime.launching import parameters as parameters_module
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
 from cuda_wheel.runtime.module import Kernel
+from tests.support.array_libraries import cupy_array, fake, torch_tensor
 from tests.support.driver import Driver, Launch, Result
 
 pytestmark = pytest.mark.one_toolchain
@@ -716,6 +717,9 @@ def test_attributes(driver: Driver, more: dict[str, Any], attributes: dict[str, 
         assert launch.arguments == (None if not parameters else b"\5" if arguments == [5] else arguments[0])
 
 
+STREAM = 'stream must be an address, "default", or have __cuda_stream__'
+
+
 @pytest.mark.parametrize(
     ("grid", "block", "more", "message"),
     [
@@ -734,16 +738,16 @@ def test_attributes(driver: Driver, more: dict[str, Any], attributes: dict[str, 
         (1, 1, {"shared_memory": 100 << 10}, r"k: 102400 bytes of shared memory are too much: this GPU has 101376"),
         (5, 1, {"cluster": 2}, r"the grid \(5, 1, 1\) is not a multiple of the cluster \(2, 1, 1\)"),
         (5, 1, {"cluster": 0}, "cluster takes integers of 1 and more, not 0"),
-        (5, 1, {"stream": "default"}, "stream must be an address or have __cuda_stream__"),
-        (5, 1, {"stream": object()}, "stream must be an address or have __cuda_stream__"),
-        (5, 1, {"stream": "5"}, "stream must be an address or have __cuda_stream__"),
-        (5, 1, {"stream": 5.0}, "stream must be an address or have __cuda_stream__"),
-        (5, 1, {"stream": np.float32(5)}, "stream must be an address or have __cuda_stream__"),
+        (5, 1, {"stream": "Default"}, STREAM),
+        (5, 1, {"stream": object()}, STREAM),
+        (5, 1, {"stream": "5"}, STREAM),
+        (5, 1, {"stream": 5.0}, STREAM),
+        (5, 1, {"stream": np.float32(5)}, STREAM),
         (
             5,
             1,
             {"stream": SimpleNamespace(__cuda_stream__=lambda: 5)},
-            "stream must be an address or have __cuda_stream__",
+            STREAM,
         ),
         (5, 1, {"stream": -1}, "stream must be an address, not -1"),
         (5, 1, {"stream": 1 << 64}, "stream must be an address, not 18446744073709551616"),
@@ -781,7 +785,7 @@ def test_streams_of_every_library(driver: Driver) -> None:
     for stream in streams * 2:
         kernel.launch(1, 1, stream=stream)
         assert driver.launches[-1].stream == 0x1000
-    for default in (None, 0, SimpleNamespace(ptr=0), SimpleNamespace(handle=ctypes.c_void_p(None))):
+    for default in (None, 0, "default", SimpleNamespace(ptr=0), SimpleNamespace(handle=ctypes.c_void_p(None))):
         kernel.launch(1, 1, stream=default)
         assert driver.launches[-1].stream == 0
     kernel.launch(1, 1, stream=(1 << 64) - 1)
@@ -1014,30 +1018,6 @@ def test_attributes_and_occupancy_come_from_the_driver(driver: Driver) -> None:
 
 
 # --- arrays, of classes that imitate those of libraries -----------------------------------------------------
-
-
-def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
-    return type(name, bases, {"__module__": library, **members})
-
-
-def cupy_array(address: int, dtype: str = "f4", device: int = 0) -> Any:
-    array = fake("cupy", "ndarray", __cuda_array_interface__=None)()
-    array.dtype = np.dtype(dtype)
-    array.data = SimpleNamespace(ptr=address, device_id=device)
-    return array
-
-
-def torch_tensor(address: int, dtype: str = "float32", device: int | None = 0, *, pinned: bool = False) -> Any:
-    tensor = fake("torch", "Tensor", __dlpack__=None)()
-    tensor.dtype = fake("torch", "dtype", __str__=lambda self: f"torch.{dtype}", is_complex=dtype.startswith("c"))()
-    tensor.is_cuda = device is not None
-    tensor.is_pinned = lambda: pinned
-    tensor.device = "cpu" if device is None else f"cuda:{device}"
-    tensor.is_conj = tensor.is_neg = lambda: False
-    tensor.numel = lambda: 1 if address else 0
-    tensor.get_device = lambda: -1 if device is None else device
-    tensor.data_ptr = lambda: address
-    return tensor
 
 
 def core_buffer(address: int, device: int = 0, *, host: bool = False, on_gpu: bool = True) -> Any:

@@ -300,6 +300,12 @@ class Driver:
         """The symbols of kernels that no library has."""
         self.asked: list[bytes | str] = []
         """The symbols of kernels that were looked up, and "count" where the kernels were counted."""
+        self.copies: list[int] = []
+        """The streams of the copies."""
+        self.waits: list[int] = []
+        """The streams that were waited for."""
+        self.capturing: set[int] = set()
+        """The streams on which graphs are captured."""
         self._pending: list[Callable[[], object]] = []
         """The asynchronous copies that have not run yet."""
         self._launch = CuLaunchKernelEx(self._launch_kernel)
@@ -415,23 +421,33 @@ class Driver:
         return Result.CUDA_SUCCESS, ctypes.addressof(memory), ctypes.sizeof(memory)
 
     def cuMemcpyHtoDAsync(self, address: int, source: memoryview, size: int, stream: int) -> tuple[Any, ...]:
+        self.copies.append(stream)
         self._pending.append(lambda: ctypes.memmove(address, source.tobytes(), size))
         return (Result.CUDA_SUCCESS,)
 
     def cuMemcpyDtoDAsync(self, address: int, source: int, size: int, stream: int) -> tuple[Any, ...]:
+        self.copies.append(stream)
         self._pending.append(lambda: ctypes.memmove(address, source, size))
         return (Result.CUDA_SUCCESS,)
 
     def cuStreamSynchronize(self, stream: int) -> tuple[Any, ...]:
         """Run all asynchronous copies: no earlier, as on a busy GPU."""
+        self.waits.append(stream)
         while self._pending:
             self._pending.pop(0)()
         return self._answers["cuStreamSynchronize"]
 
-    def cuMemcpyDtoH(self, target: memoryview, address: int, size: int) -> tuple[Any, ...]:
-        self.cuStreamSynchronize(0)
-        target.cast("B")[:] = ctypes.string_at(address, size)
+    def cuMemcpyDtoHAsync(self, target: memoryview, address: int, size: int, stream: int) -> tuple[Any, ...]:
+        def copy() -> None:
+            target.cast("B")[:] = ctypes.string_at(address, size)
+
+        self.copies.append(stream)
+        self._pending.append(copy)
         return (Result.CUDA_SUCCESS,)
+
+    def cuStreamIsCapturing(self, stream: int) -> tuple[Any, ...]:
+        assert stream > 2, "the driver refuses to tell of the default stream while another one captures"
+        return Result.CUDA_SUCCESS, int(stream in self.capturing)
 
     def cuLibraryLoadData(self, code: bytes, options: list[str], values: list[Any], *_: Any) -> tuple[Any, ...]:
         self.loaded.append(code)

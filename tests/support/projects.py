@@ -33,6 +33,10 @@ FLOATING = "floating_point"
 """The fixture with one source in every way, with several floating-point options."""
 
 
+TORCH_OP = "torch_op"
+"""The fixture with PyTorch operators."""
+
+
 BACKENDS = {
     "hatchling": "hatchling.build",
     "setuptools": "setuptools.build_meta",

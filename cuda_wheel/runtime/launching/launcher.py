@@ -1,7 +1,7 @@
 """Launch a kernel with the driver's `cuLaunchKernelEx`.
 
 A launch function is generated for each kernel at its first launch. It converts the arguments, writes them into memory
-that was prepared for the launch's configuration (grid, block, stream and so on), and calls the driver through ctypes. A
+that was prepared for the launch's configuration (grid, block and so on), and calls the driver through ctypes. A
 loop over the parameters would take as long as all the rest; benchmarks/launch.py measures that.
 """
 
@@ -16,11 +16,12 @@ from ..driver import check_result, cuda_driver, current_device, device_count, de
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import Parameter
 from .arguments import Converter, value_text
+from .current_streams import CurrentStreams
 from .driver_functions import driver_function
 from .function_attributes import allow_block, set_function_attribute
 from .parameters import converter_for, long_size
 from .pointers import PointerConverter
-from .streams import stream_address
+from .streams import block_stream, is_address, stream_address, wrong_address
 
 if TYPE_CHECKING:
     from ..module import Dim, Kernel
@@ -32,20 +33,25 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
     if stream is not None and type(stream) is not int:
         stream = stream_address(stream)
     try:
-        slots = pools[grid, block, stream, shared_memory, cooperative, cluster]
+        slots = pools[grid, block, shared_memory, cooperative, cluster]
         slot = slots.pop()
     except (KeyError, IndexError, TypeError):
-        slots, slot = prepare(grid, block, stream, shared_memory, cooperative, cluster)
-    buffer, config, extra = slot
+        slots, slot = prepare(grid, block, shared_memory, cooperative, cluster)
+    buffer, stream_field, config, extra = slot
     device = {device}
     try:
         [{names}] = args
+        if stream is None:
+            stream = block_stream()
+            if stream is None:
+                stream = {current_stream}
+        stream_field[0] = stream
         if check:
             pack_into(buffer, 0{checked})
         else:
             pack_into_as_is(buffer, 0{unchecked})
     except Exception as error:
-        raise argument_error(args, error, check) from None
+        raise argument_error(args, error, check, stream) from None
     code = launch_kernel(config, handle, None, extra)
     if code:
         retry(code, config, extra, shared_memory, cluster)
@@ -55,15 +61,16 @@ def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, 
 
 1. Take a free slot of the configuration from its pool. `prepare` makes the pool or the slot where there is none; a list
    is no dictionary key, and reaches `prepare` each time.
-2. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Where one
+2. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays.
+3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Where one
    raises, `argument_error` finds out which argument is wrong.
-3. Launch. Where the driver refuses, `retry` repairs what it can and launches again.
-4. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
+4. Launch. Where the driver refuses, `retry` repairs what it can and launches again.
+5. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
 """
 
-_Slot = tuple[Any, Any, Any]
-"""The memory of one launch: the buffer that the arguments are written to, and pointers to `config` and `extra`, two
-arguments of cuLaunchKernelEx that are in the same buffer."""
+_Slot = tuple[Any, Any, Any, Any]
+"""The memory of one launch: the buffer that the arguments are written to, the stream in it as an array of one number,
+and pointers to `config` and `extra`, two arguments of cuLaunchKernelEx that are in the same buffer."""
 
 
 class Launcher:
@@ -88,6 +95,7 @@ class Launcher:
         names = [f"a{index}" for index in range(len(self._checked))]
         namespace: dict[str, Any] = {
             "stream_address": stream_address,
+            "block_stream": block_stream,
             "pools": self._pools,
             "prepare": self._prepare,
             "current_device": current_device,
@@ -97,10 +105,12 @@ class Launcher:
             "launch_kernel": self._launch_kernel,
             "retry": self._retry,
         }
+        several = device_count() > 1
         source = _LAUNCH.format(
             names=", ".join(names),
             # Asking for the current device takes time, and with one GPU there is nothing to compare.
-            device="current_device()" if device_count() > 1 else "None",
+            device="current_device()" if several else "None",
+            current_stream=_current_stream(names, self._checked, "device or 0" if several else "0", namespace),
             checked=_expressions(names, "", self._checked, namespace),
             unchecked=_expressions(names, "_as_is", self._unchecked, namespace),
         )
@@ -112,23 +122,20 @@ class Launcher:
         return function
 
     def _prepare(
-        self, grid: Any, block: Any, stream: int | None, shared_memory: Any, cooperative: Any, cluster: Any
+        self, grid: Any, block: Any, shared_memory: Any, cooperative: Any, cluster: Any
     ) -> tuple[list[_Slot], _Slot]:
         """Return the pool of a configuration, and a slot that is not in it."""
         try:
-            if stream is not None and not 0 <= stream < 1 << 64:
-                raise ArgumentError(f"stream must be an address, not {value_text(stream)}")
             key = (
                 dimensions(grid, "grid"),
                 dimensions(block, "block"),
-                stream or 0,
                 whole_number(shared_memory, "shared_memory", 0),
                 bool(cooperative),
                 None if cluster is None else dimensions(cluster, "cluster"),
             )
             slots = self._pools.get(key)
             if slots is None:
-                self._check_configuration(key[0], key[1], key[3], key[5])
+                self._check_configuration(key[0], key[1], key[2], key[4])
         except Exception as error:
             raise error from None  # without the KeyError of the launch function
         if slots is None:
@@ -140,10 +147,9 @@ class Launcher:
         lookup_key = (
             _lookup_form(grid, key[0]),
             _lookup_form(block, key[1]),
-            stream,
+            key[2],
             key[3],
-            key[4],
-            _lookup_form(cluster, key[5]),
+            _lookup_form(cluster, key[4]),
         )
         self._pools[lookup_key] = slots
         with suppress(IndexError):
@@ -175,12 +181,11 @@ class Launcher:
         self,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        stream: int,
         shared_memory: int,
         cooperative: bool,
         cluster: tuple[int, int, int] | None,
     ) -> _Slot:
-        """Return a slot in which all but the arguments is filled in.
+        """Return a slot in which all but the arguments and the stream is filled in.
 
         Source: CUDA Driver API: CUlaunchConfig, CUlaunchAttribute, and `extra` of cuLaunchKernel.
         """
@@ -196,12 +201,18 @@ class Launcher:
         buffer = ctypes.create_string_buffer(extra_at + 6 * 8)
         start = ctypes.addressof(buffer)
         count = len(attributes) // 72
-        config = (*grid, *block, shared_memory, stream, start + attributes_at if count else 0, count)
+        config = (*grid, *block, shared_memory, 0, start + attributes_at if count else 0, count)
         struct.pack_into("<7I4xQQI4x", buffer, config_at, *config)
         struct.pack_into(f"{len(attributes)}s", buffer, attributes_at, attributes)
         # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END; then the size.
         struct.pack_into("<6Q", buffer, extra_at, 1, start, 2, start + extra_at + 40, 0, size)
-        return buffer, _ctypes_pointer(start + config_at), _ctypes_pointer(start + extra_at) if size else None
+        stream_field = memoryview(buffer).cast("B")[config_at + 32 : config_at + 40].cast("Q")
+        return (
+            buffer,
+            stream_field,
+            _ctypes_pointer(start + config_at),
+            _ctypes_pointer(start + extra_at) if size else None,
+        )
 
     def _retry(self, code: int, config: Any, extra: Any, shared_memory: int, cluster: "Dim | None") -> None:
         """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
@@ -228,8 +239,10 @@ class Launcher:
         if cluster[0] * cluster[1] * cluster[2] > 8:
             set_function_attribute(self._kernel, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
 
-    def _argument_error(self, args: Sequence[Any], error: Exception, check: bool) -> Exception:
+    def _argument_error(self, args: Sequence[Any], error: Exception, check: bool, stream: int | None) -> Exception:
         """Return the error that says which argument is wrong, and why."""
+        if stream is not None and not is_address(stream):
+            return wrong_address(stream)
         info = self._kernel.info
         if len(args) != len(info.parameters):
             takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
@@ -249,7 +262,7 @@ class Launcher:
                 out_of_range = isinstance(reason, (struct.error, OverflowError))
                 text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
                 return ArgumentError(f"{info.name}, argument {index + 1} ({parameter.cpp_or_ptx_type}): {text}")
-        return error
+        return ArgumentError(f"{info.name}: {error}") if isinstance(error, ArgumentError) else error
 
 
 def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) -> str:
@@ -263,6 +276,22 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
         layout += f"{parameter.offset - end}x{converter.format}"
         end = parameter.offset + parameter.size
     return layout
+
+
+def _current_stream(
+    names: Sequence[str], converters: Sequence[Converter], device: str, namespace: dict[str, Any]
+) -> str:
+    """Return the expression that finds the stream of a launch by the types of the arguments that may be arrays.
+
+    `device` is the expression of the launch's GPU. What the expression uses is added to the namespace.
+    """
+    types = [
+        f"type({name})" for name, each in zip(names, converters, strict=True) if isinstance(each, PointerConverter)
+    ]
+    if not types:
+        return "0"
+    namespace["current_streams"] = CurrentStreams()
+    return f"current_streams[{', '.join(types)},]({device})"
 
 
 def _expressions(names: Sequence[str], suffix: str, converters: Sequence[Converter], namespace: dict[str, Any]) -> str:

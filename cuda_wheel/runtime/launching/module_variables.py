@@ -47,22 +47,24 @@ class Global:
     def write(self, data: Any, *, offset: int = 0, stream: Any = None) -> None:
         """Copy `data`, a NumPy array or other contiguous buffer or an array on the GPU, into the variable.
 
-        `offset` is in bytes. Without a `stream`, the copy is complete when this returns. Raises ArgumentError if
-        `data` does not fit.
+        `offset` is in bytes. Without a `stream`, the copy runs on the stream on which a launch with `data` would run,
+        and is complete when this returns; if a graph is captured on that stream, the copy becomes a part of the graph.
+        Raises ArgumentError if `data` does not fit.
         """
         from .variable_copies import write_variable  # only for programs that copy
 
         write_variable(self, data, offset, stream)
 
-    def read(self, into: Any = None, *, offset: int = 0) -> bytes | None:
+    def read(self, into: Any = None, *, offset: int = 0, stream: Any = None) -> bytes | None:
         """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
 
-        `offset` is in bytes. Does not wait for work on non-blocking streams (cuStreamNonBlocking). Raises
-        ArgumentError if the variable is smaller than `into`.
+        `offset` is in bytes. Waits for the work on `stream`, else on the stream of the `launch_stream` block, else on
+        the default stream, and not for work on other non-blocking streams, such as PyTorch's (cuStreamNonBlocking).
+        Raises ArgumentError if the variable is smaller than `into`.
         """
         from .variable_copies import read_variable  # only for programs that copy
 
-        return read_variable(self, into, offset)
+        return read_variable(self, into, offset, stream)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

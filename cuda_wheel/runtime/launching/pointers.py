@@ -22,7 +22,7 @@ from .buffers import (
 from .driver_functions import memory_attribute
 from .module_variables import Global
 
-__all__ = ["PointerConverter", "RawWordConverter"]
+__all__ = ["PointerConverter", "RawWordConverter", "pointee"]
 
 _DTYPES = {
     "bool": {"bool", "uint8"},
@@ -73,7 +73,7 @@ _CUDA_NAMES = {
 """CUDA's types with the same values as PyTorch's and CUTLASS's."""
 
 
-def _pointee(pointer: str) -> tuple[str, bool]:
+def pointee(pointer: str) -> tuple[str, bool]:
     """Return the C++ type that a pointer or reference refers to, without qualifiers, and whether it is `const`."""
     outer = pointer[:-1]
     element = " ".join(re.sub(r"\b(const|volatile|__restrict__)\b", "", outer).split())
@@ -117,7 +117,7 @@ class PointerConverter(dict[type, Reader], Converter):
         dict.__init__(self)
         Converter.__init__(self, "Q")
         self._check = check
-        element, self._const = _pointee(cpp)
+        element, self._const = pointee(cpp)
         self._dtypes = _dtypes(element, long_size) if check else None
         self._namespaces: list[tuple[str, dict[str, Any]]] = []
 

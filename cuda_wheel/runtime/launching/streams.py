@@ -1,15 +1,69 @@
-"""Read the addresses of CUDA streams from the stream objects of other libraries."""
+"""Choose the stream of launches and copies: read stream objects of other libraries, and keep the stream of a block."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from ..errors import ArgumentError
 from .arguments import value_text
 
-__all__ = ["stream_address"]
+__all__ = ["block_stream", "is_address", "launch_stream", "stream_address", "wrong_address"]
+
+_stream_of_block: ContextVar[int | None] = ContextVar("cuda_wheel.launch_stream", default=None)
+
+block_stream = _stream_of_block.get
+"""Returns the address of the stream that `launch_stream` chose in this thread or task, None outside of such blocks."""
+
+
+@contextmanager
+def launch_stream(stream: Any) -> Iterator[None]:
+    """Run the launches of a `with` block on a stream, those without an argument `stream` of their own.
+
+    `stream` is what `Kernel.launch` takes: a stream of a library, an address, "default", or None for the current stream
+    of the library whose arrays a launch is given. It holds for this thread, or this task of asyncio, and also for
+    `Global.write` and `Global.read`. Blocks may be nested; the innermost counts.
+
+        with cuda_wheel.launch_stream(stream):
+            kernel.launch(grid, block, x, y, n)
+            kernel.launch(grid, block, y, z, n)
+
+    A library's own current stream (`torch.cuda.stream`, `with cupy_stream:`) needs no such block: launches follow it.
+    """
+    token = _stream_of_block.set(None if stream is None else stream_address(stream))
+    try:
+        yield
+    finally:
+        _stream_of_block.reset(token)
 
 
 def stream_address(stream: Any) -> int:
-    """Return the address of the CUstream of a library's stream object; raise ArgumentError for anything else."""
+    """Return the address of the CUstream of a library's stream object, 0 for "default"; raise ArgumentError for
+    anything else."""
+    if isinstance(stream, str) and stream == "default":
+        return 0
+    address = _read_address(stream)
+    if address is None:
+        raise ArgumentError(
+            "stream must be an address, \"default\", or have __cuda_stream__, as CuPy's and PyTorch's streams do, not "
+            f"{value_text(stream)}"
+        )
+    if not is_address(address):
+        raise wrong_address(address)
+    return address
+
+
+def is_address(number: int) -> bool:
+    return 0 <= number < 1 << 64
+
+
+def wrong_address(number: int) -> ArgumentError:
+    """Return the error for a number that is no address of a stream."""
+    return ArgumentError(f"stream must be an address, not {value_text(number)}")
+
+
+def _read_address(stream: Any) -> int | None:
+    """Return the address in a stream object; None if it is none."""
     try:
         protocol = getattr(stream, "__cuda_stream__", None)
         if protocol is not None:
@@ -23,6 +77,4 @@ def stream_address(stream: Any) -> int:
             return int(stream)
     except (TypeError, ValueError, LookupError):
         pass
-    raise ArgumentError(
-        f"stream must be an address or have __cuda_stream__, as CuPy's and PyTorch's do, not {value_text(stream)}"
-    )
+    return None

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 from ..driver import check_result, cuda_driver
 from ..errors import ArgumentError
 from .buffers import device_bytes, host_bytes, is_on_gpu
-from .streams import stream_address
+from .current_streams import array_stream
+from .streams import block_stream, stream_address
 
 if TYPE_CHECKING:  # variables.py imports this file when it is first used
     from .module_variables import Global
@@ -25,23 +26,36 @@ def write_variable(variable: "Global", data: Any, offset: int, stream: Any) -> N
         size = source.nbytes
         copy = driver.cuMemcpyHtoDAsync
     _check_range(variable, offset, size)
+    if stream is not None:
+        on_stream = stream_address(stream)
+    elif (chosen := block_stream()) is not None:
+        on_stream = chosen
+    else:
+        on_stream = array_stream(data) if is_on_gpu(data) else 0
     # On any stream, the default one included, the copy may still run when the call returns.
-    on_stream = 0 if stream is None else stream_address(stream)
     check_result(copy(address + offset, source, size, on_stream), f"writing {variable.name}")
-    if stream is None:
-        check_result(driver.cuStreamSynchronize(0), f"writing {variable.name}")
+    if stream is None and not _is_capturing(on_stream):
+        check_result(driver.cuStreamSynchronize(on_stream), f"writing {variable.name}")
 
 
-def read_variable(variable: "Global", into: Any, offset: int) -> bytes | None:
+def read_variable(variable: "Global", into: Any, offset: int, stream: Any) -> bytes | None:
     """Copy a variable into a buffer, or return it as bytes; see `Global.read`."""
     target = bytearray(max(variable.size - offset, 0)) if into is None else into
     view = host_bytes(target)
     if view.readonly:
         raise ArgumentError(f"{variable.name} cannot be read into a {type(into).__name__}: it is read-only")
     _check_range(variable, offset, view.nbytes)
-    result = cuda_driver().cuMemcpyDtoH(view, variable.address + offset, view.nbytes)
-    check_result(result, f"reading {variable.name}")
+    on_stream = (block_stream() or 0) if stream is None else stream_address(stream)
+    address, driver, doing = variable.address + offset, cuda_driver(), f"reading {variable.name}"
+    check_result(driver.cuMemcpyDtoHAsync(view, address, view.nbytes, on_stream), doing)
+    check_result(driver.cuStreamSynchronize(on_stream), doing)
     return bytes(target) if into is None else None
+
+
+def _is_capturing(stream: int) -> bool:
+    """Return whether a graph is captured on a stream, which then cannot be waited for."""
+    # The driver refuses to tell of the default stream while any other stream captures.
+    return stream > 2 and int(check_result(cuda_driver().cuStreamIsCapturing(stream), "looking at a stream")) != 0
 
 
 def _check_range(variable: "Global", offset: int, size: int) -> None:

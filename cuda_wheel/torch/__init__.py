@@ -1,0 +1,47 @@
+"""PyTorch operators made of kernels, without C++.
+
+    swish = cuda_wheel.torch.operator(
+        "demo::swish",
+        module="demo.kernels.activations",
+        kernel={torch.float32: "swish<float>", torch.float16: "swish<__half>"},
+        arguments="x, y, n, beta",  # of swish(const float* x, float* y, int n, float beta)
+        outputs={"y": "x"},
+        values={"n": lambda x: x.numel()},
+        defaults={"beta": 1.0},
+        grid=lambda n: -(-n // 256),
+        block=256,
+    )
+    y = swish(x, 0.5)  # demo::swish(Tensor x, float beta=1.0) -> Tensor
+
+The manifest of the module tells the types of the kernel's parameters, so that operators can be made, compiled and
+exported without a GPU. The module is loaded for a GPU when the operator first runs there. It runs on PyTorch's current
+stream, under `torch.compile` and `torch.export`, and in CUDA graphs after a first call, which loads the module.
+
+What the kernel's parameters, which `arguments` names, are to the operator:
+
+- A name in `outputs` is a new tensor that the operator returns: like an input (`"x"`: its shape, element type and GPU),
+  or made by a function (`lambda x: x.new_zeros(9)`).
+- A name in `values` is a constant, or computed by a function.
+- All others are the operator's arguments; those with `defaults` come last. A pointer is a tensor, with the default None
+  one that may be missing. A number is an `int`, a `float` or a `bool`.
+- A tensor whose pointer is not `const` is written by the operator (`Tensor(x!)` in its schema), unless `read_only`
+  names it.
+
+The parameters of a function are names of what it needs: inputs, and values before it. Functions for launches (`grid`,
+`block`, `shared_memory`, `cluster`) may also name outputs. With a 0 in the grid, as for empty tensors, nothing is
+launched.
+
+- `backward` makes the operator differentiable. Its parameters are names of inputs and outputs, and `grad_y` for the
+  gradient of the output y. It returns the gradients of the tensor inputs, in their order: a tensor, or a tuple of
+  tensors and None. It may call another operator. Without it, PyTorch warns where a gradient is asked for.
+- `autocast` is the element type to which autocast converts the floating-point inputs.
+- `non_contiguous` says what happens to a tensor that is not contiguous: "copy" (the default) makes it contiguous, and
+  refuses it if the operator writes it; "refuse" raises ArgumentError; "pass" gives the kernel its address, and its
+  strides can be computed in `values`.
+
+PyTorch is no dependency of cuda-wheel: it is imported when the first operator is made.
+"""
+
+from .operators import operator
+
+__all__ = ["operator"]

@@ -1,0 +1,81 @@
+"""The kernels that serve an operator, by the element types of its tensors; their signatures need no GPU."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..runtime.errors import ArgumentError, UnknownKernelError
+from ..runtime.files import files_and_manifest
+from ..runtime.launching.parameters import argument_type
+from ..runtime.launching.pointers import pointee
+from ..runtime.loading import load
+from ..runtime.manifest import KernelInfo, Parameter
+from ..runtime.module import ByName, Kernel
+
+__all__ = ["KernelInstances", "ParameterKind"]
+
+ParameterKind = tuple[str, bool]
+"""What an operator needs to know of a kernel's parameter: the type that stubs give it, such as "Pointer" or "Integer";
+and whether the kernel may write through it."""
+
+
+class KernelInstances:
+    """The kernels of an operator. `kernel` is what `operator` takes: one, or a mapping from element types."""
+
+    def __init__(self, operator: str, kernel: Any, module: str | None) -> None:
+        """Raises ArgumentError for what is no kernel, or if the kernels' parameters differ in kind; ImageError if the
+        module or a kernel of it is missing."""
+        self._operator = operator
+        self._module = module
+        given = kernel if isinstance(kernel, Mapping) and not isinstance(kernel, Kernel) else {(): kernel}
+        self._given = {key if isinstance(key, tuple) else (key,): value for key, value in given.items()}
+        counts = {len(dtypes) for dtypes in self._given}
+        if len(counts) != 1:
+            raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
+        self.count = counts.pop()
+        """The number of tensors whose element types decide which kernel runs; 0 for one kernel."""
+        infos = self._infos()
+        self.kinds = [_kind(parameter) for parameter in infos[0].parameters]
+        """The parameters that all kernels have."""
+        self.parameters = infos[0].parameters
+        self.name = infos[0].name
+        for info in infos[1:]:
+            if [_kind(parameter) for parameter in info.parameters] != self.kinds:
+                raise ArgumentError(
+                    f"{operator}: the kernels take different kinds of arguments: {infos[0].name} takes "
+                    f"({infos[0].parameter_list}), and {info.name} takes ({info.parameter_list})"
+                )
+
+    @property
+    def accepted(self) -> list[tuple[Any, ...]]:
+        """The element types that have a kernel."""
+        return list(self._given)
+
+    def loaded(self, dtypes: tuple[Any, ...], device: int) -> Kernel:
+        """Return the kernel for tensors of these element types on the GPU of this number."""
+        found = self._given[dtypes]
+        if isinstance(found, Kernel):
+            return found
+        assert self._module is not None, "the constructor checked it"
+        return load(self._module, device=device)[found]
+
+    def _infos(self) -> list[KernelInfo]:
+        """Return what the manifest says of each kernel."""
+        named: Mapping[str, KernelInfo] = {}
+        if self._module is not None:
+            kernels = files_and_manifest(self._module, None)[1].kernels
+            named = ByName(self._module, "kernel", kernels, lambda info: info, UnknownKernelError)
+        found = []
+        for kernel in self._given.values():
+            if isinstance(kernel, str) and self._module is None:
+                raise ArgumentError(
+                    f"{self._operator}: {kernel!r} is the name of a kernel: name its module too, by module='...'"
+                )
+            if not isinstance(kernel, (str, Kernel)):
+                raise ArgumentError(f"{self._operator}: kernel takes kernels of cuda-wheel, not {kernel!r}")
+            found.append(named[kernel] if isinstance(kernel, str) else kernel.info)
+        return found
+
+
+def _kind(parameter: Parameter) -> ParameterKind:
+    type_ = argument_type(parameter)
+    return type_, type_ == "Pointer" and not (parameter.cpp and pointee(parameter.cpp)[1])

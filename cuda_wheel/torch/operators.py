@@ -1,0 +1,103 @@
+"""Make a PyTorch operator of a kernel: `operator`, and what it registers."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..runtime.errors import ArgumentError
+from .gradients import Gradients
+from .kernel_instances import KernelInstances
+from .operator_arguments import OperatorArguments, launch_settings, operator_arguments
+from .operator_functions import OperatorFunctions
+
+__all__ = ["operator"]
+
+_libraries: list[Any] = []
+"""PyTorch's registrations, which end when their library is freed."""
+
+
+def operator(
+    name: str,
+    *,
+    kernel: Any,
+    arguments: str | Sequence[str],
+    grid: Any,
+    block: Any,
+    module: str | None = None,
+    outputs: Mapping[str, Any] = {},
+    values: Mapping[str, Any] = {},
+    defaults: Mapping[str, Any] = {},
+    backward: Callable[..., Any] | None = None,
+    autocast: Any = None,
+    non_contiguous: str = "copy",
+    read_only: Iterable[str] = (),
+    shared_memory: Any = 0,
+    cluster: Any = None,
+    cooperative: bool = False,
+) -> Any:
+    """Return a new PyTorch operator that launches a kernel, such as `torch.ops.demo.swish.default`.
+
+    `name` is "namespace::operator". `kernel` is a kernel or its name in `module`, or maps the element type of the first
+    tensor to one, or the element types of the first few tensors (a tuple). `arguments` names the kernel's parameters in
+    their order; `outputs`, `values` and `defaults` say what they are. `grid`, `block`, `shared_memory`, `cluster` and
+    `cooperative` are what `Kernel.launch` takes, or functions. The documentation of `cuda_wheel.torch` has an example
+    and describes all of them.
+
+    Raises ArgumentError for a declaration that does not fit the kernel, ImageError if the module or a kernel is
+    missing, and ImportError if PyTorch is not installed. A call raises ArgumentError for tensors that the kernel does
+    not take.
+    """
+    torch = _imported_torch()
+    namespace, _, short = name.partition("::")
+    if not (namespace.isidentifier() and short.isidentifier()):
+        raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
+    if non_contiguous not in ("copy", "refuse", "pass"):
+        raise ArgumentError(f'{name}: non_contiguous is "copy", "refuse" or "pass", not {non_contiguous!r}')
+    kernels = KernelInstances(name, kernel, module)
+    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, tuple(read_only))
+    settings = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
+    launching = launch_settings(name, roles, settings | {"cooperative": cooperative})
+    gradients = None if backward is None else Gradients(name, roles, backward)
+    functions = OperatorFunctions(torch, name, kernels, roles, launching, non_contiguous)
+    return _register(torch, name, roles, functions, gradients, autocast)
+
+
+def _register(
+    torch: Any,
+    name: str,
+    roles: OperatorArguments,
+    functions: OperatorFunctions,
+    gradients: Gradients | None,
+    autocast: Any,
+) -> Any:
+    """Register an operator with PyTorch and return it."""
+    namespace, _, short = name.partition("::")
+    library = torch.library.Library(namespace, "FRAGMENT")
+    library.define(roles.schema(short), tags=(torch.Tag.pt2_compliant_tag,))
+    # Not torch.library.custom_op: its wrappers take twice the time of a call.
+    library.impl(short, functions.launching_function(), "CUDA")
+    library.impl(short, _elsewhere(name), "CompositeExplicitAutograd")  # every device without an implementation
+    torch.library.register_fake(name, functions.shape_function(), lib=library)
+    if gradients is not None:
+        torch.library.register_autograd(name, gradients.differentiate, setup_context=gradients.keep, lib=library)
+    if autocast is not None:
+        torch.library.register_autocast(name, "cuda", autocast, lib=library)
+    _libraries.append(library)
+    return getattr(getattr(torch.ops, namespace), short).default
+
+
+def _elsewhere(name: str) -> Callable[..., Any]:
+    """Return the implementation for tensors that are not on a GPU."""
+
+    def refuse(*arguments: Any, **more: Any) -> Any:
+        devices = {str(each.device) for each in (*arguments, *more.values()) if hasattr(each, "device")}
+        raise ArgumentError(f"{name} takes tensors on a GPU of CUDA, not on {', '.join(sorted(devices))}")
+
+    return refuse
+
+
+def _imported_torch() -> Any:
+    try:
+        import torch  # optional
+    except ImportError as error:
+        raise ImportError(f"cuda_wheel.torch makes operators of PyTorch, which cannot be imported ({error})") from error
+    return torch

@@ -1,0 +1,25 @@
+"""Fixtures for the tests of the runtime, whose arrays are of classes that imitate those of libraries."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.support.array_libraries import StandInCuPy, StandInPyTorch
+
+
+@pytest.fixture(autouse=True)
+def pytorch(monkeypatch: pytest.MonkeyPatch) -> StandInPyTorch:
+    """Return the stand-in that is PyTorch in this test."""
+    module = StandInPyTorch()
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def cupy(monkeypatch: pytest.MonkeyPatch) -> StandInCuPy:
+    """Return the stand-in that is CuPy in this test."""
+    module = StandInCuPy()
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module

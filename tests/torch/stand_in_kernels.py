@@ -1,0 +1,45 @@
+"""Kernels that compute in Python, for operators that run without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cuda_wheel.runtime.manifest import KernelInfo, Parameter
+from cuda_wheel.runtime.module import Kernel
+from tests.runtime.test_launching import module_of
+
+__all__ = ["StandIn"]
+
+TYPES = {"float": ("f32", 4), "int": ("u32", 4), "long": ("u64", 8), "bool": ("u8", 1), "double": ("f64", 8)}
+
+
+class Launched(NamedTuple):
+    grid: Any
+    block: Any
+    arguments: tuple[Any, ...]
+    more: dict[str, Any]
+
+
+class StandIn(Kernel):
+    """A kernel that computes in Python, and records its launches."""
+
+    def __init__(self, name: str, types: str, compute: Callable[..., Any] = lambda *arguments: None) -> None:
+        parameters: list[Parameter] = []
+        offset = 0
+        for cpp in filter(None, types.split(", ")):
+            type_, size = ("u64", 8) if cpp.endswith("*") else TYPES.get(cpp, ("b8", 12))
+            offset = -(-offset // size) * size if cpp != "struct" else offset
+            parameters.append(Parameter(type_, offset, size, "" if cpp == "?" else cpp))
+            offset += size
+        info = KernelInfo(name, f"_Z{name}", tuple(parameters))
+        super().__init__(module_of(info), info, 1)
+        self._compute = compute
+        self.launched: list[Launched] = []
+
+    def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
+        self.launched.append(Launched(grid, block, args, more))
+        import torch
+
+        with torch.no_grad():  # autograd does not see what a kernel does
+            self._compute(*args)

@@ -1,0 +1,99 @@
+"""Declarations of operators, without PyTorch: schemas and errors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.torch.gradients import Gradients
+from cuda_wheel.torch.kernel_instances import KernelInstances
+from cuda_wheel.torch.operator_arguments import OperatorArguments, launch_settings, operator_arguments
+from tests.support.processes import run
+from tests.torch.stand_in_kernels import StandIn
+
+pytestmark = pytest.mark.one_toolchain
+
+
+def declared(types: str, arguments: str, **more: Any) -> OperatorArguments:
+    kernels = KernelInstances("a::b", more.pop("kernel", None) or StandIn("k", types), None)
+    given = [more.pop(name, {}) for name in ("outputs", "values", "defaults", "read_only")]
+    return operator_arguments("a::b", kernels, arguments, *given)
+
+
+@pytest.mark.parametrize(
+    ("types", "arguments", "more", "schema"),
+    [
+        ("const float*, float*, int", "x, y, n", {"outputs": {"y": "x"}}, "(Tensor x, SymInt n) -> Tensor"),
+        ("const float*, float*, int", "x y n", {"values": {"n": 5}}, "(Tensor x, Tensor(y!) y) -> ()"),
+        ("float*, float*", "x, y", {"outputs": {"y": "x"}, "read_only": ["x"]}, "(Tensor x) -> Tensor"),
+        (
+            "const float*, const float*, double, bool, float*, float*",
+            "x, bias, scale, flag, y, z",
+            {"outputs": {"z": "x", "y": "x"}, "defaults": {"bias": None, "flag": False}},
+            "(Tensor x, float scale, Tensor? bias=None, bool flag=False) -> (Tensor, Tensor)",
+        ),
+    ],
+)
+def test_schemas(types: str, arguments: str, more: dict[str, Any], schema: str) -> None:
+    assert declared(types, arguments, **more).schema("b") == f"b{schema}"
+
+
+def test_the_order_of_outputs_is_the_declarations() -> None:
+    roles = declared("const float*, float*, float*", "x, y, z", outputs={"z": "x", "y": "x"})
+    assert list(roles.outputs) == ["z", "y"]
+
+
+@pytest.mark.parametrize(
+    ("types", "more", "message"),
+    [
+        ("const float*", {}, r"k takes 1 arguments, \(const float\*\), but arguments names 2: x, y"),
+        (
+            "const float*, float*",
+            {"outputs": {"x": "y"}},
+            r"the output x is const float\* in k, which does not write it",
+        ),
+        ("const float*, struct", {}, "y is struct in k, which does not tell what PyTorch should pass"),
+        (
+            "const float*, long",
+            {"values": {"y": lambda q: q}},
+            "the value y is a function of q: its parameters must be",
+        ),
+        ("int, float", {}, "kernel names the element types of more tensors than the operator always takes"),
+    ],
+)
+def test_declarations_that_do_not_fit(types: str, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^a::b: {message}"):
+        declared(types, "x, y", **more)
+
+
+def test_settings_that_launches_need_not_be_given_are_left_out() -> None:
+    roles = declared("const float*, float*", "x, y", outputs={"y": "x"})
+    given = {"grid": 0, "block": lambda y: y, "shared_memory": 0, "cluster": None, "cooperative": False}
+    assert {name: each.names for name, each in launch_settings("a::b", roles, given).items()} == {
+        "grid": None,
+        "block": ("y",),
+    }
+
+
+def test_an_operator_without_outputs_has_no_gradient() -> None:
+    with pytest.raises(ArgumentError, match=r"^a::b cannot have a gradient, because it writes y: PyTorch diff"):
+        Gradients("a::b", declared("const float*, float*", "x, y"), lambda x: x)
+
+
+def test_without_pytorch_the_error_says_so() -> None:
+    program = """
+import sys
+import cuda_wheel
+import cuda_wheel.torch
+assert "torch" not in sys.modules
+sys.modules["torch"] = None
+try:
+    cuda_wheel.torch.operator("a::b", kernel=None, arguments="", grid=1, block=1)
+except ImportError as error:
+    print(error)
+"""
+    result = run(sys.executable, "-c", program)
+    assert result.stdout.startswith("cuda_wheel.torch makes operators of PyTorch, which cannot be imported"), result

@@ -1,0 +1,447 @@
+"""Declarations of PyTorch operators: schemas, shapes, gradients, and what reaches the kernel.
+
+Without a GPU, operators run here on tensors in host memory, and stand-ins compute what the kernels would.
+`tests/gpu/test_torch_operators.py` runs real ones.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cuda_wheel
+from cuda_wheel.runtime.errors import ArgumentError, ImageError, UnknownKernelError
+from tests.torch.stand_in_kernels import StandIn
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # PyTorch's own; as errors, they would interrupt its imports
+    import torch._dynamo
+    import torch.testing._internal.optests
+
+pytestmark = [
+    pytest.mark.one_toolchain,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # PyTorch's own
+]
+
+
+def swish_kernel(element: str = "float") -> StandIn:
+    def compute(x: Any, y: Any, n: int, beta: float) -> None:
+        assert x.numel() == n and x.is_contiguous() and y.is_contiguous()
+        y.copy_(x * torch.sigmoid(beta * x))
+
+    return StandIn(f"swish<{element}>", f"const {element}*, {element}*, int, float", compute)
+
+
+def swish_backward_kernel() -> StandIn:
+    def compute(grad: Any, x: Any, out: Any, n: int, beta: float) -> None:
+        s = torch.sigmoid(beta * x)
+        out.copy_(grad * (s + beta * x * s * (1 - s)))
+
+    return StandIn("swish_backward", "const float*, const float*, float*, int, float", compute)
+
+
+@pytest.fixture
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the implementations for GPUs also serve tensors in host memory."""
+    register = torch.library.Library.impl
+
+    def impl(self: Any, name: str, function: Any, key: str, **more: Any) -> None:
+        register(self, name, function, key, **more)
+        if key == "CUDA":
+            register(self, name, function, "CPU", **more)
+
+    monkeypatch.setattr(torch.library.Library, "impl", impl)
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """Return an operator's name that no other test uses."""
+    return f"cuda_wheel_tests::op{abs(hash(request.node.nodeid))}"
+
+
+def blocks(n: int) -> int:
+    return -(-n // 256)
+
+
+SWISH: dict[str, Any] = {
+    "arguments": "x, y, n, beta",
+    "outputs": {"y": "x"},
+    "values": {"n": lambda x: x.numel()},
+    "grid": blocks,
+    "block": 256,
+}
+
+
+def swish(name: str, **more: Any) -> tuple[Any, StandIn]:
+    kernel = swish_kernel()
+    return cuda_wheel.torch.operator(name, **{**SWISH, "kernel": kernel, **more}), kernel
+
+
+def schema_of(operator: Any) -> str:
+    return re.sub(r"^[^(]*", "", str(operator._schema))
+
+
+def on_gpu() -> Any:
+    """Return a mode in which tensors have no memory, and may be on a GPU that is not there."""
+    from torch._subclasses import FakeTensorMode
+
+    return FakeTensorMode()
+
+
+# --- what an operator computes --------------------------------------------------------------------------
+
+
+def test_an_operator_launches_its_kernel(name: str, on_cpu: None) -> None:
+    operator, kernel = swish(name, defaults={"beta": 1.0}, shared_memory=lambda n: 4 * n, cooperative=True)
+    assert schema_of(operator) == "(Tensor x, float beta=1.) -> Tensor"
+    x = torch.linspace(-2, 2, 300)
+    for arguments, beta in (((x,), 1.0), ((x, 0.5), 0.5)):
+        y = operator(*arguments)
+        assert torch.allclose(y, x * torch.sigmoid(beta * x))
+        grid, block, given, more = kernel.launched[-1]
+        assert (grid, block, more) == (2, 256, {"shared_memory": 1200, "cooperative": True})
+        assert given[0] is x and given[1].data_ptr() == y.data_ptr() and given[2:] == (300, beta)
+    assert operator(x=x, beta=0.5).equal(operator(x, 0.5))
+
+
+def test_an_empty_grid_launches_nothing(name: str, on_cpu: None) -> None:
+    operator, kernel = swish(name)
+    y = operator(torch.empty(0, 3), 1.0)
+    assert y.shape == (0, 3) and not kernel.launched
+    tuples, kernel = swish(f"{name}b", grid=lambda x: (4, x.shape[0]))
+    tuples(torch.empty(0, 3), 1.0)
+    assert not kernel.launched
+    tuples(torch.empty(2, 3), 1.0)
+    assert kernel.launched[0].grid == (4, 2)
+
+
+def test_the_element_type_decides_which_kernel_runs(name: str, on_cpu: None) -> None:
+    kernels = {torch.float32: swish_kernel(), torch.float16: swish_kernel("__half")}
+    operator, _ = swish(name, kernel=kernels)
+    for dtype, kernel in kernels.items():
+        assert operator(torch.zeros(3, dtype=dtype), 1.0).dtype is dtype
+        assert len(kernel.launched) == 1
+    message = rf"^{name} takes x of float32 or float16, not of float64$"
+    with pytest.raises(ArgumentError, match=message):
+        operator(torch.zeros(3, dtype=torch.float64), 1.0)
+    with on_gpu(), pytest.raises(ArgumentError, match=message):
+        operator(torch.empty(3, dtype=torch.float64, device="cuda"), 1.0)
+
+
+def test_the_element_types_of_several_tensors_may_decide(name: str, on_cpu: None) -> None:
+    types = "const float*, const int*, float*"
+    first, second = StandIn("a", types), StandIn("b", types)
+    kernels = {(torch.float32, torch.int32): first, (torch.float32, torch.int64): second}
+    operator = cuda_wheel.torch.operator(
+        name, kernel=kernels, arguments="x, index, y", outputs={"y": "x"}, grid=1, block=1
+    )
+    operator(torch.zeros(3), torch.zeros(3, dtype=torch.int64))
+    assert not first.launched and len(second.launched) == 1
+    with pytest.raises(
+        ArgumentError, match=r"takes x, index of float32, int32 or float32, int64, not of float32, int8"
+    ):
+        operator(torch.zeros(3), torch.zeros(3, dtype=torch.int8))
+
+
+def test_tensors_that_are_not_contiguous(name: str, on_cpu: None) -> None:
+    x = torch.arange(12.0).reshape(3, 4).t()
+    copied, _ = swish(f"{name}copy")
+    assert torch.allclose(copied(x, 1.0), x * torch.sigmoid(x)) and copied(x, 1.0).is_contiguous()
+    refused, kernel = swish(f"{name}refuse", non_contiguous="refuse")
+    message = rf"^{name}refuse: x must be contiguous: pass x\.contiguous\(\)$"
+    with pytest.raises(ArgumentError, match=message):
+        refused(x, 1.0)
+    with on_gpu():
+        assert copied(torch.empty(4, 5, device="cuda").t(), 1.0).stride() == (4, 1)
+        with pytest.raises(ArgumentError, match=message):
+            refused(torch.empty(4, 5, device="cuda").t(), 1.0)
+    assert not kernel.launched
+    passed, kernel = swish(
+        f"{name}pass", non_contiguous="pass", kernel=StandIn("p", "const float*, float*, int, float")
+    )
+    passed(x, 1.0)
+
+
+def test_several_outputs_made_by_functions(name: str, on_cpu: None) -> None:
+    def compute(x: Any, low: Any, place: Any, rows: int, columns: int) -> None:
+        assert (rows, columns) == tuple(x.shape) and place.eq(7).all()
+        low.copy_(x.min(dim=1).values)
+        place.copy_(x.argmin(dim=1))
+
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("lowest", "const float*, float*, int*, int, int", compute),
+        arguments=["x", "low", "place", "rows", "columns"],
+        values={"rows": lambda x: x.shape[0], "columns": lambda x, rows: x.numel() // rows},
+        outputs={
+            "low": lambda x, rows: x.new_empty(rows),
+            "place": lambda x: torch.full((x.shape[0],), 7, dtype=torch.int32, device=x.device),
+        },
+        grid=lambda low: low.shape[0],
+        block=32,
+    )
+    assert schema_of(operator) == "(Tensor x) -> (Tensor, Tensor)"
+    x = torch.tensor([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]])
+    low, place = operator(x)
+    assert low.tolist() == [1, 4] and place.tolist() == [1, 2]
+    with on_gpu():
+        low, place = operator(torch.empty(5, 9, device="cuda"))
+        assert (low.shape, low.dtype, str(low.device)) == ((5,), torch.float32, "cuda:0")
+        assert (place.shape, place.dtype, str(place.device)) == ((5,), torch.int32, "cuda:0")
+    torch.library.opcheck(operator, (x,))
+
+
+def test_a_tensor_that_the_kernel_writes_is_changed_in_place(name: str, on_cpu: None) -> None:
+    kernel = StandIn("axpy", "float, const float*, float*, int", lambda a, x, y, n: y.add_(x, alpha=a))
+    operator = cuda_wheel.torch.operator(
+        name, kernel=kernel, arguments="a, x, y, n", values={"n": lambda x: x.numel()}, grid=blocks, block=256
+    )
+    assert schema_of(operator) == "(float a, Tensor x, Tensor(y!) y) -> ()"
+    x, y = torch.ones(4), torch.zeros(4)
+    version = y._version
+    assert operator(2.0, x, y) is None
+    assert y.tolist() == [2] * 4 and y._version > version
+    with pytest.raises(
+        ArgumentError, match=r"y must be contiguous, because the operator writes it: pass y\.contiguous"
+    ):
+        operator(2.0, x, torch.zeros(4, 2)[:, 0])
+    with torch.inference_mode():
+        operator(2.0, torch.ones(4), torch.zeros(4))
+    torch.library.opcheck(operator, (2.0, torch.ones(4), torch.zeros(4)))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):  # PyTorch notices the change
+        leaf = torch.ones(4, requires_grad=True)
+        squared = leaf * 1
+        product = squared * squared
+        operator(1.0, x, squared.detach())
+        product.sum().backward()
+
+
+def test_numbers_booleans_and_missing_tensors(name: str, on_cpu: None) -> None:
+    kernel = StandIn("k", "const float*, const float*, double, int, bool, float*")
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=kernel,
+        arguments="x, bias, scale, count, flag, y",
+        outputs={"y": "x"},
+        defaults={"bias": None, "flag": True, "count": 3},
+        grid=1,
+        block=1,
+    )
+    assert schema_of(operator) == "(Tensor x, float scale, Tensor? bias=None, SymInt count=3, bool flag=True) -> Tensor"
+    x = torch.ones(2)
+    operator(x, 2.5)
+    assert kernel.launched[-1].arguments[:5] == (x, None, 2.5, 3, True)
+    operator(x, 2.5, x, 4, False)
+    assert kernel.launched[-1].arguments[:5] == (x, x, 2.5, 4, False)
+    operator(x, 1.0, bias=torch.ones(4)[::2])
+    assert kernel.launched[-1].arguments[1].is_contiguous()
+
+
+# --- PyTorch's systems ------------------------------------------------------------------------------------
+
+
+def differentiable(name: str, **more: Any) -> Any:
+    backward = cuda_wheel.torch.operator(
+        f"{name}_backward",
+        kernel=swish_backward_kernel(),
+        arguments="grad, x, out, n, beta",
+        outputs={"out": "x"},
+        values={"n": lambda x: x.numel()},
+        grid=blocks,
+        block=256,
+    )
+    return swish(name, backward=lambda grad_y, x, beta: backward(grad_y, x, beta), defaults={"beta": 1.0}, **more)[0]
+
+
+def test_gradients_by_a_backward_kernel(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    x = torch.linspace(-2, 2, 64, requires_grad=True)
+    operator(x, 0.5).square().sum().backward()
+    found, x.grad = x.grad, None
+    (x * torch.sigmoid(0.5 * x)).square().sum().backward()
+    assert torch.allclose(found, x.grad, atol=1e-6)
+    torch.library.opcheck(operator, (torch.linspace(-2, 2, 64, requires_grad=True), 0.5))
+    torch.library.opcheck(operator, (torch.linspace(-2, 2, 64),))
+    torch.library.opcheck(operator, (torch.empty(0, 4),))
+    torch.library.opcheck(operator, (torch.ones(6, 4).t().requires_grad_(),))
+
+
+def test_gradients_by_a_formula_of_inputs_and_outputs(name: str, on_cpu: None) -> None:
+    def compute(x: Any, w: Any, y: Any, z: Any) -> None:
+        y.copy_(x * w)
+        z.copy_(x.exp())
+
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("k", "const float*, const float*, float*, float*", compute),
+        arguments="x, w, y, z",
+        outputs={"y": "x", "z": "x"},
+        grid=1,
+        block=1,
+        backward=lambda grad_y, grad_z, x, w, z: (grad_y * w + grad_z * z, grad_y * x),
+    )
+    x, w = (torch.rand(5, requires_grad=True) for _ in "xw")
+    y, z = operator(x, w)
+    (y + 2 * z).sum().backward()
+    assert torch.allclose(x.grad, w + 2 * x.exp()) and torch.allclose(w.grad, x)
+    wrong, _ = swish(f"{name}wrong", backward=lambda grad_y: (grad_y, grad_y))
+    with pytest.raises(ArgumentError, match=r"backward returned 2 gradients for 1 tensors: x$"):
+        wrong(x, 1.0).sum().backward()
+
+
+def test_without_gradients_backward_says_so(name: str, on_cpu: None) -> None:
+    operator, _ = swish(name)
+    y = operator(torch.ones(3, requires_grad=True), 1.0)
+    with pytest.warns(UserWarning, match="an autograd kernel was not registered"):
+        y.sum().backward()
+
+
+def test_torch_compile_keeps_the_operator_in_one_graph(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    compiled = torch.compile(lambda x: operator(x * 2, 0.5) + 1, fullgraph=True, backend="aot_eager")
+    for size in (10, 20, 30):  # PyTorch compiles for any size at the second one
+        x = torch.linspace(-1, 1, size, requires_grad=True)
+        y = compiled(x)
+        y.sum().backward()
+        assert torch.allclose(y, 2 * x * torch.sigmoid(x) + 1, atol=1e-6)
+        assert x.grad is not None
+
+
+def test_torch_export_keeps_the_operator(name: str) -> None:
+    operator = differentiable(name)
+
+    class Model(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def forward(self, x: Any) -> Any:
+            return operator(x, 0.5) + 1
+
+    size = torch.export.Dim("size", min=2)
+    with on_gpu():
+        x = torch.empty(8, 5, device="cuda")
+    program = torch.export.export(Model(), (x,), dynamic_shapes=({0: size},))
+    calls = [node for node in program.graph.nodes if node.target is operator]
+    assert len(calls) == 1 and calls[0].meta["val"].shape[1] == 5 and calls[0].meta["val"].device.type == "cuda"
+
+
+def test_autocast_is_registered(name: str) -> None:
+    def has(operator: str) -> bool:
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(operator, "AutocastCUDA"))
+
+    swish(name, autocast=torch.float16)
+    swish(f"{name}without")
+    assert has(name) and not has(f"{name}without")
+
+
+def test_tensors_on_other_devices_are_refused(name: str) -> None:
+    operator, kernel = swish(name)
+    with pytest.raises(ArgumentError, match=rf"^{name} takes tensors on a GPU of CUDA, not on cpu$"):
+        operator(torch.ones(3), 1.0)
+    assert not kernel.launched
+
+
+# --- declarations -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            {"arguments": "x, y, n"},
+            r"swish<float> takes 4 arguments, \(const float\*, float\*, int, float\), but .* 3: x",
+        ),
+        ({"arguments": "x, y, n, n"}, "'n' in arguments is no name of its own"),
+        ({"arguments": "x, y, n, class-"}, "'class-' in arguments is no name of its own"),
+        ({"outputs": {"z": "x"}}, "outputs names 'z', which is not one of x, y, n, beta"),
+        ({"outputs": {"x": "y"}}, r"the output x is const float\* in swish<float>, which does not write it"),
+        ({"outputs": {"n": "x"}}, r"the output n is int in swish<float>, which does not write it"),
+        ({"outputs": {"y": "z"}}, "the output y must be the name of an input that it is like, or a function"),
+        ({"outputs": {"y": (3, 4)}}, "the output y must be the name of an input that it is like, or a function"),
+        (
+            {"outputs": {"y": lambda z: z}},
+            "the output y is a function of z: its parameters must be names among beta, n",
+        ),
+        ({"values": {"n": lambda m: m}}, "the value n is a function of m: its parameters must be names among beta, x"),
+        ({"values": {"m": 1}}, "values names 'm', which is not one of"),
+        ({"grid": lambda *sizes: 1}, "grid is a function of sizes: its parameters must be names among beta, n, x, y"),
+        ({"grid": max}, r"grid is a function of "),
+        ({"defaults": {"beta": None}}, "the default of a tensor is None, that of a number is not: beta is float"),
+        ({"defaults": {"x": 1}}, r"the default of a tensor is None, that of a number is not: x is const float\*"),
+        ({"defaults": {"x": None}}, "kernel names the element types of more tensors than the operator always takes"),
+        ({"kernel": 5}, "kernel takes kernels of cuda-wheel, not 5"),
+        ({"kernel": {}}, "kernel must map element types, or tuples of as many each, to kernels"),
+        ({"kernel": "swish"}, r"'swish' is the name of a kernel: name its module too, by module='\.\.\.'"),
+        ({"backward": lambda grad_z: grad_z}, "backward is a function of grad_z: its parameters must be names among"),
+        ({"outputs": {}, "backward": lambda x: x}, "cannot have a gradient, because it writes y: PyTorch"),
+        ({"non_contiguous": "no"}, 'non_contiguous is "copy", "refuse" or "pass", not \'no\''),
+        (
+            {"kernel": StandIn("k", "const float*, float*, int, struct"), "values": {"n": 1}},
+            "beta is struct in k, which does not tell what PyTorch should pass: compute it in values",
+        ),
+    ],
+)
+def test_a_declaration_that_does_not_fit_is_refused(name: str, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{name}(:| cannot).*{message}|^{name}: {message}|^{name} {message}"):
+        swish(name, **more)
+    namespace, _, short = name.partition("::")
+    assert not hasattr(getattr(torch.ops, namespace), short)  # nothing was registered
+
+
+def test_kernels_of_one_operator_take_the_same_kinds_of_arguments(name: str) -> None:
+    kernels = {torch.float32: swish_kernel(), torch.float64: StandIn("d", "const double*, double*, double, double")}
+    with pytest.raises(ArgumentError, match=r"different kinds of arguments: swish<float> takes .* and d takes \(const"):
+        swish(name, kernel=kernels)
+
+
+def test_an_operators_name_has_a_namespace() -> None:
+    for bad in ("swish", "a::b::c", "::x", "a b::c"):
+        with pytest.raises(ArgumentError, match="is not an operator's name, such as 'demo::swish'"):
+            swish(bad)
+
+
+def test_read_only_names_tensors_that_the_kernel_does_not_declare_const(name: str) -> None:
+    kernel = StandIn("k", "float*, float*")
+    operator = cuda_wheel.torch.operator(
+        name, kernel=kernel, arguments="x, y", outputs={"y": "x"}, read_only=["x"], grid=1, block=1
+    )
+    assert schema_of(operator) == "(Tensor x) -> Tensor"
+
+
+# --- modules ----------------------------------------------------------------------------------------------
+
+
+def test_a_modules_manifest_is_enough(
+    name: str, fixture_wheel: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import zipfile
+
+    zipfile.ZipFile(fixture_wheel("torch_op")).extractall(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = "torch_op_demo.kernels.gated"
+    types = {torch.float32: "gate<float>", torch.float16: "gate<__half>"}
+    declaration: dict[str, Any] = {
+        "arguments": "x, bias, y, n, columns",
+        "values": {"n": 1, "columns": 1},
+        "outputs": {"y": "x"},
+        "grid": 1,
+        "block": 1,
+    }
+    operator = cuda_wheel.torch.operator(name, module=module, kernel=types, **declaration)
+    assert schema_of(operator) == "(Tensor x, Tensor bias) -> Tensor"
+    with pytest.raises(UnknownKernelError, match="gate<int>"):
+        cuda_wheel.torch.operator(f"{name}b", module=module, kernel="gate<int>", **declaration)
+    with pytest.raises(ImageError, match=r"torch_op_demo\.kernels\.none"):
+        cuda_wheel.torch.operator(f"{name}c", module="torch_op_demo.kernels.none", kernel="k", **declaration)
+    import torch_op_demo
+
+    with on_gpu():
+        x = torch.empty(6, 8, device="cuda", dtype=torch.float16)
+        assert torch_op_demo.gated(x, x[0]).shape == (6, 8)
+    for loaded in [key for key in sys.modules if key.startswith("torch_op_demo")]:
+        del sys.modules[loaded]
