@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,12 +17,14 @@ from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.scratch import temporary_folder_advice
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.wheel.stubs import attaches, stub
+from cuda_wheel.runtime.attaching import not_attached
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = [
     "VENDORED_PACKAGE",
     "Package",
     "attaching_packages",
+    "attachment_warnings",
     "loader_files",
     "module_files",
     "move",
@@ -48,6 +50,8 @@ class Package:
     """The content of its `__init__.py`."""
     files: tuple[str, ...]
     """The names of the files and folders in it."""
+    has_stub: bool = False
+    """Whether it has an `__init__.pyi` already."""
 
 
 def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
@@ -56,6 +60,7 @@ def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Pa
     `packages` are those that attach their kernels, by dotted name.
     """
     names = sorted(names)
+    packages = {name: package for name, package in packages.items() if not package.has_stub}
     stubs = [_stub_path(package) for package in packages if any(_package_of(name) == package for name in names)]
     copies = [f"{folder}/{file}" for folder in _vendored_folders(config, names) for file in vendored_names()]
     return [path for name in names for path in _module_paths(name)] + stubs + copies
@@ -66,14 +71,34 @@ def module_files(module: BuiltModule) -> dict[str, bytes]:
     return dict(zip(_module_paths(module.manifest.name), (module.fatbin, module.text), strict=True))
 
 
-def stub_files(config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path) -> dict[str, bytes]:
-    """Return the content of the stubs, by path. Reads the modules' manifests below `folder`."""
+def stub_files(
+    config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path, warn: Callable[[str], None]
+) -> dict[str, bytes]:
+    """Return the content of the stubs, by path; call `warn` for kernels that packages cannot attach. Reads the modules'
+    manifests below `folder`."""
     attached: dict[str, list[Manifest]] = {}
     for name in names:
         if _package_of(name) in packages:
             path = folder / _module_paths(name)[1]
             attached.setdefault(_package_of(name), []).append(Manifest.from_json(path.read_bytes(), str(path)))
-    return dict(stub_file(config, packages[package], manifests) for package, manifests in attached.items())
+    for package, manifests in attached.items():
+        for text in attachment_warnings(packages[package], manifests):
+            warn(text)
+    return dict(
+        stub_file(config, packages[package], manifests)
+        for package, manifests in attached.items()
+        if not packages[package].has_stub
+    )
+
+
+def attachment_warnings(package: Package, modules: Sequence[Manifest]) -> list[str]:
+    """Return a warning for each kernel of a package's modules that the package cannot attach."""
+    kernels = {manifest.name: [info.name for info in manifest.kernels] for manifest in modules}
+    name = _package_of(modules[0].name)
+    return [
+        f"warning: {name} does not attach the kernel {kernel}: {reason}"
+        for kernel, reason in sorted(not_attached(kernels, package.files).items())
+    ]
 
 
 def loader_files(config: Config, names: Iterable[str]) -> dict[str, bytes]:
@@ -107,7 +132,7 @@ def stub_file(config: Config, package: Package, modules: Sequence[Manifest]) -> 
 
 
 def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
-    """Return the packages among a wheel's files that attach their kernels and have no stub yet, by dotted name."""
+    """Return the packages among a wheel's files that attach their kernels, by dotted name."""
     folders: dict[str, dict[str, Path]] = {}
     for file in files:
         folder, _, name = file.destination.rpartition("/")
@@ -117,12 +142,13 @@ def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
     packages = {}
     for folder, contents in folders.items():
         init = contents.get("__init__.py")
-        if init is None or "__init__.pyi" in contents or not init.is_file():
+        if init is None or not init.is_file():
             continue  # setuptools also lists the `__init__.py` of a namespace package, which does not exist
         source = init.read_text(encoding="utf-8", errors="replace")
         if attaches(source):
             below = [other.removeprefix(f"{folder}/") for other in folders if other.startswith(f"{folder}/")]
-            packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*contents, *below})))
+            package = Package(source, tuple(sorted({*contents, *below})), "__init__.pyi" in contents)
+            packages[folder.replace("/", ".")] = package
     return packages
 
 
