@@ -54,18 +54,19 @@ def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> N
     OSError.
     """
     source = init.read_text(encoding="utf-8", errors="replace")
-    has_stub = init.with_suffix(".pyi").exists()
-    if has_stub or not attaches(source):
+    own = init.with_suffix(".pyi")
+    own_stub = own.read_text(encoding="utf-8", errors="replace") if own.exists() else None
+    if own_stub is not None or not attaches(source):
         earlier = built / modules[0].rpartition(".")[0].replace(".", "/") / "__init__.pyi"
         earlier.unlink(missing_ok=True)
     if not attaches(source):
         return
-    package = Package(source, tuple(sorted(os.listdir(init.parent))), has_stub)
+    package = Package(source, tuple(sorted(os.listdir(init.parent))), own_stub)
     paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(modules))]
     manifests = [Manifest.from_json(path.read_bytes(), str(path)) for path in paths]
     for text in attachment_warnings(package, manifests):
         print(text, file=sys.stderr)
-    if not has_stub:
+    if own_stub is None:
         write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
 
 

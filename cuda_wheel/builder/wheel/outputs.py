@@ -16,7 +16,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.scratch import temporary_folder_advice
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.wheel.stubs import attaches, stub
+from cuda_wheel.builder.wheel.stubs import MADE_BY, attaches, stub
 from cuda_wheel.runtime.attaching import not_attached
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 
@@ -50,8 +50,8 @@ class Package:
     """The content of its `__init__.py`."""
     files: tuple[str, ...]
     """The names of the files and folders in it."""
-    has_stub: bool = False
-    """Whether it has an `__init__.pyi` already."""
+    stub: str | None = None
+    """The content of the `__init__.pyi` that it has already."""
 
 
 def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
@@ -60,7 +60,7 @@ def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Pa
     `packages` are those that attach their kernels, by dotted name.
     """
     names = sorted(names)
-    packages = {name: package for name, package in packages.items() if not package.has_stub}
+    packages = {name: package for name, package in packages.items() if package.stub is None}
     stubs = [_stub_path(package) for package in packages if any(_package_of(name) == package for name in names)]
     copies = [f"{folder}/{file}" for folder in _vendored_folders(config, names) for file in vendored_names()]
     return [path for name in names for path in _module_paths(name)] + stubs + copies
@@ -74,21 +74,28 @@ def module_files(module: BuiltModule) -> dict[str, bytes]:
 def stub_files(
     config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path, warn: Callable[[str], None]
 ) -> dict[str, bytes]:
-    """Return the content of the stubs, by path; call `warn` for kernels that packages cannot attach. Reads the modules'
-    manifests below `folder`."""
+    """Return the content of the stubs that packages lack, by path. Reads the modules' manifests below `folder`.
+
+    Call `warn` for kernels that packages cannot attach, and for stubs of `cuda-wheel stubs` that are out of date.
+    """
     attached: dict[str, list[Manifest]] = {}
     for name in names:
         if _package_of(name) in packages:
             path = folder / _module_paths(name)[1]
             attached.setdefault(_package_of(name), []).append(Manifest.from_json(path.read_bytes(), str(path)))
-    for package, manifests in attached.items():
-        for text in attachment_warnings(packages[package], manifests):
+    written = {}
+    for name, manifests in attached.items():
+        package = packages[name]
+        for text in attachment_warnings(package, manifests):
             warn(text)
-    return dict(
-        stub_file(config, packages[package], manifests)
-        for package, manifests in attached.items()
-        if not packages[package].has_stub
-    )
+        stub_path, content = stub_file(config, package, manifests)
+        if package.stub is None:
+            written[stub_path] = content
+        elif package.stub.startswith(MADE_BY) and package.stub.split() != content.decode().split():
+            warn(
+                f"warning: {stub_path} is out of date: run `cuda-wheel stubs`, or delete it, and the wheel gets a new one"
+            )
+    return written
 
 
 def attachment_warnings(package: Package, modules: Sequence[Manifest]) -> list[str]:
@@ -147,8 +154,9 @@ def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
         source = init.read_text(encoding="utf-8", errors="replace")
         if attaches(source):
             below = [other.removeprefix(f"{folder}/") for other in folders if other.startswith(f"{folder}/")]
-            package = Package(source, tuple(sorted({*contents, *below})), "__init__.pyi" in contents)
-            packages[folder.replace("/", ".")] = package
+            own_stub = contents.get("__init__.pyi")
+            text = None if own_stub is None else own_stub.read_text(encoding="utf-8", errors="replace")
+            packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*contents, *below})), text)
     return packages
 
 
