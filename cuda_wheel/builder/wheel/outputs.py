@@ -93,7 +93,7 @@ def stub_files(
             written[stub_path] = content
         elif package.stub.startswith(MADE_BY) and package.stub.split() != content.decode().split():
             warn(
-                f"warning: {stub_path} is out of date: run `cuda-wheel stubs`, or delete it, and the wheel gets a new one"
+                f"warning: {stub_path} is out of date: run `cuda-wheel stubs`, or delete it and the wheel gets its own"
             )
     return written
 
