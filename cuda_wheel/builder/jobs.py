@@ -150,6 +150,8 @@ class LinkJob:
     ptx_version: str
     include_dirs: tuple[str, ...]
     """The toolchain's folders, as line information names them. The locations do not affect the result."""
+    device_runtime: str = ""
+    """What identifies the device runtime library, which is linked if kernels launch kernels."""
 
 
 @dataclass(frozen=True)
