@@ -50,6 +50,7 @@ def _module_to_json(manifest: Manifest) -> dict[str, Any]:
         "name": manifest.name,
         "fatbin": manifest.fatbin,
         **{key: document[key] for key in ("toolchain", "sources", "options", "images", "kernels", "globals")},
+        "structs": document.get("structs", {}),
     }
 
 
