@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
-from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Target, Version
+from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Struct, Target, Version
 
 __all__ = [
     "EMPTY",
@@ -14,6 +14,7 @@ __all__ = [
     "Bundled",
     "Compiled",
     "Content",
+    "Declared",
     "FinishedModule",
     "Form",
     "ImageContent",
@@ -76,6 +77,15 @@ class Job:
         return f"{'sm' if self.cubin else 'compute'}_{self.arch}"
 
 
+class Declared(NamedTuple):
+    """A kernel parameter as the source declares it: its name, its C++ type, and its fields; "" and None for what is not
+    known."""
+
+    name: str
+    type: str
+    struct: Struct | None = None
+
+
 @dataclass(frozen=True)
 class Compiled:
     """The result of a job or of a link."""
@@ -105,6 +115,8 @@ class Compiled:
     `images.variables.identity`."""
     uses_build_time: bool = False
     """Whether `__DATE__`, `__TIME__` or `__TIMESTAMP__` takes part, so that every compilation may differ."""
+    parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
+    """The declared parameters by symbol, if the compiler was asked for them; see `compile.parameter_layouts`."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
@@ -139,6 +151,8 @@ class LinkJob:
     ptx_version: str
     include_dirs: tuple[str, ...]
     """The toolchain's folders, as line information names them. The locations do not affect the result."""
+    device_runtime: str = ""
+    """What identifies the device runtime library, which is linked if kernels launch kernels."""
 
 
 @dataclass(frozen=True)

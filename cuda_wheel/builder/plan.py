@@ -14,6 +14,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
+from cuda_wheel.builder.toolchain.device_runtime import device_runtime_build
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
@@ -276,4 +277,5 @@ def make_link_job(plan: Plan, module: ModulePlan, link: Link, results: Mapping[J
         lineinfo=module.module.settings.lineinfo,
         ptx_version=plan.ptx_version,
         include_dirs=plan.toolchain.header_folders,
+        device_runtime=device_runtime_build(plan.toolchain.include_dirs),
     )

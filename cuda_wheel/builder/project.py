@@ -66,7 +66,7 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
 
     documents = _build(root, config, modules, reporter, write_module)
     names = [module.name for module in modules]
-    write(stub_files(config, names, packages, folder) | loader_files(config, names), folder)
+    write(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
     write({SBOM: merged(documents)} if config.sbom else {}, folder)
     return output_paths(config, names, packages)
 

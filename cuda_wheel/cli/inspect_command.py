@@ -64,7 +64,7 @@ def _module_to_json(module: FoundModule) -> dict[str, Any]:
 
 def _details(manifest: Manifest) -> dict[str, Any]:
     document = json.loads(manifest._replace(variant=()).to_json())
-    return {key: document[key] for key in _DETAILS}
+    return {key: document[key] for key in _DETAILS} | {"structs": document.get("structs", {})}
 
 
 def _module_table(module: FoundModule) -> Table:

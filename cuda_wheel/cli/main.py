@@ -23,6 +23,7 @@ COMMANDS = {
     "cache": "show the contents of the cache; limit its size, or clear it",
     "verify": "check every image against its manifest, and a wheel as a whole",
     "build": "compile a project's images, without building a wheel",
+    "stubs": "write the stubs of a project's packages into its source tree, for editable installs",
     "cmake-dir": "print the folder of the CMake module CudaWheel",
 }
 """The commands and their help. The module NAME_command defines `add_arguments(parser)` and `run(options)`."""

@@ -12,7 +12,7 @@ from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.progress import ProgressReporter
-from cuda_wheel.builder.wheel.outputs import Package, stub_file, write
+from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, stub_file, write
 from cuda_wheel.builder.wheel.sbom import SBOM, merged
 from cuda_wheel.builder.wheel.stubs import attaches
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
@@ -55,14 +55,20 @@ def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> N
     OSError.
     """
     source = init.read_text(encoding="utf-8", errors="replace")
-    if init.with_suffix(".pyi").exists() or not attaches(source):
+    own = init.with_suffix(".pyi")
+    own_stub = own.read_text(encoding="utf-8", errors="replace") if own.exists() else None
+    if own_stub is not None or not attaches(source):
         earlier = built / modules[0].rpartition(".")[0].replace(".", "/") / "__init__.pyi"
         earlier.unlink(missing_ok=True)
+    if not attaches(source):
         return
-    package = Package(source, tuple(sorted(os.listdir(init.parent))))
+    package = Package(source, tuple(sorted(os.listdir(init.parent))), own_stub)
     paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(modules))]
     manifests = [all_manifests(path.read_bytes(), str(path)) for path in paths]
-    write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
+    for text in attachment_warnings(package, manifests):
+        print(text, file=sys.stderr)
+    if own_stub is None:
+        write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
 
 
 def write_sbom(root: Path, parts: Path, folder: Path) -> None:

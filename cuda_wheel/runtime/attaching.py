@@ -11,7 +11,7 @@ from .loading import load
 from .manifest import MANIFEST_SUFFIX, printable, read_document
 from .module import Kernel, Module, unscoped
 
-__all__ = ["attach", "attached", "kernel_names"]
+__all__ = ["attach", "attached", "kernel_names", "not_attached"]
 
 
 def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -56,7 +56,8 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         if module is None and hook is not None and name not in _submodules(names):
             module = hook.module_that_may_make(name, package, folders)
         if module is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            reason = not_attached(modules, names).get(name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}" + (f": {reason}" if reason else ""))
         if kernel is not None:
             value: Any = _LazyKernel(module, kernel)
         else:
@@ -80,16 +81,40 @@ def attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[str]) 
     Python submodules keep their names.
     """
     submodules = _submodules(files)
-    owners: dict[str, list[tuple[str, str]]] = {}
-    for module, kernels in modules.items():
-        for kernel in kernels or ():
-            owners.setdefault(unscoped(kernel), []).append((module, kernel))
+    owners = _owners(modules)
     attributes: dict[str, tuple[str, str | None]] = {
-        name: found[0] for name, found in owners.items() if len(found) == 1 and name.isidentifier()
+        module.rpartition(".")[2]: (module, None) for module in modules if module.rpartition(".")[2] not in owners
     }
-    for module in modules:
-        attributes.setdefault(module.rpartition(".")[2], (module, None))
+    attributes |= {name: found[0] for name, found in owners.items() if len(found) == 1}
     return {name: value for name, value in attributes.items() if name not in submodules and not name.startswith("__")}
+
+
+def not_attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[str]) -> dict[str, str]:
+    """Return why kernels are not attributes of their package, by name: others have the name, or a Python submodule.
+
+    The arguments are those of `attached`.
+    """
+    submodules = _submodules(files)
+    reasons = {}
+    for name, found in _owners(modules).items():
+        loads = " or ".join(f'load("{module}")["{kernel}"]' for module, kernel in found)
+        if name in submodules and not name.startswith("__"):
+            owners = " and ".join(dict.fromkeys(module for module, _ in found))
+            reasons[name] = f"it is a Python submodule, and also a kernel of {owners}; the kernel is {loads}"
+        elif len(found) > 1:
+            kernels = " and ".join(f"{kernel} of {module}" for module, kernel in found)
+            reasons[name] = f"several kernels have that name, {kernels}; use {loads}"
+    return reasons
+
+
+def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple[str, str]]]:
+    """Return the kernels of each name without scope that is a valid Python name, as module and kernel."""
+    owners: dict[str, list[tuple[str, str]]] = {}
+    for module, kernels in sorted(modules.items()):  # folders list files in any order
+        for kernel in kernels or ():
+            if unscoped(kernel).isidentifier():
+                owners.setdefault(unscoped(kernel), []).append((module, kernel))
+    return owners
 
 
 def kernel_names(text: bytes, where: str) -> list[str] | None:

@@ -6,6 +6,7 @@ Importing this file needs the standard library only. It needs no GPU.
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from .digest import sha256_of
@@ -23,6 +24,7 @@ __all__ = [
     "Carried",
     "Compression",
     "External",
+    "Field",
     "GlobalInfo",
     "Image",
     "KernelInfo",
@@ -30,6 +32,7 @@ __all__ = [
     "Manifest",
     "Parameter",
     "Space",
+    "Struct",
     "Target",
     "Version",
     "carried_of",
@@ -133,18 +136,55 @@ class Image(NamedTuple):
         return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "")
 
 
+class Field(NamedTuple):
+    """A field of a struct: its name, its type, its offset in bytes and, for an array, the length of each dimension.
+
+    The type is NumPy's of a number, without the byte order ("f4", "u8" for a pointer), or the C++ name of a struct.
+    """
+
+    name: str
+    type: str
+    offset: int
+    shape: tuple[int, ...] = ()
+    struct: "Struct | None" = None
+    """The struct, if the type is one."""
+
+
+class Struct(NamedTuple):
+    """A struct: its C++ name, its size in bytes and its fields; those of its bases are its own. Fields of a union
+    overlap."""
+
+    name: str
+    size: int
+    fields: tuple[Field, ...]
+
+
 class Parameter(NamedTuple):
     """One kernel parameter: its PTX type ("u64", "f32", "b8" for a struct), its offset and size in bytes, and its C++
     type ("const float*"; "void*" for a pointer to an unknown type, "" if nothing is known).
 
     The C++ type comes from the kernel's symbol. The symbol of an `extern "C"` kernel has no types; the type is then
-    what the source text shows for certain, and a name that the project defines is spelled as in the source ("Pair*").
+    what the source text or the compiler says, and a name that the project defines may lack its namespace ("Pair*").
     """
 
     type: str
     offset: int
     size: int
     cpp: str = ""
+    name: str = ""
+    """As in the source; "" if it has none or it is not known."""
+    struct: Struct | None = None
+    """The fields of a struct; None for other types, and for a struct whose fields are not known."""
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype of the argument, with the struct's fields and padding; None if the type is not known.
+
+        The dtype of a pointer is that of an address, uint64. Raises ImportError without NumPy.
+        """
+        from .launching.structs import dtype  # only for programs that ask
+
+        return dtype(self)
 
     @property
     def cpp_or_ptx_type(self) -> str:
@@ -322,6 +362,7 @@ def check_digest(document: dict[str, Any], content: bytes, where: str, check: bo
 def manifest_of(document: dict[str, Any]) -> Manifest:
     """Return the manifest in a JSON object, for `read_document`."""
     fatbin = document["fatbin"]
+    structs = _structs(dict(document.get("structs", {})))
     toolchain = {printable(key): printable(value) for key, value in document["toolchain"].items()}
     parse_version(toolchain["nvrtc"])
     manifest = Manifest(
@@ -334,7 +375,7 @@ def manifest_of(document: dict[str, Any]) -> Manifest:
         options=_list_of(printable, document["options"]),
         host_code=_list_of(printable, document["host_code"]),
         images=_list_of(_image, document["images"]),
-        kernels=_list_of(_kernel, document["kernels"]),
+        kernels=_list_of(lambda item: _kernel(item, structs), document["kernels"]),
         globals=_list_of(_variable, document["globals"]),
         extern=_list_of(_external, document["extern"]),
         long_size=_optional(_count, document.get("long_size")),
@@ -383,8 +424,8 @@ def _resources(figures: dict[str, Any]) -> dict[str, int]:
     return {name: _count(figure) for name, figure in figures.items()}
 
 
-def _kernel(item: dict[str, Any]) -> KernelInfo:
-    parameters = _list_of(_parameter, item["parameters"])
+def _kernel(item: dict[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
+    parameters = _list_of(lambda each: _parameter(each, structs), item["parameters"])
     end = 0
     for each in parameters:
         if not end <= each.offset <= each.offset + each.size <= PARAMETERS:
@@ -394,13 +435,50 @@ def _kernel(item: dict[str, Any]) -> KernelInfo:
     return KernelInfo(printable(item["name"]), _symbol(item["symbol"]), parameters, absent)
 
 
-def _parameter(item: dict[str, Any]) -> Parameter:
-    return Parameter(
+def _parameter(item: dict[str, Any], structs: Mapping[str, Struct]) -> Parameter:
+    parameter = Parameter(
         type=printable(item["type"]),
         offset=_count(item["offset"]),
         size=_count(item["size"], 1),
         cpp="" if item["cpp"] == "" else printable(item["cpp"]),
+        name=printable(item["name"]) if "name" in item else "",
+        struct=structs[item["struct"]] if "struct" in item else None,
     )
+    if parameter.struct is not None and parameter.struct.size != parameter.size:
+        raise ValueError(f"a parameter of {parameter.size} bytes is a struct of {parameter.struct.size}")
+    return parameter
+
+
+def _structs(items: dict[str, Any]) -> dict[str, Struct]:
+    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
+    found: dict[str, Struct] = {}
+
+    def struct_of(key: str) -> Struct:
+        if key not in found:
+            item = items.pop(key)
+            name, size = printable(item["name"]), _count(item["size"], 1)
+            found[key] = Struct(name, size, _list_of(lambda each: field_of(each, size), item["fields"]))
+        return found[key]
+
+    def field_of(item: dict[str, Any], size: int) -> Field:
+        struct = struct_of(item["struct"]) if "struct" in item else None
+        type_ = _number_type(item["type"]) if struct is None else struct.name
+        shape = _list_of(lambda count: _count(count, 1), item.get("shape", []))
+        field = Field(printable(item["name"]), type_, _count(item["offset"]), shape, struct)
+        end = field.offset + (struct.size if struct else int(type_[1:] or 1)) * prod(shape)
+        if end > size:
+            raise ValueError(f"the field {field.name} ends at {end} in a struct of {size} bytes")
+        return field
+
+    while items:
+        struct_of(next(iter(items)))
+    return found
+
+
+def _number_type(value: object) -> str:
+    if value not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
+        raise ValueError(f"{value!r} is not the type of a field")
+    return str(value)
 
 
 def _variable(item: dict[str, Any]) -> GlobalInfo:

@@ -8,7 +8,9 @@ from .digest import sha256_of
 from .versions import FORMAT, dotted
 
 if TYPE_CHECKING:
-    from .manifest import Image, Manifest
+    from collections.abc import Iterable
+
+    from .manifest import Image, Manifest, Parameter, Struct
 
 __all__ = ["image_to_json", "manifests_to_json"]
 
@@ -29,7 +31,7 @@ def manifests_to_json(manifests: "Sequence[Manifest]") -> str:
 
 
 def _is_shared(key: str, value: object, documents: Sequence[Mapping[str, Any]]) -> bool:
-    return key not in ("variant", "fatbin") and all(each[key] == value for each in documents)
+    return key not in ("variant", "fatbin") and all(key in each and each[key] == value for each in documents)
 
 
 def _signed(document: dict[str, Any], variants: str) -> str:
@@ -43,6 +45,7 @@ def _signed(document: dict[str, Any], variants: str) -> str:
 
 def _document(manifest: "Manifest") -> dict[str, Any]:
     """Return a manifest as a JSON object, without its format, SHA-256 and variant."""
+    structs = _struct_keys(parameter.struct for kernel in manifest.kernels for parameter in kernel.parameters)
     return {
         "name": manifest.name,
         "fatbin": {
@@ -58,14 +61,50 @@ def _document(manifest: "Manifest") -> dict[str, Any]:
         "host_code": manifest.host_code,
         "images": [image_to_json(image) for image in manifest.images],
         "kernels": [
-            kernel._asdict() | {"parameters": [parameter._asdict() for parameter in kernel.parameters]}
+            kernel._asdict() | {"parameters": [_parameter_to_json(each, structs) for each in kernel.parameters]}
             for kernel in manifest.kernels
         ],
+        **({"structs": {structs[each]: _struct_to_json(each, structs) for each in structs}} if structs else {}),
         "globals": [variable._asdict() for variable in manifest.globals],
         "extern": [external._asdict() for external in manifest.extern],
         "long_size": manifest.long_size,
         **({"specialize": manifest.specialize._asdict()} if manifest.specialize is not None else {}),
     }
+
+
+def _struct_keys(structs: "Iterable[Struct | None]") -> "dict[Struct, str]":
+    """Return the key of each struct, and of those in its fields: its name, with a number if others have that name."""
+    found: dict[Struct, str] = {}
+    keys = set()
+    stack = [struct for struct in structs if struct]
+    while stack:
+        struct = stack.pop()
+        if struct in found:
+            continue
+        key, number = struct.name, 1
+        while key in keys:
+            number += 1
+            key = f"{struct.name} #{number}"
+        keys.add(key)
+        found[struct] = key
+        stack += [field.struct for field in struct.fields if field.struct]
+    return found
+
+
+def _parameter_to_json(parameter: "Parameter", structs: "Mapping[Struct, str]") -> dict[str, Any]:
+    document = {name: value for name, value in parameter._asdict().items() if name not in ("name", "struct")}
+    document |= {"name": parameter.name} if parameter.name else {}
+    return document | ({"struct": structs[parameter.struct]} if parameter.struct else {})
+
+
+def _struct_to_json(struct: "Struct", structs: "Mapping[Struct, str]") -> dict[str, Any]:
+    fields = [
+        {"name": field.name, "offset": field.offset}
+        | ({"struct": structs[field.struct]} if field.struct else {"type": field.type})
+        | ({"shape": field.shape} if field.shape else {})
+        for field in struct.fields
+    ]
+    return {"name": struct.name, "size": struct.size, "fields": fields}
 
 
 def image_to_json(image: "Image") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .driver import check_result, cuda_driver, is_forked
 from .errors import DriverError, UnknownGlobalError, UnknownKernelError
-from .manifest import GlobalInfo, Image, KernelInfo, Manifest
+from .manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter
 from .registry import forget
 from .rules import How
 
@@ -76,6 +76,11 @@ class Kernel(Generic[Unpack[Arguments]]):
     def symbol(self) -> str:
         """The kernel's name in the image: the mangled name, unless the kernel is `extern "C"`."""
         return self.info.symbol
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The kernel's parameters: types, names, fields of structs, and NumPy dtypes."""
+        return self.info.parameters
 
     def launch(
         self,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.wheel.stubs import stub
-from cuda_wheel.runtime.attaching import attached
+from cuda_wheel.runtime.attaching import attached, not_attached
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import BACKENDS, copy_fixture
@@ -96,6 +96,7 @@ def test_a_lazy_kernel_fails_when_it_is_used(make_project: Callable[..., Path]) 
         ({"p.a": ["f"], "p.b": ["f"]}, [], {"a": ("p.a", None), "b": ("p.b", None)}),
         ({"p.a": ["n::f", "g<int>"]}, [], {"f": ("p.a", "n::f"), "a": ("p.a", None)}),
         ({"p.a": ["n::f", "m::f"]}, [], {"a": ("p.a", None)}),
+        ({"p.f": ["f"], "p.b": ["f"]}, [], {"b": ("p.b", None)}),
         ({"p.a": ["f", "h", "k"]}, ["f.py", "h", "k.cpython-312.so", "a.cu"], {"a": ("p.a", None)}),
         ({"p.a": ["a"], "p.b": ["g"]}, ["a.py"], {"g": ("p.b", "g"), "b": ("p.b", None)}),
         ({"p.a": ["__all__"]}, [], {"a": ("p.a", None)}),
@@ -105,6 +106,67 @@ def test_names_that_become_attributes(
     modules: dict[str, list[str]], files: list[str], expected: dict[str, tuple[str, str | None]]
 ) -> None:
     assert attached(modules, files) == expected
+
+
+def test_why_kernels_are_no_attributes() -> None:
+    modules = {"p.f": ["f", "g", "t<int>", "__init__"], "p.b": ["f", "n::h", "m::h"], "p.c": ["g"]}
+    assert not_attached(modules, ["g.py", "c.py", "__init__.py"]) == {
+        "f": 'several kernels have that name, f of p.b and f of p.f; use load("p.b")["f"] or load("p.f")["f"]',
+        "g": 'it is a Python submodule, and also a kernel of p.c and p.f; the kernel is load("p.c")["g"] or '
+        'load("p.f")["g"]',
+        "h": 'several kernels have that name, n::h of p.b and m::h of p.b; use load("p.b")["n::h"] or '
+        'load("p.b")["m::h"]',
+    }
+
+
+CLASHES = {
+    "demo/kernels/__init__.py": INIT,
+    "demo/kernels/both.py": "WHAT = 'the submodule'\n",
+    "demo/kernels/one.cu": 'extern "C" __global__ void same() {}\nextern "C" __global__ void both() {}\n',
+    "demo/kernels/two.cu": 'extern "C" __global__ void same() {}\nextern "C" __global__ void other() {}\n',
+}
+
+SHOW_CLASHES = """
+import demo.kernels
+for name in ("same", "both"):
+    try:
+        getattr(demo.kernels, name)
+    except AttributeError as error:
+        print(error)
+from demo.kernels import both, other
+print(both.WHAT)
+"""
+
+CLASHES_SHOWN = """\
+module 'demo.kernels' has no attribute 'same': several kernels have that name, same of demo.kernels.one and same of \
+demo.kernels.two; use load("demo.kernels.one")["same"] or load("demo.kernels.two")["same"]
+module 'demo.kernels' has no attribute 'both': it is a Python submodule, and also a kernel of demo.kernels.one; the \
+kernel is load("demo.kernels.one")["both"]
+the submodule
+"""
+
+
+@pytest.mark.parametrize("own_stub", [False, True])
+def test_names_of_several_kernels_are_warned_of_and_explained(
+    make_project: Callable[..., Path], tmp_path: Path, own_stub: bool
+) -> None:
+    project = make_project(**CLASHES, **({"demo/kernels/__init__.pyi": "other: int\n"} if own_stub else {}))
+    result = run(sys.executable, "-c", SHOW_CLASHES, PYTHONPATH=str(project), CUDA_VISIBLE_DEVICES="-1")
+    assert result.stdout == CLASHES_SHOWN
+    out = tmp_path / "out"
+    result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", out, CUDAARCHS="80-real")
+    warned = [line for line in result.stdout.splitlines() if "does not attach" in line]
+    reasons = [line.split(": ", 1)[1] for line in CLASHES_SHOWN.splitlines()[:2]]
+    assert warned == [
+        f"warning: demo.kernels does not attach the kernel both: {reasons[1]}",
+        f"warning: demo.kernels does not attach the kernel same: {reasons[0]}",
+    ]
+    assert (out / "demo/kernels/__init__.pyi").exists() is not own_stub
+    # The built files, and the package's own.
+    for name in ("__init__.py", "both.py"):
+        (out / "demo/kernels" / name).write_text(CLASHES[f"demo/kernels/{name}"])
+    result = run(sys.executable, "-c", SHOW_CLASHES, PYTHONPATH=str(out), CUDA_VISIBLE_DEVICES="-1")
+    assert result.stdout == CLASHES_SHOWN
 
 
 # --- stubs -----------------------------------------------------------------------------------------
@@ -214,6 +276,31 @@ def test_an_existing_stub_is_kept(make_project: Callable[..., Path], tmp_path: P
     own = "from typing import Any\nscale: Any\n"
     wheel = built(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
     assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()
+
+
+def test_the_command_writes_stubs_into_the_source_tree(make_project: Callable[..., Path], tmp_path: Path) -> None:
+    project = make_project(**FILES)
+    stub_path = project / "demo" / "kernels" / "__init__.pyi"
+    command = (sys.executable, "-m", "cuda_wheel")
+    result = run(*command, "stubs", project, CUDAARCHS="80-real", cwd=tmp_path)
+    assert result.stdout.splitlines()[-1].endswith(str(Path("demo", "kernels", "__init__.pyi"))), result.stdout
+    first = stub_path.read_text()
+    assert '"""scale(float* x, float by, int n, bool b, float2 z) of demo.kernels.two."""' in first
+    assert "scale: Kernel[Pointer, Real, Integer, bool, Struct]" in first
+    # The file is the wheel's stub from now on, and an edit makes it out of date.
+    build = (*command, "build", project, "-o", tmp_path / "out")
+    assert "out of date" not in run(*build, CUDAARCHS="80-real").stdout
+    source = project / "demo" / "kernels" / "two.cu"
+    source.write_text(source.read_text().replace("int n", "int count"))
+    warning = "warning: demo/kernels/__init__.pyi is out of date: run `cuda-wheel stubs`"
+    assert warning in run(*build, CUDAARCHS="80-real").stdout
+    run(*command, "stubs", project, CUDAARCHS="80-real")
+    assert stub_path.read_text() == first.replace("int n", "int count")
+    assert "out of date" not in run(*build, CUDAARCHS="80-real").stdout
+    stub_path.write_text("scale: int\n")  # the user's own
+    result = run(*command, "stubs", project, CUDAARCHS="80-real")
+    assert "no package attaches its kernels and lacks a stub of its own" in result.stdout
+    assert stub_path.read_text() == "scale: int\n"
 
 
 def test_no_stub_without_attach(make_project: Callable[..., Path], tmp_path: Path) -> None:

@@ -15,11 +15,13 @@ from cuda_wheel.runtime.manifest import (
     LARGEST,
     PARAMETERS,
     External,
+    Field,
     GlobalInfo,
     Image,
     KernelInfo,
     Manifest,
     Parameter,
+    Struct,
     Target,
     read_document,
 )
@@ -48,6 +50,21 @@ MANIFEST = Manifest(
     long_size=4,
 )
 
+_INNER = Struct("ns::Inner", 8, (Field("x", "f4", 0, (2,)), Field("both", "u8", 0)))
+
+_OUTER = Struct("Outer", 24, (Field("inner", "ns::Inner", 0, (2,), _INNER), Field("n", "i4", 16)))
+
+_NAMESAKE = Struct("Outer", 16, (Field("flag", "?", 0), Field("inner", "ns::Inner", 8, (), _INNER)))
+
+STRUCTS = MANIFEST._replace(
+    kernels=(
+        KernelInfo(
+            "k", "k", (Parameter("b8", 0, 24, "Outer", "p", _OUTER), Parameter("b8", 24, 16, "Outer", "q", _NAMESAKE))
+        ),
+    ),
+    images=tuple(image._replace(resources={}) for image in MANIFEST.images),
+)
+
 PACKED = MANIFEST._replace(images=tuple(image._replace(offset=None) for image in MANIFEST.images), compression="zstd")
 
 
@@ -69,7 +86,7 @@ RELOCATABLE = MANIFEST._replace(
 )
 
 
-@pytest.mark.parametrize("manifest", [MANIFEST, RELOCATABLE])
+@pytest.mark.parametrize("manifest", [MANIFEST, RELOCATABLE, STRUCTS])
 def test_a_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
     text = manifest.to_json()
     assert Manifest.from_json(text, "x") == manifest
@@ -383,6 +400,41 @@ SHORT_OF_ZERO = "is not a size in bytes, or not of at least 0"
 def test_the_error_says_what_is_wrong(path: list[Any], value: Any, reason: str) -> None:
     with pytest.raises(ImageError) as caught:
         Manifest.from_json(changed(*path, to=value), "k")
+    assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        (
+            ["structs", "ns::Inner", "fields", 0],
+            {"name": "x", "offset": 0, "struct": "Outer #2"},
+            "KeyError: 'ns::Inner'",
+        ),
+        (
+            ["structs", "Outer #2", "fields", 0, "offset"],
+            9,
+            "ValueError: the field inner ends at 25 in a struct of 24 bytes",
+        ),
+        (
+            ["structs", "Outer #2", "fields", 0, "shape"],
+            [4],
+            "ValueError: the field inner ends at 32 in a struct of 24 bytes",
+        ),
+        (["structs", "Outer #2", "fields", 0, "shape"], [0], f"ValueError: 0 {SHORT_OF_ONE}"),
+        (["structs", "Outer #2", "fields", 1, "type"], "O8", "ValueError: 'O8' is not the type of a field"),
+        (["structs", "Outer #2", "size"], 25, "ValueError: a parameter of 24 bytes is a struct of 25"),
+        (["kernels", 0, "parameters", 0, "struct"], "Other", "KeyError: 'Other'"),
+    ],
+)
+def test_structs_that_cannot_be_are_refused(path: list[Any], value: Any, reason: str) -> None:
+    document = json.loads(STRUCTS.to_json())
+    part = document
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    with pytest.raises(ImageError) as caught:
+        Manifest.from_json(json.dumps(document), "k", check=False)
     assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
 
 

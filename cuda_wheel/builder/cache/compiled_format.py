@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from typing import Any
 
 from cuda_wheel.builder.cache.job_files import path_of, place_of
-from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
+from cuda_wheel.builder.jobs import Compiled, Declared, Job
+from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
 
 __all__ = ["pack", "unpack"]
 
@@ -43,8 +44,21 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
         | {
             "ptx_version_compiled": None if version is None else tuple(version),
             "kernels": {symbol: tuple(Parameter(*each) for each in parameters) for symbol, parameters in kernels},
+            "parameters": {
+                symbol: tuple(Declared(name, type_, _struct(struct)) for name, type_, struct in parameters)
+                for symbol, parameters in document["parameters"].items()
+            },
             "variables": tuple(GlobalInfo(*each) for each in document["variables"]),
             "blanked": tuple(document["blanked"]),
             "declared": tuple(document["declared"]),
         }
     )
+
+
+def _struct(item: list[Any] | None) -> Struct | None:
+    """Return a struct from the lists that JSON makes of it."""
+    if item is None:
+        return None
+    name, size, items = item
+    found = (Field(field, type_, at, tuple(shape), _struct(struct)) for field, type_, at, shape, struct in items)
+    return Struct(name, size, tuple(found))

@@ -21,7 +21,7 @@ from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["job_key", "link_key", "module_key"]
 
-FORMAT = "jobs 8"
+FORMAT = "jobs 9"
 """Part of every key: entries of another layout have other keys."""
 
 _LOCATIONS = ("library", "libdevice", "root")

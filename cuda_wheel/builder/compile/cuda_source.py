@@ -9,6 +9,7 @@ from cuda_wheel.builder.compile.declarations import declared_names
 from cuda_wheel.builder.compile.host_code import check_launches, compile_with_host_code
 from cuda_wheel.builder.compile.library_variables import DeclaredNames, with_own_variables
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
+from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.compile.precompiled import compile_text
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
@@ -31,6 +32,7 @@ def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
     answer = compile_with_host_code(job, partial(_call_nvrtc, job))
     compiled = read_nvrtc_result(job, answer)
     check_launches(job, compiled)
+    compiled = with_parameters(job, answer.request, compiled)
     return compiled, job, partial(declared_names, answer.request)
 
 

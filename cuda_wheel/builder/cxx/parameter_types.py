@@ -22,7 +22,7 @@ from cuda_wheel.builder.cxx.known_types import (
 from cuda_wheel.builder.cxx.tokens import Token, scan
 from cuda_wheel.runtime.manifest import Parameter
 
-__all__ = ["agree", "parameter_type", "parameter_types", "redeclared"]
+__all__ = ["agree", "defined_macros", "parameter_names", "parameter_type", "parameter_types", "redeclared"]
 
 _HALF_HEADER = re.compile(r"""[<"](?:cuda_fp16|cuda_bf16|mma)\.h[>"]""")
 """The headers that define CUDA's `half`. Without them it may be a type of the project's headers, which are not read."""
@@ -55,6 +55,36 @@ def parameter_types(text: str, macros: Collection[str] = ()) -> dict[str, tuple[
     return {name: types for name, same in found.items() if len(same) == 1 and (types := next(iter(same))) is not None}
 
 
+def defined_macros(options: Sequence[str]) -> frozenset[str]:
+    """Return the macros that compiler options define."""
+    return frozenset(re.findall(r"(?:-D|--define-macro)[= \n]?(\w+)", "\n".join(options)))
+
+
+def parameter_names(text: str, macros: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Return the names of the parameters of the kernels that a text defines, by the kernel's name without scope; "" for
+    a parameter without a name. Omitted is what `parameter_types` omits."""
+    found: dict[str, set[tuple[str, ...] | None]] = {}
+    for kernel in kernels_in(text):
+        names = None
+        if kernel.parameters is not None and not any(word in macros for word in kernel.parameters):
+            parameters = _split(kernel.parameters)
+            names = None if parameters is None else tuple(map(_parameter_name, parameters))
+        found.setdefault(kernel.name, set()).add(names)
+    return {name: names for name, same in found.items() if len(same) == 1 and (names := next(iter(same))) is not None}
+
+
+def _parameter_name(words: Sequence[str]) -> str:
+    """Return the name in the tokens of a parameter's declaration, or "" if it has none or is no simple declaration."""
+    words = words[: words.index("=")] if "=" in words else words
+    while list(words[:2]) == ["[", "["] and "]" in words:  # an attribute
+        words = words[words.index("]") + 2 :]
+    words = [word for word in words[: words.index("[")] if word] if "[" in words else words
+    rest = [word for word in words if word not in _IGNORED]
+    if len(rest) < 2 or "(" in rest or words[-1] in _IGNORED or not _is_name(rest[-1]):
+        return ""
+    return "" if rest[-2] in (*_CLASS_KEYS, "::", "typename") else rest[-1]
+
+
 def agree(types: Sequence[str], parameters: Sequence[Parameter]) -> bool:
     """Return whether types from a text are compatible with the parameters that PTX declares."""
     return len(types) == len(parameters) and all(map(_agrees, types, parameters))
@@ -82,8 +112,14 @@ def _agrees(type_: str, parameter: Parameter) -> bool:
 
 def _types(words: Sequence[str], ambiguous: Collection[str]) -> tuple[str, ...] | None:
     """Return the types of a parameter list; None if the number of parameters is uncertain."""
+    parameters = _split(words)
+    return None if parameters is None else tuple(parameter_type(parameter, ambiguous) for parameter in parameters)
+
+
+def _split(words: Sequence[str]) -> list[list[str]] | None:
+    """Return the tokens of each parameter of a list; None if the number of parameters is uncertain."""
     if list(words) in ([], ["void"]):
-        return ()
+        return []
     parameters: list[list[str]] = [[]]
     depth = 0
     for word in words:
@@ -94,7 +130,7 @@ def _types(words: Sequence[str], ambiguous: Collection[str]) -> tuple[str, ...] 
         if depth < 0 or word in ("<<<", ">>>"):  # a comparison, a shift, or nested templates
             return None
         parameters[-1].append(word)
-    return None if depth else tuple(parameter_type(parameter, ambiguous) for parameter in parameters)
+    return None if depth else parameters
 
 
 def parameter_type(words: Sequence[str], ambiguous: Collection[str] = ()) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import starmap
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
-from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
+from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parameter_names, parameter_types
 from cuda_wheel.builder.describe.missing_kernels import no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images.kernel_removal import matches_instance
-from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.jobs import Compiled, Declared
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Parameter
@@ -45,8 +46,11 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
     if not symbols and not module.relocatable:
         raise CompileError(no_kernel(module))
     names = _names_by_symbol(list(results.values()))
-    declared = _declared_types(module) if any(not symbol.startswith("_Z") for symbol in symbols) else {}
-    kernels = [_kernel(symbol, names.get(symbol), module, results, declared.get(symbol)) for symbol in symbols]
+    types, parameter_names = _declared_types(module)
+    kernels = []
+    for symbol in symbols:
+        kernel = _kernel(symbol, names.get(symbol), module, results, types.get(symbol))
+        kernels.append(_with_declared(kernel, results, parameter_names.get(plain_name(symbol))))
     patterns = module.module.settings.optional_kernels
     _check_instances(module, symbols)
     lacking = [kernel for kernel in kernels if kernel.absent and not _is_optional(kernel, patterns)]
@@ -98,11 +102,35 @@ def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
     return names
 
 
-def _declared_types(module: ModulePlan) -> dict[str, tuple[str, ...]]:
-    """Return the parameter types of `extern "C"` kernels, whose symbols do not contain them, as far as the sources show
-    them without doubt."""
-    macros = re.findall(r"(?:-D|--define-macro)[= \n]?(\w+)", "\n".join(module.options))
-    return parameter_types("\n".join(source.text for source in cuda_sources(module.module)), frozenset(macros))
+def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return the types and the names of kernels' parameters, as far as the sources show them without doubt."""
+    macros = defined_macros(module.options)
+    text = "\n".join(source.text for source in cuda_sources(module.module))
+    return parameter_types(text, macros), parameter_names(text, macros)
+
+
+def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
+    """Return a kernel with what the compiler says of its declaration, if it says the same for each architecture; else
+    with the `names` of its parameters in the source, if known."""
+    answers = {result.parameters.get(kernel.symbol) for result in results.values() if kernel.symbol in result.kernels}
+    declared = next(iter(answers)) if len(answers) == 1 else None
+    if declared is None or len(declared) != len(kernel.parameters):
+        declared = tuple(Declared(name, "") for name in names or ())
+    if len(declared) != len(kernel.parameters):
+        return kernel
+    pairs = zip(kernel.parameters, declared, strict=True)
+    return kernel._replace(parameters=tuple(starmap(_with_declaration, pairs)))
+
+
+def _with_declaration(parameter: Parameter, declared: Declared) -> Parameter:
+    type_ = declared.type if agree((declared.type,), (parameter,)) or declared.struct else ""
+    struct = declared.struct if declared.struct and declared.struct.size == parameter.size else None
+    if struct is not None and parameter.cpp:
+        struct = struct._replace(name=parameter.cpp)
+    has_type = parameter.cpp not in ("", "void*")
+    return parameter._replace(
+        name=declared.name, cpp=parameter.cpp if has_type else type_ or parameter.cpp, struct=struct
+    )
 
 
 def _kernel(

@@ -45,6 +45,7 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
         resources=_union(image.resources for image in images),
         variables=_unique(image.variables for image in images),
         names=_union(unit.names for unit in units),
+        parameters=_union(unit.parameters for unit in units),
         headers=all_headers(units),
         log="\n".join(dict.fromkeys(filter(None, (unit.log for unit in units)))),
         blanked=_unique(unit.blanked for unit in units),

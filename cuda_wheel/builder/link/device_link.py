@@ -16,6 +16,7 @@ from cuda_wheel.builder.images.assembly import described, kernel_resources, mach
 from cuda_wheel.builder.images.dead_code import is_whole, keeping
 from cuda_wheel.builder.images.variables import identity, is_library_variable, without_unused
 from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
+from cuda_wheel.builder.link.kernel_launches import is_of_device_runtime, with_device_runtime
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.options import floating_point_options, line_info_folders, ptxas_options
 from cuda_wheel.runtime.errors import ImageError, LinkError
@@ -37,6 +38,7 @@ def link_job(job: LinkJob) -> Compiled:
     _check_inputs(job)
     with phase("linking"):
         text = _lto_text(job) if job.lto else ""
+    job = with_device_runtime(job, text)
     if lto_only:
         _check_variables(text)
         text = without_unused(
@@ -212,8 +214,9 @@ def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None =
     reported = kernel_resources(log, cubin)
     kernels: dict[str, tuple[Parameter, ...]] = {}
     resources = {}
-    for symbol, entry in sorted(cubin.kernels.items()):
+    own = {symbol: entry for symbol, entry in cubin.kernels.items() if not is_of_device_runtime(symbol)}
+    for symbol, entry in sorted(own.items()):
         resources[symbol] = {**reported.get(symbol, {}), "registers": entry.registers}
-    for symbol, entry in cubin.kernels.items():
+    for symbol, entry in own.items():
         kernels[symbol] = known.kernels.get(symbol, entry.parameters)
     return replace(known, cubin=content, kernels=kernels, resources=resources)

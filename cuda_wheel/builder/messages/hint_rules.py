@@ -221,8 +221,8 @@ def shared_memory(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> s
 # --- symbols and kernels ------------------------------------------------------------------------------
 
 KERNEL_LAUNCH = (
-    "a kernel that launches kernels needs the device runtime library, which cuda-wheel does not link: launch from the "
-    "host"
+    'a kernel that launches kernels must be linked with the device runtime library: set link = "ptx" or "lto" in a '
+    "[[tool.cuda-wheel.module]] table for this source, with real targets only, or launch from the host"
 )
 
 

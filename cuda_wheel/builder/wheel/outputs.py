@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +16,8 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.scratch import temporary_folder_advice
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.wheel.stubs import attaches, stub
+from cuda_wheel.builder.wheel.stubs import MADE_BY, attaches, stub
+from cuda_wheel.runtime.attaching import not_attached
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 from cuda_wheel.runtime.variants.index import all_manifests
 
@@ -24,6 +25,7 @@ __all__ = [
     "VENDORED_PACKAGE",
     "Package",
     "attaching_packages",
+    "attachment_warnings",
     "loader_files",
     "module_files",
     "move",
@@ -49,6 +51,8 @@ class Package:
     """The content of its `__init__.py`."""
     files: tuple[str, ...]
     """The names of the files and folders in it."""
+    stub: str | None = None
+    """The content of the `__init__.pyi` that it has already."""
 
 
 def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
@@ -57,6 +61,7 @@ def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Pa
     `packages` are those that attach their kernels, by dotted name.
     """
     names = sorted(names)
+    packages = {name: package for name, package in packages.items() if package.stub is None}
     stubs = [_stub_path(package) for package in packages if any(_package_of(name) == package for name in names)]
     copies = [f"{folder}/{file}" for folder in _vendored_folders(config, names) for file in vendored_names()]
     return [path for name in names for path in _module_paths(name)] + stubs + copies
@@ -67,14 +72,44 @@ def module_files(module: FinishedModule) -> dict[str, bytes]:
     return dict(zip(_module_paths(module.name), (module.fatbin, module.text), strict=True))
 
 
-def stub_files(config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path) -> dict[str, bytes]:
-    """Return the content of the stubs, by path. Reads the modules' manifests below `folder`."""
+def stub_files(
+    config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path, warn: Callable[[str], None]
+) -> dict[str, bytes]:
+    """Return the content of the stubs that packages lack, by path. Reads the modules' manifests below `folder`.
+
+    Call `warn` for kernels that packages cannot attach, and for stubs of `cuda-wheel stubs` that are out of date.
+    """
     attached: dict[str, list[tuple[Manifest, ...]]] = {}
     for name in names:
         if _package_of(name) in packages:
             path = folder / _module_paths(name)[1]
             attached.setdefault(_package_of(name), []).append(all_manifests(path.read_bytes(), str(path)))
-    return dict(stub_file(config, packages[package], manifests) for package, manifests in attached.items())
+    written = {}
+    for name, modules in attached.items():
+        package = packages[name]
+        for text in attachment_warnings(package, modules):
+            warn(text)
+        stub_path, content = stub_file(config, package, modules)
+        if package.stub is None:
+            written[stub_path] = content
+        elif package.stub.startswith(MADE_BY) and package.stub.split() != content.decode().split():
+            warn(
+                f"warning: {stub_path} is out of date: run `cuda-wheel stubs`, or delete it and the wheel gets its own"
+            )
+    return written
+
+
+def attachment_warnings(package: Package, modules: Sequence[Sequence[Manifest]]) -> list[str]:
+    """Return a warning for each kernel of a package's modules that the package cannot attach.
+
+    `modules` has the manifests of each module: several if it has variants.
+    """
+    kernels = {first.name: None if first.variant else [info.name for info in first.kernels] for first, *_ in modules}
+    name = _package_of(modules[0][0].name)
+    return [
+        f"warning: {name} does not attach the kernel {kernel}: {reason}"
+        for kernel, reason in sorted(not_attached(kernels, package.files).items())
+    ]
 
 
 def loader_files(config: Config, names: Iterable[str]) -> dict[str, bytes]:
@@ -111,7 +146,7 @@ def stub_file(config: Config, package: Package, modules: Sequence[Sequence[Manif
 
 
 def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
-    """Return the packages among a wheel's files that attach their kernels and have no stub yet, by dotted name."""
+    """Return the packages among a wheel's files that attach their kernels, by dotted name."""
     folders: dict[str, dict[str, Path]] = {}
     for file in files:
         folder, _, name = file.destination.rpartition("/")
@@ -121,12 +156,14 @@ def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
     packages = {}
     for folder, contents in folders.items():
         init = contents.get("__init__.py")
-        if init is None or "__init__.pyi" in contents or not init.is_file():
+        if init is None or not init.is_file():
             continue  # setuptools also lists the `__init__.py` of a namespace package, which does not exist
         source = init.read_text(encoding="utf-8", errors="replace")
         if attaches(source):
             below = [other.removeprefix(f"{folder}/") for other in folders if other.startswith(f"{folder}/")]
-            packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*contents, *below})))
+            own_stub = contents.get("__init__.pyi")
+            text = None if own_stub is None else own_stub.read_text(encoding="utf-8", errors="replace")
+            packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*contents, *below})), text)
     return packages
 
 

@@ -10,7 +10,10 @@ from cuda_wheel.runtime.attaching import attached
 from cuda_wheel.runtime.launching.parameters import argument_type
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest
 
-__all__ = ["attaches", "stub"]
+__all__ = ["MADE_BY", "attaches", "stub"]
+
+MADE_BY = "# Made by cuda-wheel of __init__.py and the compiled kernels."
+"""The first line of a stub that cuda-wheel wrote, which it may write again."""
 
 
 def attaches(source: str) -> bool:
@@ -30,7 +33,7 @@ def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str
     loader's classes. All other statements of `__init__.py` are copied, with the
     bodies of functions: type checkers infer the attributes of classes from their methods.
     """
-    lines = ["# Made by cuda-wheel of __init__.py and the compiled kernels."]
+    lines = [MADE_BY]
     for statement in ast.parse(source).body:
         if _is_attaching(statement):
             lines += _kernels(_targets(statement)[2:], modules, files, loader)
@@ -60,8 +63,13 @@ def _kernels(
             lines += [f"{name}: Module", f'"""The module {module}."""']
         else:
             info = kernels[module][kernel]
-            lines += [f"{name}: {_annotation(info)}", f'"""{kernel}({info.parameter_list}) of {module}."""']
+            lines += [f"{name}: {_annotation(info)}", f'"""{kernel}({_parameters(info)}) of {module}."""']
     return lines
+
+
+def _parameters(info: KernelInfo) -> str:
+    """Return the types and names of a kernel's parameters, as in C++: "const float* x, int n"."""
+    return ", ".join(f"{each.cpp_or_ptx_type} {each.name}".rstrip() for each in info.parameters)
 
 
 def _annotation(info: KernelInfo) -> str:

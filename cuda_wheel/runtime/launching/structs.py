@@ -5,13 +5,16 @@ import re
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from .arguments import Converter, FloatConverter, value_text
 from .buffers import host_bytes, is_array, is_of, is_on_gpu, plain_number, type_name
 
-__all__ = ["StructConverter"]
+if TYPE_CHECKING:
+    from ..manifest import Parameter, Struct
+
+__all__ = ["StructConverter", "dtype"]
 
 _NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
 """Formats of a buffer's elements that are numbers; a buffer of format B is bytes."""
@@ -29,21 +32,8 @@ class StructConverter(Converter):
     def __init__(self, size: int, cpp: str) -> None:
         super().__init__(f"{size}s")
         self._size = size
-        vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
-        complex_ = re.search(r"\bcomplex<(float|double)>$", cpp)
-        self._complex = complex_ is not None
-        self._vector = ""
-        if vector:
-            formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
-            formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
-            format = formats[vector[2]]
-            self._vector = f"<{vector[3]}{format.upper() if vector[1] else format}"
-        elif complex_:
-            self._vector = f"<2{complex_[1][0]}"
-        else:
-            self._vector = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
-        if self._vector and struct.calcsize(self._vector) != size:  # the project's own type of that name
-            self._vector = ""
+        self._complex = _COMPLEX.search(cpp) is not None
+        self._vector = _vector_format(size, cpp)
 
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value})"
@@ -103,6 +93,69 @@ class StructConverter(Converter):
             if format in _NUMBER_FORMATS:
                 return struct.unpack(f"{view.nbytes // struct.calcsize(format)}{format}", view.tobytes())
         return None
+
+
+_COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
+
+
+def _vector_format(size: int, cpp: str) -> str:
+    """Return the format, for `struct`, of a type that is a vector of numbers; "" for other types."""
+    vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
+    complex_ = _COMPLEX.search(cpp)
+    if vector:
+        formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
+        formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
+        format = formats[vector[2]]
+        found = f"<{vector[3]}{format.upper() if vector[1] else format}"
+    elif complex_:
+        found = f"<2{complex_[1][0]}"
+    else:
+        found = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
+    return found if found and struct.calcsize(found) == size else ""  # the project's own type of that name
+
+
+def dtype(parameter: "Parameter") -> Any:
+    """Return the NumPy dtype of a parameter; see `Parameter.dtype`."""
+    import numpy
+
+    if parameter.struct is not None:
+        spec: Any = _struct_dtype(parameter.struct)
+        return numpy.dtype(spec)
+    cpp, size = parameter.cpp, parameter.size
+    if cpp.endswith(("*", "&")):
+        return numpy.dtype("<u8")
+    if cpp in _NUMBER_KINDS:
+        return numpy.dtype(f"<{_NUMBER_KINDS[cpp]}{size}")
+    format = _vector_format(size, cpp)
+    if not format:
+        return None
+    code = {"e": "f2", "f": "f4", "d": "f8", "b": "i1", "B": "u1"}.get(format[-1])
+    code = code or f"{'u' if format[-1].isupper() else 'i'}{struct.calcsize('<' + format[-1])}"
+    if _COMPLEX.search(cpp):
+        return numpy.dtype("<c8" if code == "f4" else "<c16")
+    return numpy.dtype([(name, f"<{code}") for name in "xyzw"[: int(format[1])]])
+
+
+_NUMBER_KINDS = {
+    **{"bool": "b", "float": "f", "double": "f", "__half": "f"},
+    **dict.fromkeys(("signed char", "char", "short", "int", "long", "long long"), "i"),
+    **{f"unsigned {name}": "u" for name in ("char", "short", "int", "long", "long long")},
+}
+"""The kind of a NumPy type by the C++ type of a number."""
+
+
+def _struct_dtype(fields_of: "Struct") -> dict[str, Any]:
+    """Return what makes the NumPy dtype of a struct, with its padding."""
+    fields = fields_of.fields
+    formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
+    return {
+        "names": [each.name for each in fields],
+        "formats": [
+            (format, each.shape) if each.shape else format for format, each in zip(formats, fields, strict=True)
+        ],
+        "offsets": [each.offset for each in fields],
+        "itemsize": fields_of.size,
+    }
 
 
 _REAL = FloatConverter("d")

@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -114,6 +115,54 @@ def build(make_project, cuda_wheel: Command, tmp_path: Path) -> Build:
         return Built(cuda_wheel("build", project, "-o", out), out)
 
     return build
+
+
+PARENT = """
+__global__ void child(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }
+extern "C" __global__ void parent(float* x, int n) { if (threadIdx.x == 0) child<<<(n + 127) / 128, 128>>>(x, n); }
+"""
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+def test_a_kernel_that_launches_a_kernel_is_linked_with_the_device_runtime(build: Build, link: str) -> None:
+    built = build(table(sources=["demo/p.cu"], link=link), files={"demo/p.cu": PARENT}, architectures="80-real")
+    assert built.status == 0, built.output
+    manifest = built.modules["demo.m"]
+    assert [(info.name, [each.cpp for each in info.parameters]) for info in manifest.kernels] == [
+        ("child", ["float*", "int"]),
+        ("parent", ["float*", "int"]),
+    ]
+    (image,) = built.images().values()
+    cubin = read_cubin(image)
+    assert "__cudaCDP2LaunchDeviceV2" in cubin.symbols.defined
+    # Nothing is left to whoever loads the image but what the driver and the assembler define.
+    assert not {name for name in cubin.symbols.undefined if "CDP" in name}
+    assert set(manifest.images[0].resources) == {"_Z5childPfi", "parent"}
+
+
+def test_ptx_cannot_launch_kernels_and_says_so(build: Build) -> None:
+    built = build(table(sources=["demo/p.cu"], link="lto"), files={"demo/p.cu": PARENT}, architectures="80")
+    assert built.status == 1
+    assert "with which PTX for compute_80 cannot be linked: name real targets only" in built.output
+
+
+def test_without_the_device_runtime_the_error_names_the_package(
+    workers: Workers, toolchain: Toolchain, part: Callable[..., bytes]
+) -> None:
+    job = LinkJob(
+        "demo.m", "80", True, False, (LinkInput("p.cu", "ptx", part("ptx", text=PARENT)),), (), False, "auto", ()
+    )
+    with pytest.raises(CompileError, match=r"libcudadevrt\.a, which is not installed: install nvidia-cuda-runtime "):
+        workers.submit(link_job, job).result()
+
+
+def test_code_without_launches_gets_no_device_runtime(
+    workers: Workers, toolchain: Toolchain, part: Callable[..., bytes]
+) -> None:
+    inputs = (LinkInput("p.cu", "ptx", part("ptx")), LinkInput("m.cu", "ptx", part("ptx", text=MAIN)))
+    job = LinkJob("demo.m", "80", True, False, inputs, (), False, "auto", toolchain.header_folders)
+    linked = workers.submit(link_job, job).result()
+    assert linked == workers.submit(link_job, replace(job, include_dirs=())).result()
 
 
 @pytest.fixture(scope="session")

@@ -105,7 +105,7 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
         ("__global__ int k(int* x) { return 1; }", "a kernel returns void: write results through a pointer"),
         ("struct S { __global__ void k() {} };", "make it a function at namespace scope that takes the object"),
         ("__global__ void k(int n, ...) {}", "make the kernel a template over its parameter types"),
-        ("__global__ void a() {}\n" + kernel("a<<<1, 1>>>();"), "which cuda-wheel does not link: launch from the host"),
+        ("__global__ void a() {}\n" + kernel("a<<<1, 1>>>();"), 'set link = "ptx" or "lto"'),
         (
             "__device__ int other(int);\n" + kernel("*x = other(1);"),
             "this file declares other and does not define it for device code",

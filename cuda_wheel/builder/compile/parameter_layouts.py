@@ -1,0 +1,74 @@
+"""Ask NVRTC for the fields of the structs that kernels take, and for types that no symbol contains.
+
+The compiler writes them into debugging information, so this is a second compilation of the source. Only sources whose
+kernels need it pay for that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.kernel_scan import kernels_in
+from cuda_wheel.builder.cxx.known_types import ARRAY_SIZES, NUMBER_SIZES
+from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parameter_types
+from cuda_wheel.builder.images.struct_layouts import declared_parameters
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.runtime.manifest import Parameter
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
+
+__all__ = ["with_parameters"]
+
+_OTHER_OUTPUT = re.compile(
+    r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
+    r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
+)
+"""Matches the options of a request that decide what the compiler writes."""
+
+
+def with_parameters(job: Job, request: NvrtcRequest, compiled: Compiled) -> Compiled:
+    """Return a job's result with the declared parameters of its kernels, if these have structs or unknown types.
+
+    `request` is the call that compiled the source. Without an answer the result stays as it is.
+    """
+    text = job.text.decode(errors="surrogateescape")
+    if not _needs_fields(text, job, compiled):
+        return compiled
+    options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
+    options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]
+    result = compile_text({**request, "options": options})
+    declared = {} if result["error"] else declared_parameters(result["ptx"].decode(errors="replace"))
+    kernels = compiled.kernels if job.form != "lto" else declared
+    return replace(compiled, parameters={symbol: declared[symbol] for symbol in kernels if symbol in declared})
+
+
+def _needs_fields(text: str, job: Job, compiled: Compiled) -> bool:
+    """Return whether a kernel has a parameter that neither its symbol nor the text describes."""
+    declared = parameter_types(text, defined_macros(job.options))
+    if job.form == "lto":  # no symbols: the text alone decides
+        return any("" in declared.get(kernel.name, ("",)) for kernel in kernels_in(text))
+    return any(
+        _is_undescribed(symbol, parameters, declared.get(symbol)) for symbol, parameters in compiled.kernels.items()
+    )
+
+
+def _is_undescribed(symbol: str, parameters: Sequence[Parameter], declared: Sequence[str] | None) -> bool:
+    types: Sequence[str] | None = signature(symbol).parameters
+    if types is None and declared is not None and agree(declared, parameters):
+        types = declared
+    if types is None or len(types) != len(parameters):
+        return bool(parameters)
+    return any(
+        not type_ or (each.type == "b8" and not type_.endswith(("*", "&")) and not _is_known(type_, each.size))
+        for type_, each in zip(types, parameters, strict=True)
+    )
+
+
+def _is_known(type_: str, size: int) -> bool:
+    return size in (ARRAY_SIZES.get(type_), NUMBER_SIZES.get(type_))

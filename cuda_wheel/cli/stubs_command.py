@@ -1,0 +1,54 @@
+"""`cuda-wheel stubs`: write the stubs of packages that attach their kernels into the source tree.
+
+Editable installs need this. It is a command, and no part of loading: a stub describes all modules of a package, while
+a load compiles one, and only who asks for it wants files in the source tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.project import build_files
+from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.sources.layout import WheelFile, wheel_layout
+from cuda_wheel.builder.wheel.outputs import write
+from cuda_wheel.builder.wheel.stubs import MADE_BY
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("project", type=Path, help="the folder of pyproject.toml")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build the project as for a wheel, and write its stubs beside the packages' `__init__.py`."""
+    root = options.project.resolve()
+    layout = wheel_layout(root)
+    config = read_config(root, os.environ, layout.modules)
+    files = [file for file in layout.files if not _is_made(file)]
+    sources = {file.destination: file.source for file in files}
+    with scratch() as folder:
+        with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
+            outputs = build_files(root, config, files, reporter, folder)
+        stubs = [path for path in outputs if path.endswith("/__init__.pyi")]
+        for path in stubs:
+            target = sources[path.removesuffix("i")].with_suffix(".pyi")
+            write({target.name: (folder / path).read_bytes()}, target.parent)
+            print(os.path.relpath(target))
+    if not stubs:
+        print("cuda-wheel: no package attaches its kernels and lacks a stub of its own", file=sys.stderr)
+    return 0
+
+
+def _is_made(file: WheelFile) -> bool:
+    """Return whether a file is a stub that cuda-wheel wrote."""
+    if not file.destination.endswith("/__init__.pyi") or not file.source.is_file():
+        return False
+    return file.source.read_text(encoding="utf-8", errors="replace").startswith(MADE_BY)
