@@ -63,7 +63,9 @@ class ProgressReporter:
         self._toolchain: dict[str, str] = {}
         """The paths of the compilers and headers, for the trace."""
         self._variants: dict[str, list[BuiltModule]] = {}
-        """The variants of each module that are built, until all are."""
+        """The variants of each module that are built."""
+        self._planned: Counter[str] = Counter()
+        """How many variants of each module the plan has."""
         self._finished: Counter[How] = Counter()
         self._bar = _make_bar()
 
@@ -133,7 +135,7 @@ class ProgressReporter:
         if self._bar:
             self._bar.set_total(jobs + links)
         self._jobs = jobs + links
-        names = {module.module.name for module in plan.modules}
+        self._planned = names = Counter(module.module.name for module in plan.modules)
         variants = sum(bool(module.module.variant) for module in plan.modules)
         counts = f"{count_text(len(names), 'module')}, {count_text(jobs, 'compile job')}"
         counts += f" for {count_text(variants, 'variant')}" if variants else ""
@@ -181,8 +183,7 @@ class ProgressReporter:
         name = module.manifest.name
         built = self._variants.setdefault(name, [])
         built.append(replace(module, text=b"", fatbin=b""))  # all images together may be larger than memory
-        plan = self._plan.modules if self._plan is not None else ()
-        if len(built) == sum(each.module.name == name for each in plan):
+        if len(built) == self._planned[name]:
             manifests = [each.manifest for each in built]
             largest = max(built, key=lambda each: len(each.manifest.kernels))
             size = sum(manifest.fatbin_size for manifest in manifests)
