@@ -452,18 +452,24 @@ def _parameter(item: dict[str, Any], structs: Mapping[str, Struct]) -> Parameter
 def _structs(items: dict[str, Any]) -> dict[str, Struct]:
     """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
     found: dict[str, Struct] = {}
+    counts: dict[str, int] = {}
 
     def struct_of(key: str) -> Struct:
         if key not in found:
             item = items.pop(key)
             name, size = printable(item["name"]), _count(item["size"], 1)
             found[key] = Struct(name, size, _list_of(lambda each: field_of(each, size), item["fields"]))
+            counts[key] = sum(counts[each["struct"]] if "struct" in each else 1 for each in item["fields"])
+            if counts[key] > PARAMETERS:  # whoever expands them would need too long
+                raise ValueError(f"the struct {name} has {counts[key]} fields with those of its structs")
         return found[key]
 
     def field_of(item: dict[str, Any], size: int) -> Field:
         struct = struct_of(item["struct"]) if "struct" in item else None
         type_ = _number_type(item["type"]) if struct is None else struct.name
         shape = _list_of(lambda count: _count(count, 1), item.get("shape", []))
+        if len(shape) > 32:  # NumPy's limit
+            raise ValueError(f"a field has {len(shape)} dimensions")
         field = Field(printable(item["name"]), type_, _count(item["offset"]), shape, struct)
         end = field.offset + (struct.size if struct else int(type_[1:] or 1)) * prod(shape)
         if end > size:

@@ -422,6 +422,12 @@ def test_the_error_says_what_is_wrong(path: list[Any], value: Any, reason: str) 
             "ValueError: the field inner ends at 32 in a struct of 24 bytes",
         ),
         (["structs", "Outer #2", "fields", 0, "shape"], [0], f"ValueError: 0 {SHORT_OF_ONE}"),
+        (["structs", "Outer #2", "fields", 0, "shape"], [1] * 33, "ValueError: a field has 33 dimensions"),
+        (
+            ["structs", "Outer #2", "fields"],
+            [{"name": f"x{number}", "offset": 0, "type": "i4"} for number in range(PARAMETERS + 1)],
+            f"ValueError: the struct Outer has {PARAMETERS + 1} fields with those of its structs",
+        ),
         (["structs", "Outer #2", "fields", 1, "type"], "O8", "ValueError: 'O8' is not the type of a field"),
         (["structs", "Outer #2", "size"], 25, "ValueError: a parameter of 24 bytes is a struct of 25"),
         (["kernels", 0, "parameters", 0, "struct"], "Other", "KeyError: 'Other'"),

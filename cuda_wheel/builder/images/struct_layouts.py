@@ -14,7 +14,7 @@ from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.known_types import SPELLINGS
 from cuda_wheel.builder.images.debug_info import DebugEntry, debug_entries
 from cuda_wheel.builder.jobs import Declared
-from cuda_wheel.runtime.manifest import Field, Struct
+from cuda_wheel.runtime.manifest import PARAMETERS, Field, Struct
 
 __all__ = ["declared_parameters"]
 
@@ -33,6 +33,9 @@ _ENCODINGS = {2: "?", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u"}
 """The kind of a NumPy type by the encoding of a base type. Source: DWARF 2.0.0, figure 23."""
 
 _NUMBERS = frozenset({"?1", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))})
+
+_MOST_DIMENSIONS = 32
+"""NumPy's limit."""
 
 _BASE_MEMBER = "__b_"
 """How the members begin that are base classes, in CUDA 12's debugging information."""
@@ -115,7 +118,7 @@ class _Types:
                 fields = tuple(self._fields(entry, 0)) if isinstance(size, int) else ()
             except _NoFieldsError:
                 fields = ()
-            are_unique = len({field.name for field in fields}) == len(fields)
+            are_unique = len({field.name for field in fields}) == len(fields) and _count_fields(fields) <= PARAMETERS
             struct = (
                 Struct(_type_name(entry), size, fields) if isinstance(size, int) and fields and are_unique else None
             )
@@ -157,7 +160,7 @@ class _Types:
         while element is not None and element.tag == _ARRAY:
             shape += [_count(child) for child in element.children]
             element = self._unqualified(self._type_of(element))
-        if element is None or not name.isidentifier():
+        if element is None or not name.isidentifier() or len(shape) > _MOST_DIMENSIONS:
             raise _NoFieldsError
         number = _number(element)
         struct = None if number or element.tag not in _STRUCTS else self._struct(element)
@@ -172,6 +175,11 @@ class _Types:
         members = [each for each in type_.children if each.tag in (_MEMBER, _INHERITANCE)]
         parts = (self._unqualified(self._type_of(each)) for each in members if _LOCATION in each.attributes)
         return all(part is not None and self._is_empty(part) for part in parts)
+
+
+def _count_fields(fields: tuple[Field, ...]) -> int:
+    """Return the number of fields with those of their structs, which a manifest limits."""
+    return sum(_count_fields(field.struct.fields) if field.struct else 1 for field in fields)
 
 
 def _type_name(entry: DebugEntry) -> str:
