@@ -51,8 +51,8 @@ class OperatorFunctions:
             *self._computations([*self._arguments.values], [*self._arguments.outputs]),
             f"grid_ = {settings.pop('grid')}",
             "if grid_ and (type(grid_) is int or 0 not in grid_):",
+            *(f"    increment_version({name})" for name in written),
             f"    kernel.launch(grid_, {settings.pop('block')}, {_listed(names, settings)})",
-            *(f"if not {name}.is_inference(): increment_version({name})" for name in written),
             self._return(),
         ]
         kernels: dict[tuple[Any, ...], Any] = {}

@@ -182,7 +182,7 @@ def test_several_outputs_made_by_functions(name: str, on_cpu: None) -> None:
         arguments=["x", "low", "place", "rows", "columns"],
         values={"rows": lambda x: x.shape[0], "columns": lambda x, rows: x.numel() // rows},
         outputs={
-            "low": lambda x, rows: x.new_empty(rows),
+            "low": lambda x, columns: x.new_empty(x.numel() // columns),  # columns needs rows
             "place": lambda x: torch.full((x.shape[0],), 7, dtype=torch.int32, device=x.device),
         },
         grid=lambda low: low.shape[0],
@@ -200,7 +200,10 @@ def test_several_outputs_made_by_functions(name: str, on_cpu: None) -> None:
 
 
 def test_a_tensor_that_the_kernel_writes_is_changed_in_place(name: str, on_cpu: None) -> None:
-    kernel = StandIn("axpy", "float, const float*, float*, int", lambda a, x, y, n: y.add_(x, alpha=a))
+    def compute(a: float, x: Any, y: Any, n: int) -> None:
+        y.numpy()[:] += a * x.numpy()  # PyTorch does not see this change, nor that of a kernel
+
+    kernel = StandIn("axpy", "float, const float*, float*, int", compute)
     operator = cuda_wheel.torch.operator(
         name, kernel=kernel, arguments="a, x, y, n", values={"n": lambda x: x.numel()}, grid=blocks, block=256
     )
@@ -214,7 +217,9 @@ def test_a_tensor_that_the_kernel_writes_is_changed_in_place(name: str, on_cpu: 
     ):
         operator(2.0, x, torch.zeros(4, 2)[:, 0])
     with torch.inference_mode():
-        operator(2.0, torch.ones(4), torch.zeros(4))
+        inference = torch.zeros(4)
+        operator(2.0, torch.ones(4), inference)
+    assert inference.tolist() == [2] * 4
     torch.library.opcheck(operator, (2.0, torch.ones(4), torch.zeros(4)))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):  # PyTorch notices the change
         leaf = torch.ones(4, requires_grad=True)
