@@ -45,6 +45,16 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         parser.addini("faulthandler_exit_on_timeout", "a setting of pytest 9")
 
 
+_NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that need NVIDIA's tools as slow: these take longer to download than the quick tests may."""
+    for item in items:
+        if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test an empty compile cache, so that it compiles everything itself."""

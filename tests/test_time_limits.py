@@ -78,6 +78,7 @@ def ended(pid: int | None) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [HANGING_WORKER, HANGING_COMMAND], ids=["worker", "command"])
 def test_a_test_that_hangs_fails_with_its_stack_and_its_processes_end(tmp_path: Path, code: str) -> None:
     status, output, pid = outcome(tmp_path, code, "--timeout=10")
@@ -87,6 +88,7 @@ def test_a_test_that_hangs_fails_with_its_stack_and_its_processes_end(tmp_path: 
     assert ended(pid)
 
 
+@pytest.mark.slow
 def test_a_test_that_hangs_in_a_call_of_c_ends_its_process_with_its_stack(tmp_path: Path) -> None:
     options = ["-n", "1", "--timeout=2", "-o", "faulthandler_timeout=8"]
     status, output, pid = outcome(tmp_path, HANGING_CALL_OF_C, *options)

@@ -17,17 +17,18 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """Return the modules of benchmarks/third_party, which are scripts that import each other by file name."""
-    names = ("corpus", "measure", "judge", "docs", "_results")
+    names = ("corpus", "measure", "judge", "machine_code", "docs", "_results")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.syspath_prepend(str(BENCHMARKS / "third_party"))
     monkeypatch.setattr(sys, "path", sys.path)  # the scripts add to it
     import corpus
     import judge
+    import machine_code
     import measure
 
     import docs
 
-    yield SimpleNamespace(corpus=corpus, docs=docs, judge=judge, measure=measure)
+    yield SimpleNamespace(corpus=corpus, docs=docs, judge=judge, machine_code=machine_code, measure=measure)
     for name in names:
         sys.modules.pop(name, None)
 
@@ -96,5 +97,5 @@ def test_each_part_of_the_page_keeps_the_other(scripts: SimpleNamespace, tmp_pat
 def test_names_that_are_local_to_a_file_are_equal_in_every_compilation(scripts: SimpleNamespace) -> None:
     ours = "_Z1kIXadL_ZN36_INTERNAL_00000000_6_cpy_cu_bfba63e23oneEvEEvv"
     theirs = "_Z1kIXadL_ZN42_INTERNAL_f514e50e_6_cpy_cu_77419ff8_186783oneEvEEvv"
-    assert scripts.judge._plain(ours) == scripts.judge._plain(theirs) != ours
+    assert scripts.machine_code.plain_name(ours) == scripts.machine_code.plain_name(theirs) != ours
     assert scripts.judge.of_the_source(["_ZN3cub1kEv", "_ZN6thrust1kEv", "_ZN4cubs1kEv"]) == ["_ZN4cubs1kEv"]

@@ -38,6 +38,7 @@ def images(manifest: Manifest, fatbin: bytes, kind: str) -> list[tuple[Image, by
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
 def test_cuobjdump_lists_the_cubins_of_the_manifest(fixture: str, unpacked, cuobjdump) -> None:
     folder = unpacked(fixture)
@@ -66,6 +67,7 @@ def test_every_image_contains_the_kernels_of_the_manifest(fixture: str, unpacked
                     assert f".entry {kernel.symbol}(".encode() in content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
 @pytest.mark.parametrize("release", ["12.2", "12.8"])
 def test_an_older_assembler_accepts_ptx_of_its_version(
@@ -81,6 +83,7 @@ def test_an_older_assembler_accepts_ptx_of_its_version(
                 assert (complaints == "") == (image.ptx_version <= reads), complaints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fixture", "kernels"),
     [
@@ -100,6 +103,7 @@ def test_the_manifest_names_kernels_as_in_the_source(fixture: str, kernels, unpa
             assert [(p.type, p.offset, p.size) for p in kernel.parameters] == kernels[kernel.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
 def test_no_path_of_this_machine_is_in_an_image_or_manifest(
     fixture: str, tmp_path: Path, extra: str, cuda_wheel: Command
@@ -135,6 +139,7 @@ def test_line_information_does_not_depend_on_when_a_file_was_changed(
     assert len(fatbins) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no name for the folder that a process is in")
 @pytest.mark.parametrize("folder", ["plain", "ünï ¢ode", 'with "quotes" and \\', "link"])
 def test_debug_information_does_not_depend_on_the_folder(
@@ -244,6 +249,7 @@ def test_the_settings_reach_the_compiler(make_project, cuda_wheel: Command, tmp_
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", ['["--maxrregcount=32"]', '["-maxrregcount", "32"]', '["--ptxas-options=-maxrregcount=32"]']
 )
@@ -334,6 +340,7 @@ def test_a_warning_of_only_some_targets_names_them(make_project, cuda_wheel: Com
     assert result.stdout.index('"unused"') < result.stdout.index('"other"') < result.stdout.index("  only for sm_90")
 
 
+@pytest.mark.slow
 def test_warnings_can_be_errors_also_from_the_cache(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     header = "#include <cuda/std/limits>\ninline __device__ int level() { int unused = 1; return 2; }\n"
     source = '#include "level.h"\n__global__ void k(int* x) { *x = level(); }'
@@ -352,6 +359,7 @@ def test_warnings_can_be_errors_also_from_the_cache(make_project, cuda_wheel: Co
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -411,6 +419,7 @@ def test_a_misspelt_table_is_an_error(table: str, make_project, cuda_wheel: Comm
     )
 
 
+@pytest.mark.slow
 def test_a_missing_toolchain_is_an_error_that_names_the_extra_to_install(
     make_project, bare_python: Path, tmp_path: Path
 ) -> None:

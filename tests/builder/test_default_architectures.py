@@ -85,6 +85,7 @@ def test_atomic_additions_of_double_and_half_compile_by_default(make_project, cu
 CUB = "#include <cub/block/block_reduce.cuh>\n__global__ void k(int* x) { *x = cub::BlockReduce<int, 32>().Sum(*x); }\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("architectures", "notice"),
     [

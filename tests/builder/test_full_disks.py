@@ -55,6 +55,7 @@ def outputs(folder: Path) -> dict[str, bytes]:
 # --- the cache --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_build_continues_if_the_cache_cannot_be_written(
     disk: Path, make_project, cuda_wheel: Run, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ def _built(cuda_wheel: Run, project, name: str) -> tuple[Manifest, bytes]:
     return manifest, (project / f"out/demo/{name}.fatbin").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_thousand_kernels_in_one_module(make_project, cuda_wheel: Run) -> None:
     text = "".join(
         f'extern "C" __global__ void k{number}(float* x, int n) {{ x[threadIdx.x] += n + {number}; }}\n'
@@ -41,6 +42,7 @@ def test_a_thousand_kernels_in_one_module(make_project, cuda_wheel: Run) -> None
     assert manifest.host_code == ()
 
 
+@pytest.mark.slow
 def test_thousands_of_lines_and_megabytes_of_ptx(make_project, cuda_wheel: Run) -> None:
     rows = "".join(f"    EIGHT(ENTRY, {8 * row})\n" for row in range(4000))
     kernels = (f"KERNEL({number})\n{{\n    EIGHT(STEP, {number})\n}}\n" for number in range(256))

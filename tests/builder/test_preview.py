@@ -52,6 +52,7 @@ def traced(cuda_wheel: Run, project: Path) -> dict[tuple[str, str, str], str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_dry_run_predicts_what_the_next_build_takes_from_the_cache(project: Path, cuda_wheel: Run) -> None:
     def edit(file: str, text: str) -> Callable[[], object]:
         return lambda: (project / "demo" / file).write_text(text)
@@ -92,6 +93,7 @@ def test_a_dry_run_predicts_what_the_next_build_takes_from_the_cache(project: Pa
     assert {key[2] for key, (_, known) in target.items() if not known} == {"sm_100", "compute_100"}
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     result = cuda_wheel("build", project, "--dry-run")

@@ -71,6 +71,7 @@ def test_all_variants_are_in_one_index_and_one_fatbin(variants_build: tuple[Path
     assert "demo.update: 3 variants, 2 kernels, cubin sm_80, cubin sm_90, ptx compute_90" in output
 
 
+@pytest.mark.slow
 def test_a_second_build_takes_everything_from_the_cache_and_gives_the_same_bytes(
     variants_project: Path, variants_build: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ def test_only_the_variants_of_a_new_value_are_compiled_after_an_edit(
     assert len(hashes) == 6 and [hashes[each.variant] for each in before] == [each.fatbin_sha256 for each in before]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", [each for each in BACKENDS if each != "hatchling"])
 def test_every_back_end_gives_the_same_variants(
     backend: str, variants_build: tuple[Path, str], tmp_path: Path, extra: str
@@ -175,6 +177,7 @@ def test_the_stub_takes_any_value_where_the_module_can_be_compiled_again() -> No
     assert line.count("Literal[0, 1, 2, ") == 2
 
 
+@pytest.mark.slow
 def test_the_commands_list_and_check_every_variant(
     variants_project: Path, cuda_wheel: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:

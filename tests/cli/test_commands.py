@@ -64,6 +64,7 @@ def test_inspect_draws_a_table(fixture_wheel, cuda_wheel: Command) -> None:
     assert "6.3 (was " in text and "8.6 (was " in text  # PTX for compute_75 and for compute_100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "driver", "how", "target"),
     [
@@ -101,6 +102,7 @@ def test_explain_uses_nvjitlink_if_it_is_given(fixture_wheel, cuda_wheel: Comman
     assert "jit" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "driver", "status", "text"),
     [
@@ -126,6 +128,7 @@ def test_explain_never_promises_what_is_not_known(
     assert (module["doubt"] is not None) == ("not known" in text)
 
 
+@pytest.mark.slow
 def test_explain_knows_the_compression(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     for compress, status in (("size", 1), ("speed", 0)):
         project = make_project(f'[tool.cuda-wheel]\ncompress = "{compress}"\narchitectures = ["80-real", "75-virtual"]')
@@ -203,6 +206,7 @@ FORGERIES: list[tuple[tuple[str | int, ...], object, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "value", "message"), FORGERIES)
 def test_verify_names_where_images_contradict_the_manifest(
     path: tuple[str | int, ...], value: object, message: str, fixture_wheel, tmp_path: Path, cuda_wheel: Command
@@ -290,6 +294,7 @@ def test_names_are_not_markup(unpacked, capsys: pytest.CaptureFixture[str]) -> N
     assert "[/b].cu" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["inspect", "explain", "verify"])
 def test_a_path_without_modules_is_an_error(command: str, cuda_wheel: Command, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
@@ -313,6 +318,7 @@ def test_a_path_without_modules_is_an_error(command: str, cuda_wheel: Command, t
         assert "Traceback" not in result.stdout
 
 
+@pytest.mark.slow
 def test_a_damaged_wheel_is_an_error_without_a_traceback(fixture_wheel, cuda_wheel: Command, tmp_path: Path) -> None:
     content = fixture_wheel("saxpy").read_bytes()
     random = Random(0)
@@ -327,6 +333,7 @@ def test_a_damaged_wheel_is_an_error_without_a_traceback(fixture_wheel, cuda_whe
         assert result.returncode in (0, 1)  # the changed bit may be outside the module's files
 
 
+@pytest.mark.slow
 def test_names_that_the_terminal_cannot_show_are_escaped(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"', **{"demo/größe.cu": KERNEL})
     assert cuda_wheel("build", project, "-o", tmp_path / "out", PYTHONIOENCODING="ascii").returncode == 0
@@ -417,6 +424,7 @@ def test_the_version_is_printed(cuda_wheel: Command) -> None:
     assert cuda_wheel("--version").stdout == f"cuda-wheel {__version__}\n"
 
 
+@pytest.mark.slow
 def test_inspect_and_explain_show_what_is_for_linking(fixture_wheel, cuda_wheel: Command) -> None:
     wheel = fixture_wheel("plugin")
     shown = cuda_wheel("inspect", wheel, COLUMNS="200").stdout

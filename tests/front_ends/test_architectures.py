@@ -51,6 +51,7 @@ def build(request: pytest.FixtureRequest, tmp_path: Path, extra: str):
     return build
 
 
+@pytest.mark.slow
 def test_cudaarchs_replaces_the_projects_list_and_keeps_a_modules_specific_target(build, extra: str) -> None:
     value = CONDA_FORGE[extra]
     output, targets = build(f"[tool.cuda-wheel]\n{MODULE}", WGMMA, CUDAARCHS=value)
@@ -60,6 +61,7 @@ def test_cudaarchs_replaces_the_projects_list_and_keeps_a_modules_specific_targe
     assert "cuda-wheel: CUDAARCHS does not replace tool.cuda-wheel.module[0].architectures (90a-real)" in output
 
 
+@pytest.mark.slow
 def test_a_list_of_both_keeps_the_specific_target_and_says_so(build) -> None:
     module = MODULE.replace('"90a-real"', '"90-real", "90a-real"')
     output, targets = build(f"[tool.cuda-wheel]\n{module}", KERNEL, CUDAARCHS="75-real;80-real")
@@ -68,6 +70,7 @@ def test_a_list_of_both_keeps_the_specific_target_and_says_so(build) -> None:
     assert f"cuda-wheel: CUDAARCHS (75-real;80-real) replaces 90-real in {where} and keeps 90a-real\n" in output
 
 
+@pytest.mark.slow
 def test_ptx_alone_is_built_and_the_output_says_that_the_first_load_compiles(build) -> None:
     output, targets = build('[tool.cuda-wheel]\narchitectures = ["75-virtual"]\n', KERNEL)
     assert targets == {"demo.fill": ["compute_75"], "demo.gemm": ["compute_75"]}

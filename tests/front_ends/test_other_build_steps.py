@@ -67,6 +67,7 @@ def check_images(wheel: Path) -> None:
 # --- setuptools ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_projects_own_build_command_runs_too(make, built) -> None:
     setup = """
         from pathlib import Path
@@ -81,6 +82,7 @@ def test_the_projects_own_build_command_runs_too(make, built) -> None:
     assert contents(built(make(SETUPTOOLS, **{"setup.py": setup})))["demo/made.txt"] == b"by the project"
 
 
+@pytest.mark.slow
 def test_a_build_command_named_in_pyproject_runs_too(make, built) -> None:
     """setuptools applies [tool.setuptools.cmdclass] after all plugins."""
     mine = """
@@ -95,6 +97,7 @@ def test_a_build_command_named_in_pyproject_runs_too(make, built) -> None:
     assert contents(built(make(pyproject, **{"mine.py": mine})))["demo/made.txt"] == b"by the project"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_c_extension_is_built_too(make, built) -> None:
     setup = "from setuptools import Extension, setup\nsetup(ext_modules=[Extension('demo.c', ['demo/c.c'])])\n"
@@ -108,6 +111,7 @@ def test_a_c_extension_is_built_too(make, built) -> None:
     assert not wheel.name.endswith("-any.whl")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 def test_setuptools_rust_builds_its_crate_too(make, built) -> None:
     table = '[[tool.setuptools-rust.ext-modules]]\ntarget = "demo.r"\nbinding = "NoBinding"\n'
@@ -121,6 +125,7 @@ def test_setuptools_rust_builds_its_crate_too(make, built) -> None:
     assert not wheel.name.endswith("-any.whl")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_setuptools_scm_names_the_version_and_the_files(make) -> None:
     project = make(
@@ -139,6 +144,7 @@ def test_setuptools_scm_names_the_version_and_the_files(make) -> None:
         assert archive.getnames().count("demo-3.1/demo/fill.cu") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["pyproject.toml", "setup.py"])
 def test_scikit_build_cores_setuptools_plugin_runs_cmake_too(way: str, make, built) -> None:
     pyproject = SETUPTOOLS.replace('"setuptools"', '"setuptools", "scikit-build-core"')
@@ -151,6 +157,7 @@ def test_scikit_build_cores_setuptools_plugin_runs_cmake_too(way: str, make, bui
     assert contents(built(make(pyproject, **files)))["demo/made.txt"] == b"by CMake"
 
 
+@pytest.mark.slow
 def test_images_built_by_cmake_are_not_touched(make, tmp_path: Path) -> None:
     call = "find_package(CudaWheel REQUIRED)\ncuda_wheel_add_module(TARGET k SOURCES csrc/k.cu DESTINATION demo)\n"
     pyproject = SETUPTOOLS.replace('"setuptools"', '"setuptools", "scikit-build-core"')
@@ -168,6 +175,7 @@ def test_images_built_by_cmake_are_not_touched(make, tmp_path: Path) -> None:
 # --- hatchling -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [["cuda", "scikit-build"], ["scikit-build", "cuda"]], ids=" ".join)
 def test_scikit_build_cores_hatch_hook_runs_cmake_too(order: list[str], make, built) -> None:
     options = {"cuda": "", "scikit-build": "experimental = true\n"}

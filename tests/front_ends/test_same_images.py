@@ -51,6 +51,7 @@ def build(
     return build
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fixture", "backend", "front_end", "isolated"),
     [
@@ -78,6 +79,7 @@ def test_every_front_end_gives_the_same_images(
         assert wheel.read_bytes() == expected.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("front_end", ["build", "uv"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_sdist_contains_the_sources_and_the_headers(backend: str, front_end: str, build) -> None:

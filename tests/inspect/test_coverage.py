@@ -292,12 +292,14 @@ def test_gaps_are_one_line() -> None:
     assert "\n" not in line
 
 
+@pytest.mark.slow
 @given(st.lists(images, min_size=1, max_size=3))
 def test_every_gap_has_advice(stored) -> None:
     line = gaps([manifest(*each)._replace(name=f"pkg.k{number}") for number, each in enumerate(stored)])
     assert line is None or ": no image for " in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("architectures", "warned"),
     [('"default"', False), ('"all-major"', False), ('["90a"]', True), ('["90-real", "75-virtual"]', False)],
@@ -330,6 +332,7 @@ def followed(settings: dict[str, Any], lines: list[str]) -> Iterator[dict[str, A
             yield from followed(settings | {key: changed}, lines[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "requirement", "alternatives"),
     [
@@ -367,6 +370,7 @@ def test_who_follows_the_advice_covers_what_is_required(
     assert alternatives in (None, len(tried))
 
 
+@pytest.mark.slow
 def test_the_example_in_the_readme_holds_for_a_default_wheel(make_project, cuda_wheel, tmp_path: Path) -> None:
     (requirement,) = re.findall(r'`--require "([^"]+)"`', (ROOT / "README.md").read_text())
     project = make_project('[tool.cuda-wheel]\narchitectures = ["75", "80-real", "90-real", "100", "120-real"]')
@@ -378,6 +382,7 @@ def test_the_example_in_the_readme_holds_for_a_default_wheel(make_project, cuda_
 # --- the command ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
     wheel = fixture_wheel("half_precision")  # PTX 6.3 for compute_75 among others
     assert cuda_wheel("coverage", wheel).returncode == 0
@@ -389,6 +394,7 @@ def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
     assert cuda_wheel("coverage", wheel, "--require", "nonsense").returncode == 2
 
 
+@pytest.mark.slow
 def test_the_gate_closes_for_drivers_before_the_table_and_for_compression(
     make_project, cuda_wheel, tmp_path: Path
 ) -> None:
@@ -423,6 +429,7 @@ def test_the_command_prints_json(fixture_wheel, cuda_wheel) -> None:
     assert document["missing"] == [{"gpu": "sm_70", "driver": "12.0"}]
 
 
+@pytest.mark.slow
 def test_the_pictures_are_complete_and_reproducible(fixture_wheel, cuda_wheel, tmp_path: Path) -> None:
     for name in ("one", "two"):
         result = cuda_wheel(

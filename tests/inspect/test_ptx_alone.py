@@ -86,6 +86,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, extra: str) -> tuple[str, Pa
     return result.stdout, wheel
 
 
+@pytest.mark.slow
 def test_each_module_has_its_kernels_in_ptx_and_no_machine_code(built: tuple[str, Path]) -> None:
     manifests = {
         manifest.name: manifest

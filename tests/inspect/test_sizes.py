@@ -50,6 +50,7 @@ def test_the_sizes_of_images_are_measured(fixture_wheel, cuda_wheel: Command) ->
     }
 
 
+@pytest.mark.slow
 def test_a_folder_is_measured_as_its_wheel_would_be(fixture_wheel, unpacked, cuda_wheel: Command) -> None:
     inside, outside = (
         json.loads(cuda_wheel("inspect", "--size", "--json", path).stdout)

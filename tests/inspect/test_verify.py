@@ -106,6 +106,7 @@ def edited(edit: Callable[[Any], object]) -> Change:
 # --- RECORD and SBOM ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_unchanged_wheel_passes(wheel: Path, cuda_wheel) -> None:
     result = cuda_wheel("verify", wheel)
     assert (result.returncode, result.stdout.splitlines()) == (
@@ -394,6 +395,7 @@ def packed(project: Path, sdist: Path) -> Path:
     return sdist
 
 
+@pytest.mark.slow
 def test_another_machine_rebuilds_the_same_bytes(wheel: Path, extra: str, cuda_wheel, tmp_path: Path) -> None:
     """In another folder, from an sdist, with another cache, another number of workers and another date."""
     sdist = packed(sources(tmp_path / "elsewhere", extra), tmp_path / "saxpy_demo-1.0.tar.gz")
@@ -437,6 +439,7 @@ def test_uv_builds_if_pip_is_not_installed(
         rebuild(wheel, project)
 
 
+@pytest.mark.slow
 def test_a_changed_source_is_named_and_fails(wheel: Path, extra: str, tmp_path: Path) -> None:
     project = sources(tmp_path / "project", extra)
     source = project / SOURCE

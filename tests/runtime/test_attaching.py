@@ -216,6 +216,7 @@ def built(project: Path, tmp_path: Path) -> Path:
     return wheel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loader", ["dependency", "vendor"])
 def test_a_stub_describes_every_kernel_to_type_checkers(
     make_project: Callable[..., Path], tmp_path: Path, loader: str

@@ -147,6 +147,7 @@ def use(folder: str, seed: int) -> list[int]:
     return wrong
 
 
+@pytest.mark.slow
 def test_processes_that_put_and_prune_at_once_never_see_a_wrong_entry(cache: Cache) -> None:
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         assert pool.starmap(use, [(cache.folder, seed) for seed in range(4)]) == [[], [], [], []]
@@ -312,6 +313,7 @@ def test_an_entry_of_the_second_folder_can_belong_to_another_user(second: Cache)
         assert Cache().get(key(0)) == b"x" * 10
 
 
+@pytest.mark.slow
 def test_a_missing_read_only_folder_is_reported_once(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     project = make_project(TABLE, **{"demo/k.cu": KERNEL, "demo/l.cu": KERNEL})
     warning = "RuntimeWarning: the read-only cache /no/where (CUDA_WHEEL_CACHE_READONLY) is not used: No such file or"
@@ -331,6 +333,7 @@ def build(cuda_wheel: Run, project: Path, folder: Path, **environ: str) -> tuple
     return result.stdout.rstrip().rpartition(" s: ")[2].partition(";")[0], next(output.rglob("*.fatbin")).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_build_reads_from_the_second_folder_what_the_first_lacks(
     make_project, cuda_wheel: Run, tmp_path: Path
 ) -> None:

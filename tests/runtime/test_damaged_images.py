@@ -108,6 +108,7 @@ def test_ptx_with_other_characters_is_read_or_refused(use: Callable[..., Driver]
     assert 0 < read < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [
     "/*a" * (MANY // 3),
     '"\\' * (MANY // 2),

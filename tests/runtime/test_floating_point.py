@@ -132,6 +132,7 @@ def linked(pieces: Sequence[Any], arithmetic, jit: JitOptions = LTO) -> tuple[st
     return result.mode, arithmetic(result.cubin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [(), ("--fmad=false",), ("--use_fast_math",), ("--ftz=true", "--prec-div=false", "--fmad=false")],
@@ -158,6 +159,7 @@ def test_a_link_gives_the_modules_arithmetic_to_all(options: tuple[str, ...], ma
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cuda", "ltoir", "ptx"])
 @pytest.mark.parametrize("chosen", [None, (), ("--fmad=false",)])
 def test_pieces_without_a_manifest_compute_as_the_caller_says(kind: str, chosen: Any, arithmetic) -> None:
@@ -172,6 +174,7 @@ def _compiled(text: str, kind: str) -> bytes:
     return compiled(text, kind, "90", "user.cu")
 
 
+@pytest.mark.slow
 def test_where_options_differ_each_piece_keeps_its_own_without_lto(make: Make, arithmetic) -> None:
     make("--fmad=false")
     jit = JitOptions(floating_point=("--ftz=true",))
@@ -184,6 +187,7 @@ def test_where_options_differ_each_piece_keeps_its_own_without_lto(make: Make, a
     assert found["single"] == {"FMUL": 1, "FADD": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lto", [None, True])
 def test_where_options_differ_ltoir_alone_is_an_error(lto: bool | None, make: Make) -> None:
     make("--fmad=false")

@@ -320,6 +320,7 @@ def declared(kinds: list[Kind]) -> tuple[Any, tuple[Parameter, ...]]:
     )
 
 
+@pytest.mark.slow
 @examples
 @given(st.data(), st.lists(KINDS, max_size=12))
 def test_arguments_have_the_layout_of_a_c_struct(driver: Driver, data: st.DataObject, kinds: list[Kind]) -> None:

@@ -132,6 +132,7 @@ def test_symbols_are_demangled(symbol: str, name: str) -> None:
 # --- symbols --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["cuda", "ptx"])
 @pytest.mark.parametrize("lto", [True, False])
 @pytest.mark.parametrize(

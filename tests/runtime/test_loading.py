@@ -154,6 +154,7 @@ def enlarge(site: Path, size: int) -> bytes:
     return content[chosen.offset : chosen.offset + chosen.size]
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_loader_needs_no_other_file(unpacked: Callable[[str], Path], tmp_path: Path) -> None:
     """The copied files import the standard library and cuda.bindings only."""
     write({f"alone/{name}": content for name, content in vendored_files().items()}, tmp_path)
@@ -221,6 +222,7 @@ def built(
     sys.modules.pop("demo", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("compress", "compression"), [("speed", "lz4"), ("balance", "zstd"), ("size", "zstd"), ("none", "none")]
 )
@@ -280,6 +282,7 @@ def test_jetson_is_tried_with_machine_code_if_there_is_nothing_else(built, use: 
     assert len(driver.loaded) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetAttribute"])
 def test_a_driver_that_refuses_what_was_not_known_to_run_is_quoted(
     built, use: Callable[..., Driver], call: str
@@ -622,6 +625,7 @@ def test_a_source_that_was_not_compiled_is_mentioned(site: Path) -> None:
         cuda_wheel.load("saxpy_demo.kernels.daxpy")
 
 
+@pytest.mark.slow
 def test_kernels_are_found_by_name_expression_and_symbol(
     fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:

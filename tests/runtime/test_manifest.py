@@ -548,6 +548,7 @@ def manifests(draw: st.DrawFn) -> Manifest:
     )
 
 
+@pytest.mark.slow
 @given(manifests())
 def test_every_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
     text = manifest.to_json()
@@ -555,6 +556,7 @@ def test_every_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None
     assert json.loads(text)["format"] == 1  # FORMAT is that of a module with variants
 
 
+@pytest.mark.slow
 @given(manifests(), st.data())
 def test_a_manifest_with_a_changed_character_is_refused(manifest: Manifest, data: st.DataObject) -> None:
     text = manifest.to_json()

@@ -90,6 +90,7 @@ def pack(files: Mapping[str, bytes], path: Path, prefix: str = "") -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_NAMES, ids=lambda name: ascii(name)[:40])
 def test_a_package_in_a_folder_with_an_odd_name(
     name: str, files: dict[str, bytes], check: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]

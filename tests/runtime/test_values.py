@@ -160,6 +160,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @examples
 @given(st.sampled_from(sorted(TYPES)), st.booleans(), st.lists(VALUES, min_size=1, max_size=12))
 def test_a_number_is_passed_exactly_or_refused(

@@ -115,6 +115,7 @@ ENDLESS: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.slow
 def test_sources_that_overload_compilers_end_with_an_image_or_a_clear_error(
     toolchain: Toolchain, tmp_path: Path, count: Callable[[str, int], None]
 ) -> None:

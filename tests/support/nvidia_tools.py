@@ -19,7 +19,7 @@ __all__ = [
 def nvidia_tool(name: str) -> Path:
     folder = os.environ.get("CUDA_WHEEL_TEST_TOOLS")
     if folder is None:
-        pytest.skip("`nox -s tests` downloads NVIDIA's tools (CUDA_WHEEL_TEST_TOOLS names their folder)")
+        pytest.skip("`nox -s slow` downloads NVIDIA's tools (CUDA_WHEEL_TEST_TOOLS names their folder)")
     return next(Path(folder).glob(name))
 
 

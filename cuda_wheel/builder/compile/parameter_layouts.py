@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["with_parameters"]
 
+_LARGEST = 1 << 18
+"""The size in bytes of PTX above which the compiler is not asked. Debugging information of a source with hundreds of
+instances takes many seconds to write and to read, and nobody fills in the structs of such kernels by hand."""
+
 _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
     r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
@@ -38,7 +42,7 @@ def with_parameters(job: Job, request: NvrtcRequest, compiled: Compiled) -> Comp
     `request` is the call that compiled the source. Without an answer the result stays as it is.
     """
     text = job.text.decode(errors="surrogateescape")
-    if not _needs_fields(text, job, compiled):
+    if len(compiled.ptx or b"") > _LARGEST or not _needs_fields(text, job, compiled):
         return compiled
     options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
     options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]

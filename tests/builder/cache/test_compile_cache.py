@@ -47,6 +47,7 @@ def built(cuda_wheel: Run, project: Path) -> tuple[int, dict[str, bytes]]:
     return int(match[1]) if match else 0, files
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_twice(project: Path, cuda_wheel: Run) -> None:
     before, first = built(cuda_wheel, project)
     again, second = built(cuda_wheel, project)
@@ -54,6 +55,7 @@ def test_nothing_is_compiled_twice(project: Path, cuda_wheel: Run) -> None:
     assert second == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "content", "reused"),
     [
@@ -78,6 +80,7 @@ def test_an_edit_compiles_the_affected_jobs_again(
     assert {path.name: path.read_bytes() for path in (fresh / "out").rglob("*.fatbin*")} == outputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "reused"),
     [
@@ -106,6 +109,7 @@ def test_a_moved_project_uses_the_same_entries(project: Path, cuda_wheel: Run) -
     assert (reused, second) == (4, first)
 
 
+@pytest.mark.slow
 def test_isolated_builds_share_results(
     tmp_path: Path, extra: str, find_links: dict[str, str], bare_python: Path
 ) -> None:
@@ -154,6 +158,7 @@ def test_a_failed_build_caches_the_jobs_that_compiled(project: Path, cuda_wheel:
     assert built(cuda_wheel, project)[0] == 2
 
 
+@pytest.mark.slow
 def test_two_builds_at_once_share_a_cache(tmp_path: Path, extra: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

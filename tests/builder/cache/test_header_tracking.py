@@ -203,6 +203,7 @@ LIBRARY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", APPEARS)
 def test_a_file_that_appears_where_the_compiler_looked_compiles_again(
     name: str, tmp_path: Path, toolchain: Toolchain, workers: Workers

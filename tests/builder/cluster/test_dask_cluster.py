@@ -156,6 +156,7 @@ NVVM = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fixture", "table"), [("linked", LINKED), ("stencil", STENCIL), ("nvvm_ir", NVVM)])
 def test_a_build_has_the_same_bytes_as_a_local_build(
     fixture: str, table: dict[str, Any], on_cluster: list[str], monkeypatch: pytest.MonkeyPatch
@@ -176,6 +177,7 @@ def test_a_build_has_the_same_bytes_as_a_local_build(
     assert here.warnings == there.warnings
 
 
+@pytest.mark.slow
 def test_a_cached_build_needs_no_cluster(on_cluster: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     built = build_module(FIXTURES / "stencil", STENCIL, {}, SilentReporter())
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", "dask://127.0.0.1:1")
@@ -189,6 +191,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_are_those_of_a_local_build(
     name: str, on_cluster: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -277,6 +280,7 @@ def _compile_and_record(call: tuple[str, Job]) -> Compiled:
     return compile_job(job)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="asks the system for processes as POSIX does")
 def test_the_job_of_a_killed_worker_runs_again(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make, tmp_path: Path
@@ -305,6 +309,7 @@ def _runs(process: int) -> bool:
     return result.returncode == 0 and not result.stdout.strip().startswith("Z")
 
 
+@pytest.mark.slow
 def test_a_compiler_that_hangs_or_crashes_on_the_cluster_has_the_message_of_a_local_one(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
@@ -318,6 +323,7 @@ def test_a_compiler_that_hangs_or_crashes_on_the_cluster_has_the_message_of_a_lo
     assert messages == []
 
 
+@pytest.mark.slow
 def test_a_worker_serves_one_set_of_options_only(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
@@ -358,6 +364,7 @@ def test_different_versions_of_dask_are_a_warning(
     assert "3.9.1.final.0" in messages[0]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_disappears_is_an_error(
     tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,6 +380,7 @@ def test_a_cluster_that_disappears_is_an_error(
         cluster.close()
 
 
+@pytest.mark.slow
 def test_a_worker_without_cuda_wheel_is_an_error(
     tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
@@ -397,6 +405,7 @@ def test_a_build_does_not_wait_for_the_cluster_after_an_error(
     assert isinstance(future.exception(timeout=5), ToolchainError)
 
 
+@pytest.mark.slow
 def test_this_machine_runs_the_jobs_without_a_cluster_if_the_fallback_is_local(
     tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,6 +427,7 @@ def unused_address() -> str:
         return f"127.0.0.1:{free.getsockname()[1]}"
 
 
+@pytest.mark.slow
 def test_a_cluster_that_cannot_be_reached_is_an_error(
     unused_address: str, make_project: Callable[..., Path], cuda_wheel: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -441,6 +451,7 @@ def test_a_build_does_without_an_unreachable_cluster_if_the_fallback_is_local(
     assert set(listener.hows) == {"compiled", "bundled"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", ["dask", "dask://", "dask://host", "ray://host:1", "dask://host:x", "local", "dask://a b:1"]
 )
@@ -538,6 +549,7 @@ PROJECT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -592,6 +604,7 @@ def _with_folder(job: Job) -> Compiled:
     return replace(compile_job(job), ptx=job.root.encode())
 
 
+@pytest.mark.slow
 def test_a_job_whose_image_contains_a_folder_is_not_portable(make: Make, versions: Versions, tmp_path: Path) -> None:
     call = RemoteCall(Call(_with_folder, make()))
     content, digest = sent_and_answered(call, versions, tmp_path)

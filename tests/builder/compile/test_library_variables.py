@@ -69,6 +69,7 @@ __global__ void __launch_bounds__(96) other(float* x, int n) { x[n] = sqrtf(x[n]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["80", "90a", "120"])
 def test_the_machine_code_is_the_same_without_unused_variables(
     compiled, nvrtc_alone, nvdisasm, tmp_path: Path, arch: str
@@ -179,6 +180,7 @@ def test_the_projects_headers_declare_variables_too(compiled, tmp_path: Path) ->
     assert {variable.name for variable in result.variables} == NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["lto", "ptx"])
 def test_a_linked_module_lists_the_variables_that_its_sources_declare(compiled, workers: Workers, form: str) -> None:
     part = compiled(LARGE + FOREIGN, form=form, options=("--std=c++17", "-rdc=true"))
@@ -193,6 +195,7 @@ def test_a_linked_module_lists_the_variables_that_its_sources_declare(compiled, 
     assert found.variables.keys() | found.private >= {variable.symbol for variable in linked.variables}
 
 
+@pytest.mark.slow
 def test_mixed_sources_declare_variables_too(compiled) -> None:
     host = "#include <vector>\nint main() { std::vector<int> v; k<<<1, 1>>>(v.data()); }\n"
     text = LARGE + FOREIGN.replace("OPEN(thrust)", "namespace thrust {")  # the scanner expands no macros
@@ -223,6 +226,7 @@ def test_the_front_end_is_asked_only_about_texts_that_may_declare_such_names(tex
     assert may_declare_foreign_names(text.encode()) is answer
 
 
+@pytest.mark.slow
 def test_long_texts_are_searched_in_linear_time() -> None:
     started = time.perf_counter()
     for text in ("namespace a " * 100_000, "__device__ int a, " * 100_000, "#define x " * 100_000, "__a " * 300_000):
@@ -275,6 +279,7 @@ __global__ void with_device_runtime(int* x) { *x = 3; }
 WHOLE, RELOCATABLE = {"_Z5wholePi"}, {"_Z11relocatablePi", "_Z19with_device_runtimePi"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "changes", "found"),
     [

@@ -480,6 +480,7 @@ def test_headers_that_are_compiled_with_two_sets_of_options_are_precompiled_for_
 SMALL_TYPES = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n"
 
 
+@pytest.mark.slow
 def test_a_build_has_the_same_outputs_with_and_without_precompiled_headers(
     make_project, cuda_wheel: Run, tmp_path: Path
 ) -> None:

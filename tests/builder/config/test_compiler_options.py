@@ -230,6 +230,7 @@ def built(make_project: Callable[..., Path], tmp_path: Path) -> Callable[..., tu
     return build
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", PASTED, ids=lambda options: options[0])
 def test_a_pasted_list_builds_as_the_options_that_count(options: list[str], built) -> None:
     config = Config.from_table({"options": options})
@@ -244,6 +245,7 @@ def test_a_pasted_list_builds_as_the_options_that_count(options: list[str], buil
     assert fatbin == same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--split-compile=2", "-split-compile=0", "--ptxas-options=--split-compile=2"])
 def test_split_compilation_is_left_out(option: str, built) -> None:
     output, fatbin = built([option], 'architectures = ["80-real"]\n')
@@ -251,11 +253,13 @@ def test_split_compilation_is_left_out(option: str, built) -> None:
     assert fatbin == built([], 'architectures = ["80-real"]\n')[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--expt-relaxed-constexpr"]])
 def test_constexpr_functions_without_a_mark_compile_with_nvccs_option_and_without(options: list[str], built) -> None:
     built(options, 'architectures = ["80-real"]\n', source=SOURCE.replace("__device__", "constexpr"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--extended-lambda"], ["--expt-extended-lambda"]])
 def test_lambdas_with_a_mark_compile_with_nvccs_option_and_without(options: list[str], built) -> None:
     built(options, 'architectures = ["80-real"]\n', source=LAMBDAS)

@@ -118,6 +118,7 @@ def parameter_lists() -> list[list[str]]:
     return one + several
 
 
+@pytest.mark.slow
 def test_types_match_the_cpp_symbols_of_the_same_kernels(
     toolchain: Toolchain, workers: Workers, tmp_path: Path
 ) -> None:
@@ -297,6 +298,7 @@ def test_no_parameter_raises(text: str) -> None:
     parameter_type(text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

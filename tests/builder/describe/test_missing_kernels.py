@@ -80,6 +80,7 @@ def test_a_launched_function_without_a_mark_is_an_error(text: str, expected: str
     assert expected in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

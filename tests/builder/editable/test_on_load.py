@@ -280,6 +280,7 @@ def test_wrong_settings_are_an_error(project: Path) -> None:
         compiled(project)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:an entry of the cache")
 def test_a_damaged_entry_counts_as_absent(project: Path, cache: Cache) -> None:
     first = compiled(project)
@@ -454,6 +455,7 @@ print(hashlib.sha256(fatbin).hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_an_editable_install_follows_edits(mode: str, tmp_path: Path) -> None:
     kernels, python = install_editable(mode, tmp_path)
@@ -485,6 +487,7 @@ def test_load_compiles_and_returns_kernels(
         del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_without_a_toolchain_the_error_names_the_extra(project: Path, bare_python: Path) -> None:
     program = f"""
 from cuda_wheel.builder.editable.on_load import compile_on_load

@@ -137,6 +137,7 @@ def test_every_file_has_nvcc_s_answer_and_no_answer_is_of_another_text() -> None
     assert known == {case.name: case.digest for case in cases()}, "run scripts/host_code_facts.py"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_file_has_other_kernels_than_with_nvcc(outcomes: dict[str, Outcome]) -> None:
     known = facts()

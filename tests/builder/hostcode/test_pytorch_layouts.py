@@ -184,6 +184,7 @@ def assertions() -> str:
     return "namespace at {\n" + "".join(f'static_assert({check}, "");\n' for check in checks) + "}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("std", ["c++17", "c++20"])
 def test_layouts_limits_and_symbols(std: str, compiled: Compile) -> None:
     result = compiled(INCLUDES + assertions() + KERNELS, options=(f"--std={std}",))

@@ -154,6 +154,7 @@ def test_host_code_in_device_code_is_an_error(text: str, compiled: Compile) -> N
         compiled(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -230,6 +231,7 @@ def test_macros_are_those_of_nvcc_on_linux(compiled: Compile) -> None:
     assert kernels(result) == {f"has_{name}" for name in names}
 
 
+@pytest.mark.slow
 def test_symbols_are_the_same_for_all_architectures(compiled: Compile) -> None:
     text = "#include <thrust/complex.h>\ntemplate <class T> __global__ void k(thrust::complex<T>* p) { *p = 1; }\n"
     text += "void f() { k<float><<<1, 1>>>(nullptr); }\n"

@@ -100,6 +100,7 @@ def built(make_project: Callable[..., Path], tmp_path: Path) -> Callable[..., tu
     return build
 
 
+@pytest.mark.slow
 def test_a_module_keeps_the_instances_that_its_table_names(built) -> None:
     output, names = built('instances = ["k<float*", "k<double>"]')
     assert names == ["k<double>", "k<float>", "plain"]
@@ -109,6 +110,7 @@ def test_a_module_keeps_the_instances_that_its_table_names(built) -> None:
     assert len(built("")[1]) == 6
 
 
+@pytest.mark.slow
 def test_globs_that_match_nothing_are_errors(built) -> None:
     assert "'k<flaot>' in instances matches no kernel; kept are" in built('instances = ["k<flaot>", "k<int>"]')[0]
     only = SOURCE.replace("__global__ void plain", "__device__ void plain")

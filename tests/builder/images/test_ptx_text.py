@@ -293,6 +293,7 @@ def test_an_instruction_that_the_table_lacks_keeps_the_compilers_version(
     assert ptx.version(result.ptx.decode()) == result.ptx_version_compiled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"])
 def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
     workers: Workers, ptxas: Callable[[str, Path, str], str], tmp_path: Path, release: str, toolchain: Toolchain

@@ -203,6 +203,7 @@ IN_BOTH = [
 IN_LTO = ["ltoir", "fatbin of ltoir", "o of ltoir", "a of ltoir"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "ending"), [*(("ptx", e) for e in IN_BOTH), *(("lto", e) for e in IN_BOTH + IN_LTO)])
 def test_every_input_kind_of_nvjitlink_is_linked(link: str, ending: str, build: Build, part, cuobjdump) -> None:
     name = "demo/part." + ending.partition(" ")[0]
@@ -217,6 +218,7 @@ def test_every_input_kind_of_nvjitlink_is_linked(link: str, ending: str, build: 
     assert "_Z1kPf" in cuobjdump("-elf", built.folder / "demo/m.fatbin")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("ending", ["ll", "bc"])
 def test_nvvm_ir_is_linked_with_libdevice(link: str, ending: str, build: Build, nvvm, cuobjdump) -> None:
@@ -235,6 +237,7 @@ def test_nvvm_ir_is_linked_with_libdevice(link: str, ending: str, build: Build, 
         assert b"sqrt.rn" in images["", "ptx", "compute_80"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 def test_input_kinds_can_be_mixed(link: str, build: Build, part, nvvm) -> None:
     """A kernel calls a chain of functions, each in a file of a different kind."""
@@ -256,6 +259,7 @@ def test_input_kinds_can_be_mixed(link: str, build: Build, part, nvvm) -> None:
         assert struct.pack("<I", 0xABCDE000 + index) in content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"])
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 def test_an_input_for_another_architecture_is_reported(link: str, ending: str, build: Build, part) -> None:
@@ -269,6 +273,7 @@ def test_an_input_for_another_architecture_is_reported(link: str, ending: str, b
     assert not built.folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "arch", "architectures"),
     [("ptx", "75", "80-real;90-real"), ("ltoir", "75", "80;90"), ("cubin", "80", "80-real;86-real")],
@@ -286,6 +291,7 @@ def test_an_input_for_an_earlier_architecture_links_for_later_ones(
     assert all(TABLE in content for content in cubins((built.modules["demo.m"], built.fatbins["demo.m"])).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"])
 def test_a_file_whose_content_does_not_match_its_suffix_is_reported(ending: str, build: Build, part) -> None:
     whole = part(ending)
@@ -307,6 +313,7 @@ def test_a_file_whose_content_does_not_match_its_suffix_is_reported(ending: str,
     assert faulty(kind, whole) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("ending", ["ptx", "ltoir"])
 @pytest.mark.parametrize("percent", [40, 60, 80, 99])
@@ -323,6 +330,7 @@ def test_a_truncated_input_is_reported_with_the_compilers_log(
     assert "Traceback" not in built.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "sections", "message"),
     [
@@ -354,6 +362,7 @@ def test_an_object_without_device_code_to_link_is_reported(ending: str, sections
 # --- errors -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 def test_an_undefined_symbol_is_reported_by_its_cpp_name_and_places(link: str, build: Build) -> None:
     main = (
@@ -381,6 +390,7 @@ def test_an_undefined_symbol_is_reported_by_its_cpp_name_and_places(link: str, b
     assert not built.folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize(
     "declared", ["__device__ float scale", "__constant__ float scale[]", "__device__ int2 scale[4]"]
@@ -402,6 +412,7 @@ def test_an_undefined_variable_is_reported(link: str, declared: str, other: str,
     assert "  scale, mentioned at demo/k.cu:1, demo/k.cu:2" in built.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "ending"),
     [
@@ -462,6 +473,7 @@ def cubins(module: tuple[Manifest, bytes]) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_linked_sources_use_the_same_resources_as_one_source(linked) -> None:
     resources = {
         name: {str(image.target): image.resources for image in linked[name][0].images if image.kind == "cubin"}
@@ -473,6 +485,7 @@ def test_linked_sources_use_the_same_resources_as_one_source(linked) -> None:
     assert linked["optimised"][0].globals == linked["separate"][0].globals == linked["whole"][0].globals
 
 
+@pytest.mark.slow
 def test_lto_inlines_calls_across_sources(linked, nvdisasm, tmp_path: Path) -> None:
     instructions: dict[str, dict[str, list[str]]] = {}
     for name in WAYS:
@@ -501,6 +514,7 @@ def test_initial_values_are_in_the_linked_image(linked, cuobjdump, tmp_path: Pat
             assert re.findall(r"0x[0-9a-f]{8}", variables) == ["0x000003e8", "0x00000000"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["12.2", "12.8"])
 def test_linked_ptx_assembles_with_older_assemblers(
     release: str, linked, build: Build, ptxas, cuobjdump, tmp_path: Path
@@ -645,6 +659,7 @@ def relocatable_link(job: tuple[list[tuple[str, str, bytes]], str, list[str]]) -
     return link_code(inputs, [f"-arch=sm_{arch}", *options])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compress", ["none", "size"])
 @pytest.mark.parametrize("default", [False, True])
 def test_a_module_with_extern_symbols_has_relocatable_images(
@@ -715,6 +730,7 @@ def test_an_undefined_symbol_of_a_relocatable_module_is_reported_with_a_hint(bui
     assert "or list it in extern, if the program that loads the module defines it" in built.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["transfrom", "own", "k", "printf", "scratch", "combine"])
 def test_an_extern_that_no_source_declares_is_refused(name: str, build: Build) -> None:
     built = build(table(sources=["demo/k.cu"], extern=[*EXTERN, name]), files={"demo/k.cu": PLUGIN})
@@ -786,6 +802,7 @@ def test_extern_c_functions_with_different_parameters_are_reported(build: Build)
     assert "part has another signature in demo/b.cu than in demo/a.cu, which calls it: (8) -> (8) bytes" in built.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 def test_templates_are_instantiated_in_the_source_that_defines_them(link: str, build: Build) -> None:
     files = {
@@ -821,6 +838,7 @@ def test_a_source_of_two_modules_is_compiled_once(build: Build) -> None:
     assert first != second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["ptx", "lto", "relocatable"])
 def test_host_code_is_not_in_a_link_and_functions_that_only_other_sources_call_are(
     form: str, build: Build, part
@@ -861,6 +879,7 @@ void host(float* x) { k<<<1, 1>>>(x); }
             assert visible == ([b"_Z4partf"] if source == "demo/part.cu" else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("lineinfo", [False, True])
 def test_builds_in_different_folders_give_the_same_bytes(
@@ -901,6 +920,7 @@ def test_builds_in_different_folders_give_the_same_bytes(
             assert b"demo/k.cu" in content or b"k.cu\0" in content, key
 
 
+@pytest.mark.slow
 def test_a_project_in_another_folder_uses_the_same_cache_entries(
     build: Build, cuda_wheel: Command, tmp_path: Path
 ) -> None:
@@ -941,6 +961,7 @@ __global__ void k(float* x)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("option", ["--maxrregcount=32", "-maxrregcount=32", "--maxrregcount', '32"])
 def test_the_register_limit_reaches_the_linker(link: str, option: str, build: Build) -> None:
@@ -954,6 +975,7 @@ def test_the_register_limit_reaches_the_linker(link: str, option: str, build: Bu
     assert needed["demo.m"] <= 32 < needed["demo.free"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "instruction"),
     [
@@ -1016,6 +1038,7 @@ def test_settings_of_one_source_work_for_several(build: Build) -> None:
         assert (bounds["max_threads"], bounds["min_blocks"]) == (96, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("ending", ["cubin", "ptx", "o of cubin"])
 def test_line_information_with_prebuilt_inputs(
@@ -1037,6 +1060,7 @@ def test_line_information_with_prebuilt_inputs(
     assert first.images() == second.images()
 
 
+@pytest.mark.slow
 def test_a_prebuilt_input_can_call_functions_of_the_sources(build: Build, part) -> None:
     """With line information, the link goes by way of PTX, which lacks functions that only the prebuilt input calls."""
     other = "__device__ float helper(float x); __device__ float part(float x) { return helper(x) * 3; }"
@@ -1053,6 +1077,7 @@ def test_a_prebuilt_input_can_call_functions_of_the_sources(build: Build, part) 
         assert built.status == 0, built.output
 
 
+@pytest.mark.slow
 def test_ltoir_in_a_fatbin_needs_lto(build: Build, part) -> None:
     files = {"demo/k.cu": MAIN, "demo/part.fatbin": part("fatbin of ltoir"), "demo/part.o": part("o of ltoir")}
     for name in ("demo/part.fatbin", "demo/part.o"):
@@ -1075,6 +1100,7 @@ def test_kernels_of_a_library_are_in_the_module(build: Build, part) -> None:
 # --- odd projects ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 def test_a_hundred_sources_with_the_same_file_name_link(link: str, build: Build) -> None:
     count = 100
@@ -1092,6 +1118,7 @@ def test_a_hundred_sources_with_the_same_file_name_link(link: str, build: Build)
     assert [kernel.name for kernel in built.modules["demo.m"].kernels] == ["k"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 def test_private_names_of_several_sources_do_not_collide(link: str, build: Build) -> None:
     text = """
@@ -1114,6 +1141,7 @@ def test_static_kernels_whose_symbols_collide_are_refused(build: Build) -> None:
     assert "mentioned at demo/a.cu:1, demo/b.cu:1" in built.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -1150,6 +1178,7 @@ def test_an_invalid_table_is_reported(settings: dict, message: str, build: Build
     assert "Traceback" not in built.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["ptx", "cubin", "ltoir", "o of cubin"])
 def test_a_single_file_can_be_a_module(ending: str, build: Build, part) -> None:
     name = "demo/part." + ending.partition(" ")[0]
@@ -1168,6 +1197,7 @@ def test_a_single_file_can_be_a_module(ending: str, build: Build, part) -> None:
     assert [each.cpp for each in kernel.parameters] == ["float*", "char"]
 
 
+@pytest.mark.slow
 def test_a_single_ptx_file_has_its_version_lowered_and_its_target_checked(
     build: Build, part, ptxas, tmp_path: Path
 ) -> None:
@@ -1184,6 +1214,7 @@ def test_a_single_ptx_file_has_its_version_lowered_and_its_target_checked(
     assert "demo/k.ptx: error: this PTX is for sm_90 and cannot become an image for 80" in newer.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "architectures", "help"),
     [
@@ -1208,6 +1239,7 @@ def test_a_ptx_image_from_inputs_that_cannot_become_lto_ir_is_refused(
     assert f"architectures = {help}" in built.output
 
 
+@pytest.mark.slow
 def test_a_ptx_image_with_an_extern_default_that_cannot_become_lto_ir_is_refused(build: Build, part) -> None:
     default = {"extern": ["transform"], "extern-default": ["demo/user.ptx"], "link": "ptx"}
     text = 'extern "C" __device__ float transform(float x)'
@@ -1222,6 +1254,7 @@ def test_a_ptx_image_with_an_extern_default_that_cannot_become_lto_ir_is_refused
     assert build(table(sources=["demo/k.cu"], **default), files=files, architectures="80-real").status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 def test_machine_code_for_another_gpu_is_reported(link: str, build: Build, part) -> None:
     built = build(

@@ -37,6 +37,7 @@ def assembly(instruction: str) -> str:
 TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\n__device__ void help(int* x) {}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -32,6 +32,7 @@ def project(make_project) -> Path:
     return make_project(TABLE, **FILES)
 
 
+@pytest.mark.slow
 def test_times_do_not_get_into_the_cache_entries(project: Path, cuda_wheel: Run, tmp_path: Path) -> None:
     """Two caches that are filled at different times have the same content except for the recorded durations."""
     keys = [Cache.key(FORMAT, f"demo.{name}") for name in ("linked", "c", "d")]
@@ -47,6 +48,7 @@ def test_times_do_not_get_into_the_cache_entries(project: Path, cuda_wheel: Run,
     assert contents[0] == contents[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", ["linked", "plugin"])
 def test_every_step_is_in_the_trace(fixture: str, tmp_path: Path, extra: str, cuda_wheel: Run) -> None:
     project = copy_fixture(fixture, tmp_path / "project", extra)
@@ -66,6 +68,7 @@ def test_every_step_is_in_the_trace(fixture: str, tmp_path: Path, extra: str, cu
         assert {event["tid"] for event in slices} <= {event["tid"] for event in events if event["ph"] == "M"}
 
 
+@pytest.mark.slow
 def test_every_back_end_writes_the_trace_to_the_given_path(
     tmp_path: Path, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_an_include_on_a_line_of_its_own_is_found_after_any_whole_line(before: s
     assert name in [include.name for include in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [
     "/*", "/* ", "*/", "//", '"', "'", '\\"', "\\'", '"\\', 'R"(', 'R"a(', ')a"', "#", "# ", "\\\n", "\\", "\\ ", "<", "#include <",
     "#include \"", "#if <", "1'", "1.", "u8R", " ", "\t", "\n", "\r", "#define a(", "#include a(\\\n", "#if __has_include(a(",
@@ -115,6 +116,7 @@ def test_a_header_is_unconditional_if_one_of_its_includes_is(tmp_path: Path) -> 
     assert [header.conditional for header in reachable(tmp_path, "k.cu", []).headers] == [False, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", GOOD)
 def test_no_header_of_a_fixture_that_the_compiler_reads_is_missed(fixture: str, extra: str) -> None:
     root = FIXTURES / fixture
@@ -140,6 +142,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_include_that_the_compiler_follows_is_missed(toolchain: Toolchain, workers: Workers, tmp_path: Path) -> None:
     """In random texts of pieces that are hard to tell apart. An uncertain result counts as correct."""
     write_files(tmp_path, **dict.fromkeys(HEADERS, ""))
@@ -172,6 +175,7 @@ def missed(text: bytes, files: set[str], folders: tuple[str, ...], root: Path) -
     return files - {header.path for header in reach.headers}, len(reach.headers)
 
 
+@pytest.mark.slow
 def test_no_header_of_the_toolkit_is_missed(toolchain: Toolchain, workers: Workers, tmp_path: Path) -> None:
     """In one compilation of a sample; with CUDA_WHEEL_TEST_EVERY_HEADER, each public header alone, in some minutes."""
     folders = (str(INCLUDE), *toolchain.include_dirs)

@@ -33,6 +33,7 @@ def compiled(text: bytes, workers: Workers, toolchain: Toolchain, include_dirs: 
     return workers.submit(compile_job, job).result()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_a_realistic_file_compiles_without_warnings(case: Path, workers: Workers, toolchain: Toolchain) -> None:
     result = compiled(case.read_bytes(), workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))

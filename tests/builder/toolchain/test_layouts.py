@@ -104,6 +104,7 @@ def test_a_toolchain_in_one_folder_is_told_in_the_trace_and_the_manifest(
     assert all(path.startswith(str(tmp_path / "venv")) for path in trace.values())
 
 
+@pytest.mark.slow
 def test_headers_that_pip_installed_in_a_target_folder_are_taken_by_pythonpath(
     compilers_only: Path, toolchain: Toolchain, tmp_path: Path, build, parts
 ) -> None:
@@ -125,6 +126,7 @@ def test_headers_that_pip_installed_in_a_target_folder_are_taken_by_pythonpath(
     assert str(tmp_path) not in json.dumps(manifest)
 
 
+@pytest.mark.slow
 def test_a_whole_toolchain_is_taken_from_pythonpath(
     bindings_only: Path, toolchain: Toolchain, tmp_path: Path, build
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_whole_toolchain_is_taken_from_pythonpath(
     assert all(path.startswith(str(target)) for path in trace.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("above", [(), LIBRARIES, HEADERS])
 def test_a_virtual_environment_over_one_that_has_the_toolchain(
     above: tuple[str, ...], toolchain: Toolchain, tmp_path: Path, parts
@@ -166,6 +169,7 @@ def test_libraries_of_another_major_version_in_the_environment_below_do_not_matt
     assert found.get("nvrtc") == toolchain.nvrtc, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH"])
 def test_headers_of_a_toolkit_are_taken(
     variable: str, compilers_only: Path, toolchain: Toolchain, tmp_path: Path, build, parts

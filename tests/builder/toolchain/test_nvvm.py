@@ -125,6 +125,7 @@ def test_one_text_compiles_for_every_target(text: bytes, kernel: str, arch: str,
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", TARGETS)
 @pytest.mark.parametrize(("text", "kernel"), [(MULTIPLY, "multiply"), (RSQRT_SCALE, "rsqrt_scale")])
 def test_ptx_and_ltoir_link_to_cubins_with_the_kernel(
@@ -215,6 +216,7 @@ def compile_elsewhere(job: tuple[NvvmRequest, str]) -> NvvmResult:
     return compile_ir(job[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["80", "100"])
 def test_code_does_not_depend_on_folders_and_ptx_not_on_the_name(
     arch: str, compiled, request_of, nvvm: Nvvm, tmp_path: Path

@@ -52,6 +52,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", STYLES, ids=lambda path: path.stem)
 def test_it_compiles_unchanged(path: Path, manifests: dict[str, Manifest]) -> None:
     manifest = manifests[path.stem]

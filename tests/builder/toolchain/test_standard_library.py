@@ -158,6 +158,7 @@ CPP20 = ["cpp20_headers"]
 """The files that are C++20."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in KERNELS if name not in CPP20])
 def test_host_code_type_checks_and_instantiates_its_kernels(name: str, compiled: Callable[..., Compiled]) -> None:
     result = compiled((FILES / f"{name}.cu").read_text())
@@ -165,6 +166,7 @@ def test_host_code_type_checks_and_instantiates_its_kernels(name: str, compiled:
     assert result.blanked == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["traits", "tuples", "vectors", "containers", "algorithms_and_c_library", "variants", "rarer_headers", *CPP20],
@@ -232,6 +234,7 @@ def test_every_header_of_the_standards_exists() -> None:
     assert {name for name in HEADERS.split() if not (INCLUDE / name).is_file()} == set()
 
 
+@pytest.mark.slow
 def test_the_headers_put_no_variable_into_an_image(compiled: Callable[..., Compiled]) -> None:
     folders = [INCLUDE, *(INCLUDE / name for name in ("arpa", "netinet", "sys", "tr1"))]
     files = [

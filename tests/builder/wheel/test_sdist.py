@@ -70,6 +70,7 @@ def test_an_sdist_contains_every_header(make: Make, backend: str) -> None:
         assert names.count(f"demo-1/{name}") == 1
 
 
+@pytest.mark.slow
 def test_a_header_outside_the_project_is_an_error(make: Make, backend: str, tmp_path: Path) -> None:
     project = make('#include "../../common/far.h"', **{"../common/far.h": ""})
     for result in (sdist(project, backend), pip_wheel(project, tmp_path / "dist")):
@@ -79,6 +80,7 @@ def test_a_header_outside_the_project_is_an_error(make: Make, backend: str, tmp_
     assert not list(tmp_path.rglob("*.whl"))
 
 
+@pytest.mark.slow
 def test_a_header_for_host_code_may_be_outside_the_project(make: Make, backend: str, tmp_path: Path) -> None:
     project = make('#ifndef __CUDACC_RTC__\n#include "../../common/host.h"\n#endif', **{"../common/host.h": ""})
     result = sdist(project, backend)
@@ -87,6 +89,7 @@ def test_a_header_for_host_code_may_be_outside_the_project(make: Make, backend: 
     assert pip_wheel(project, tmp_path / "dist").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_toolkit_header_included_by_its_path_is_a_warning(make: Make, backend: str, tmp_path: Path) -> None:
     project = make(f'#include "{tmp_path}/cuda/include/cuda_fp16.h"')
     (tmp_path / "cuda/include").mkdir(parents=True)

@@ -66,6 +66,7 @@ def test_a_worker_that_ends_while_idle_fails_no_call() -> None:
         assert workers.submit(len, (1,)).result() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "written", [b"garbage\n", b"\x80\x04N.", b"\x80\x04\x8e" + b"\xff" * 9, b"cnowhere\nnothing\n."]
 )
@@ -119,6 +120,7 @@ def _abort_with_output(_: None) -> None:
     os.abort()
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_too_long_is_stopped() -> None:
     with Workers(timeout=5, memory=None, count=1) as workers:
         with pytest.raises(
@@ -155,6 +157,7 @@ def _score(_: None) -> str:
     return Path("/proc/self/oom_score_adj").read_text().strip()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
 def test_a_template_of_exponential_size_is_an_error(toolchain: Toolchain) -> None:
     bomb = b"""
@@ -183,12 +186,14 @@ def test_a_template_of_exponential_size_is_an_error(toolchain: Toolchain) -> Non
         assert workers.submit(compile_job, good).result().cubin
 
 
+@pytest.mark.slow
 def test_no_worker_serves_two_sets_of_options() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         one, same, other = (workers.enqueue(Call(_pid, None, options)).result() for options in [("a",), ("a",), ("b",)])
     assert one == same != other
 
 
+@pytest.mark.slow
 def test_links_of_modules_with_different_options_get_different_workers(
     make_project, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +244,7 @@ def _pid(_: None) -> int:
     return os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["-G", "--Ofast-compile=mid"])
 def test_images_do_not_depend_on_what_the_worker_compiled_before(toolchain: Toolchain, first: str) -> None:
     """In NVRTC 13.1 to 13.4, -G corrupts later modules of the same process; in 12.9, --Ofast-compile=mid changes them."""
@@ -348,6 +354,7 @@ CRASH = "struct alignas(1 << 28) S { char c; }; __global__ void k(S* s) { S t; s
 """NVRTC needs more than a gibibyte for this and aborts."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds processes by their environment")
 def test_a_compiler_crash_fails_the_build_with_a_message_and_leaves_nothing(
     make_project, cuda_wheel, tmp_path: Path

@@ -160,6 +160,7 @@ def test_the_command_reports_why_it_finds_no_modules(call: str, message: str, ma
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "option", "environ", "expected"),
     [
@@ -219,6 +220,7 @@ def test_a_failure_is_reported_and_leaves_no_files(source: str, more: str, messa
     assert not list((root / "build").rglob("*.fatbin*"))
 
 
+@pytest.mark.slow
 def test_a_vendored_loader_is_installed_too(make, tmp_path: Path) -> None:
     root = make(pyproject=PYPROJECT + 'loader = "vendor"\n')
     assert pip_wheel(root, tmp_path / "dist").returncode == 0

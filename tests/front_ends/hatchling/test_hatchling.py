@@ -52,6 +52,7 @@ def test_sources_stay_in_the_wheel_if_configured(make_project, tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table", ["[tool.hatch.build.targets.wheel]\nexclude = ['*.txt']", "[tool.hatch.build]\nexclude = ['*.txt']"]
 )
@@ -71,6 +72,7 @@ def test_the_projects_own_exclusions_still_apply(table: str, make_project, tmp_p
     assert not {"demo/fill.cu", "demo/secret.txt"} & names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "selection",
     ['artifacts = ["*.cu"]', '[tool.hatch.build.targets.wheel.force-include]\n"demo/fill.cu" = "demo/fill.cu"'],
@@ -143,6 +145,7 @@ except DriverError as error:
     assert result.stdout.startswith("DriverError: "), result.stdout
 
 
+@pytest.mark.slow
 def test_an_sdist_needs_no_compiler(bare_python: Path, tmp_path: Path, extra: str) -> None:
     project = copy_fixture("saxpy", tmp_path / "project", extra)
     program = "from hatchling.build import build_sdist; build_sdist('dist')"
@@ -160,6 +163,7 @@ def test_an_editable_install_generates_nothing(bare_python: Path, tmp_path: Path
     assert not [name for name in contents(wheel) if "fatbin" in name]
 
 
+@pytest.mark.slow
 def test_two_builds_in_different_folders_give_the_same_bytes(tmp_path: Path, extra: str) -> None:
     digests = set()
     for folder in ("one", "a/much/longer path/two"):
@@ -171,6 +175,7 @@ def test_two_builds_in_different_folders_give_the_same_bytes(tmp_path: Path, ext
     assert len(digests) == 1
 
 
+@pytest.mark.slow
 def test_cudaarchs_overrides_for_one_build(tmp_path: Path, extra: str) -> None:
     project = copy_fixture("saxpy", tmp_path / "project", extra)
     result = pip_wheel(project, tmp_path / "dist", CUDAARCHS="86-real;89-virtual")
@@ -181,6 +186,7 @@ def test_cudaarchs_overrides_for_one_build(tmp_path: Path, extra: str) -> None:
 # --- failures -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("defect", "messages"),
     [

@@ -174,6 +174,7 @@ def test_an_editable_install_generates_nothing(make) -> None:
         assert not [name for name in archive.namelist() if "fatbin" in name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "source", "message"),
     [
