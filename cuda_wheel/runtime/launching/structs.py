@@ -5,6 +5,7 @@ import re
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
@@ -116,7 +117,7 @@ def _vector_format(size: int, cpp: str) -> str:
 
 def dtype(parameter: "Parameter") -> Any:
     """Return the NumPy dtype of a parameter; see `Parameter.dtype`."""
-    import numpy
+    numpy: Any = import_module("numpy")  # no requirement of this package
 
     if parameter.struct is not None:
         spec: Any = _struct_dtype(parameter.struct)

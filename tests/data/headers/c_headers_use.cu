@@ -37,7 +37,7 @@ __device__ int uses(){ return rank+when+integer+mixed+math; }
 __global__ void k(float* x,double* d,int i,short s,unsigned u,long l,long long ll,char*p){
  float f=x[0]; double e=d[0];
  IS(std::sqrt(f),float); IS(std::sqrt(e),double); IS(std::sqrt(i),double); IS(sqrt(u),double); IS(std::abs(f),float); IS(std::abs(e),double); IS(std::abs(i),int); IS(std::abs(l),long); IS(std::abs(ll),long long); IS(std::abs(s),int);
- IS(std::pow(f,f),float); IS(std::pow(f,e),double); IS(std::pow(i,i),double); IS(std::pow(f,2),float); IS(std::pow(e,2),double); IS(pow(f,s),float); IS(pow(f,u),double);IS(pow(i,f),double);IS(pow(2,e),double);
+ IS(std::pow(f,f),float); IS(std::pow(f,e),double); IS(std::pow(i,i),double); IS(std::pow(f,2),double); IS(std::pow(e,2),double); IS(pow(f,s),double); IS(pow(f,u),double);IS(pow(i,f),double);IS(pow(2,e),double);
  IS(std::fmax(f,e),double); IS(fmin(i,i),double); IS(atan2(i,f),double); IS(fmod(f,2.0),double); IS(std::hypot(f,f),float); IS(std::fma(f,f,f),float); IS(std::copysign(f,e),double);
  IS(std::floor(i),double); IS(std::lround(i),long); IS(std::isnan(i),bool); IS(std::isfinite(ll),bool); IS(std::max_align_t(),std::max_align_t);
  IS(std::fpclassify(f),int); IS(std::isnormal(e),bool); IS(isgreater(f,e),bool); IS(std::isunordered(f,1),bool); IS(std::sinf(f),float); IS(std::lgamma(f),float); IS(std::log2(i),double); IS(std::exp(f),float); IS(std::round(f),float); IS(std::ilogb(i),int); IS(std::ldexp(f,i),float); IS(std::frexp(e,&i),double);
