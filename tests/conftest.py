@@ -49,7 +49,7 @@ _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need NVIDIA's tools as slow: these take longer to download than the quick tests may."""
+    """Mark tests that need NVIDIA's tools as slow: the quick tests do not download these."""
     for item in items:
         if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

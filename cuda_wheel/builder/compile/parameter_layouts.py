@@ -7,8 +7,9 @@ kernels need it pay for that.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["with_parameters"]
 
 _LARGEST = 1 << 18
-"""The size in bytes of PTX above which the compiler is not asked. Debugging information of a source with hundreds of
-instances takes many seconds to write and to read, and nobody fills in the structs of such kernels by hand."""
+"""The size in bytes of PTX above which the compiler is not asked: writing and reading the debugging information of
+hundreds of instances takes many seconds."""
 
 _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
@@ -41,8 +42,7 @@ def with_parameters(job: Job, request: NvrtcRequest, compiled: Compiled) -> Comp
 
     `request` is the call that compiled the source. Without an answer the result stays as it is.
     """
-    text = job.text.decode(errors="surrogateescape")
-    if len(compiled.ptx or b"") > _LARGEST or not _needs_fields(text, job, compiled):
+    if len(compiled.ptx or b"") > _LARGEST or not _needs_fields(job, compiled):
         return compiled
     options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
     options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]
@@ -52,20 +52,22 @@ def with_parameters(job: Job, request: NvrtcRequest, compiled: Compiled) -> Comp
     return replace(compiled, parameters={symbol: declared[symbol] for symbol in kernels if symbol in declared})
 
 
-def _needs_fields(text: str, job: Job, compiled: Compiled) -> bool:
+def _needs_fields(job: Job, compiled: Compiled) -> bool:
     """Return whether a kernel has a parameter that neither its symbol nor the text describes."""
-    declared = parameter_types(text, defined_macros(job.options))
+    text = job.text.decode(errors="surrogateescape")
+    declared = cache(lambda: parameter_types(text, defined_macros(job.options)))  # few symbols need it
     if job.form == "lto":  # no symbols: the text alone decides
-        return any("" in declared.get(kernel.name, ("",)) for kernel in kernels_in(text))
-    return any(
-        _is_undescribed(symbol, parameters, declared.get(symbol)) for symbol, parameters in compiled.kernels.items()
-    )
+        return any("" in declared().get(kernel.name, ("",)) for kernel in kernels_in(text))
+    return any(_is_undescribed(symbol, parameters, declared) for symbol, parameters in compiled.kernels.items())
 
 
-def _is_undescribed(symbol: str, parameters: Sequence[Parameter], declared: Sequence[str] | None) -> bool:
+def _is_undescribed(
+    symbol: str, parameters: Sequence[Parameter], declared: Callable[[], Mapping[str, Sequence[str]]]
+) -> bool:
     types: Sequence[str] | None = signature(symbol).parameters
-    if types is None and declared is not None and agree(declared, parameters):
-        types = declared
+    if types is None:
+        written = declared().get(symbol)
+        types = written if written is not None and agree(written, parameters) else None
     if types is None or len(types) != len(parameters):
         return bool(parameters)
     return any(

@@ -72,7 +72,8 @@ def _compiled(
     device: int | None,
     unknown: ImageError,
 ) -> tuple[ModuleFiles, Manifest]:
-    hook, package, stem = source_hook(), *_split(name)
+    hook = source_hook()
+    package, _, stem = name.rpartition(".")
     if hook is None:
         raise type(unknown)(f"{unknown}\nA vendored loader compiles nothing: with cuda_wheel.load, it can be compiled.")
 
@@ -100,11 +101,6 @@ def _compiled(
     else:
         manifest, made.digest = Manifest.from_json(text, made.where, must_verify()), sha256_of(text)
     return made, manifest
-
-
-def _split(name: str) -> tuple[str, str]:
-    package, _, stem = name.rpartition(".")
-    return package, stem
 
 
 def _read(files: ModuleFiles, file: str, carried: Carried) -> bytes:
