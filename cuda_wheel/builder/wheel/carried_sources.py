@@ -13,7 +13,6 @@ from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.include_graph import reachable
@@ -58,8 +57,6 @@ def _table(settings: ModuleConfig) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, Architectures):
-        return list(value.entries)
     if name == "defines":
         return dict(value)
     return list(value) if isinstance(value, tuple) else value

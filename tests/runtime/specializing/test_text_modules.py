@@ -25,16 +25,6 @@ __global__ void fill(float* x, unsigned n) { int unused = 1; if (threadIdx.x < n
 """
 
 
-@pytest.fixture
-def forbid_compilers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return a function that forbids all further compilation."""
-
-    def forbid(*arguments: object, **options: object) -> None:
-        raise AssertionError("a compiler was started")
-
-    return lambda: monkeypatch.setattr("cuda_wheel.builder.workers.worker.Worker", forbid)
-
-
 def test_a_text_becomes_a_module_and_is_compiled_once(
     use: Callable[..., Driver], tmp_path: Path, forbid_compilers: Callable[[], None]
 ) -> None:

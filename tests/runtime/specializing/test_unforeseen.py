@@ -98,16 +98,6 @@ def site(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "site"
 
 
-@pytest.fixture
-def forbid_compilers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return a function that forbids all further compilation."""
-
-    def forbid(*arguments: object, **options: object) -> None:
-        raise AssertionError("a compiler was started")
-
-    return lambda: monkeypatch.setattr("cuda_wheel.builder.workers.worker.Worker", forbid)
-
-
 def test_the_sources_and_what_they_may_include_are_behind_the_fatbins(
     built: Path, cuda_wheel: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
