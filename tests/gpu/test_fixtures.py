@@ -64,6 +64,7 @@ def test_signatures_match_the_driver(
     request: pytest.FixtureRequest,
     install: Callable[[Path], Path],
     nothing_loaded: None,
+    context: None,
 ) -> None:
     sets = prebuilt_sets() or ["cu13"]
     if installed_extra() and not (fixture == "nvvm_ir" and prebuilt_sets()):

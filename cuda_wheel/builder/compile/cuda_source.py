@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cuda_wheel.builder.compile.declarations import declared_names
+from cuda_wheel.builder.compile.declarations import declared_names, uses_build_time
 from cuda_wheel.builder.compile.host_code import check_launches, compile_with_host_code
 from cuda_wheel.builder.compile.library_variables import DeclaredNames, with_own_variables
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
@@ -13,7 +13,6 @@ from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.compile.precompiled import compile_text
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.nvrtc import uses_build_time
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult

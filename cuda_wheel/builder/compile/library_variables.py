@@ -12,6 +12,8 @@ from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
 from cuda_wheel.builder.hostcode.front_end import looks_like_host_code
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.variables import (
+    LIBRARY_NAMESPACES,
+    foreign_names,
     identity,
     is_library_variable,
     source_variables,
@@ -34,17 +36,21 @@ def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNam
     own = dict(own_texts(job, compiled.headers or ()))
     of_libraries = [path for path in compiled.headers or () if path not in own]
     names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names(list(own)))
+    is_complete = compiled.ptx is not None and job.form == "whole"
+    text = ptx_text.normalise((compiled.ptx or b"").decode()) if is_complete else ""
     foreign = compiled.declared
-    if not foreign and any(map(may_declare_foreign_names, own.values())):
+    looking_so = foreign_names(text) if is_complete else None
+    every = {*(looking_so or ()), *(variable.name for variable in source_variables(text))}
+    constants: Callable[[], Collection[str]] = cache(lambda: _host_constants(job, own.values(), every))
+    asked = may_declare_foreign_names(own.values(), looking_so) if not foreign else ()
+    if any(unqualified_name(name) not in constants() for name in asked):
         foreign = tuple(sorted(name for name in names() or () if _FOREIGN_NAME.match(name)))
     compiled = replace(compiled, declared=foreign)
-    if compiled.ptx is None or job.form != "whole":
+    if not is_complete:
         return compiled
-    text = ptx_text.normalise(compiled.ptx.decode())
     variables = source_variables(text, foreign)
     symbols = _library_symbols(variables, own.values(), of_libraries, names)
-    if looks_like_host_code(job.text):
-        symbols |= _host_constants(variables, own.values())
+    symbols |= {each.symbol for each in variables if unqualified_name(each.name) in constants()}
     own_symbols = {variable.symbol for variable in variables} - symbols
     text = without_unused(
         text, lambda symbol: symbol in symbols or (is_library_variable(symbol) and symbol not in own_symbols)
@@ -53,7 +59,7 @@ def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNam
     return replace(compiled, ptx=text.encode(), variables=own_variables)
 
 
-_FOREIGN_NAME = re.compile(r"__|_Z|(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std)::")
+_FOREIGN_NAME = re.compile(rf"__|_Z|(?:{LIBRARY_NAMESPACES})::")
 """Matches, by `identity`, all names that may look foreign."""
 
 
@@ -81,15 +87,25 @@ def _library_symbols(
     return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
 
 
-def _host_constants(variables: Sequence[GlobalInfo], texts: Iterable[bytes]) -> frozenset[str]:
-    """Return the symbols of constants of host code. As with nvcc, an image has them only if its code uses them."""
-    if not variables:
-        return frozenset()
+def _host_constants(job: Job, texts: Iterable[bytes], variables: Iterable[str]) -> Collection[str]:
+    """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them.
+
+    Only texts are read that contain one of the `variables` or define a macro that may mark a declaration.
+    """
+    if not looks_like_host_code(job.text):
+        return ()
     from cuda_wheel.builder.hostcode.blocks import SourceBlocks  # start-up time: few jobs have variables
     from cuda_wheel.builder.hostcode.reach import project_code
 
-    names = project_code(map(SourceBlocks, texts)).host_constants()
-    return frozenset(each.symbol for each in variables if unqualified_name(each.name) in names)
+    wanted = {unqualified_name(name).encode() for name in variables}
+    read = [text for text in texts if _MARKER_MACRO.search(text) or not wanted.isdisjoint(_words([text]))]
+    return project_code(map(SourceBlocks, read)).host_constants()
+
+
+_MARKER_MACRO = re.compile(
+    rb"^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?__(?:device|constant|managed)__", re.MULTILINE
+)
+"""Matches a macro that may stand for a marker of variables. The repeats are bounded: texts may be megabytes."""
 
 
 def _content(path: str) -> bytes:

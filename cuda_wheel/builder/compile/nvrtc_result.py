@@ -39,7 +39,7 @@ def with_build_time(
 ) -> NvrtcResult:
     """Return a result that says whether the source uses the time of the build.
 
-    `ask` calls `nvrtc.uses_build_time`, which is slow, so it is called only if the texts of the project allow it.
+    `ask` calls `declarations.uses_build_time`, which is slow, so it is called only if the project's texts allow it.
     """
     if result["error"]:
         return result

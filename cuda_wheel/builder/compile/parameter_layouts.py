@@ -22,7 +22,7 @@ from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.runtime.manifest import Parameter
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
 __all__ = ["with_parameters"]
 
@@ -37,16 +37,21 @@ _OTHER_OUTPUT = re.compile(
 """Matches the options of a request that decide what the compiler writes."""
 
 
-def with_parameters(job: Job, request: NvrtcRequest, compiled: Compiled) -> Compiled:
+def with_parameters(
+    job: Job,
+    request: NvrtcRequest,
+    compiled: Compiled,
+    compile_: Callable[[NvrtcRequest], NvrtcResult] = compile_text,
+) -> Compiled:
     """Return a job's result with the declared parameters of its kernels, if these have structs or unknown types.
 
-    `request` is the call that compiled the source. Without an answer the result stays as it is.
+    `request` is the call that compiled the source; `compile_` calls NVRTC. Without an answer the result stays as it is.
     """
     if len(compiled.ptx or b"") > _LARGEST or not _needs_fields(job, compiled):
         return compiled
     options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
     options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]
-    result = compile_text({**request, "options": options})
+    result = compile_({**request, "options": options})
     declared = {} if result["error"] else declared_parameters(result["ptx"].decode(errors="replace"))
     kernels = compiled.kernels if job.form != "lto" else declared
     return replace(compiled, parameters={symbol: declared[symbol] for symbol in kernels if symbol in declared})

@@ -38,6 +38,7 @@ _VECTOR_SIZES = {
 ARRAY_SIZES = {
     **{"__half": 2, "__half2": 4, "__nv_bfloat16": 2, "__nv_bfloat162": 4},
     **_VECTOR_SIZES,
+    "dim3": 12,
     **{"cuda::std::complex<float>": 8, "cuda::std::complex<double>": 16},
 }
 """Sizes in bytes of the types that are arrays of bytes in PTX."""

@@ -16,6 +16,8 @@ from cuda_wheel.runtime.formats.ptx import VariableDeclaration, variable_declara
 from cuda_wheel.runtime.manifest import GlobalInfo
 
 __all__ = [
+    "LIBRARY_NAMESPACES",
+    "foreign_names",
     "identity",
     "is_library_variable",
     "looks_foreign",
@@ -27,8 +29,11 @@ __all__ = [
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
 """How the symbols begin that the compiler adds: string literals, virtual function tables, guards."""
 
-_LIBRARIES = re.compile(r"(?:cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std)::")
-"""How the C++ names begin of variables in the headers of the toolkit, of CCCL and of this package."""
+LIBRARY_NAMESPACES = "cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|c10|at|torch|pybind11"
+"""A regular expression for the namespaces of the headers of the toolkit, of CCCL and of this package, which has some in
+place of PyTorch's and pybind11's."""
+
+_LIBRARIES = re.compile(rf"(?:{LIBRARY_NAMESPACES})::")
 
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
@@ -44,6 +49,11 @@ def source_variables(ptx: str, declared: Collection[str] = ()) -> tuple[GlobalIn
         for each in _defined(ptx)
         if each.size and (not looks_foreign(each.symbol) or identity(signature(each.symbol).name) in declared)
     )
+
+
+def foreign_names(ptx: str) -> frozenset[str]:
+    """Return the C++ names of the variables in a normalised PTX text that look like a library's or the compiler's."""
+    return frozenset(signature(each.symbol).name for each in _defined(ptx) if each.size and looks_foreign(each.symbol))
 
 
 def _defined(ptx: str) -> Iterable[VariableDeclaration]:

@@ -57,7 +57,6 @@ __all__ = [
     "set_precompiled_heap",
     "standards",
     "supported",
-    "uses_build_time",
     "version",
 ]
 
@@ -216,13 +215,12 @@ def standards(path: str) -> list[str]:
     return known
 
 
-def cross_references(request: NvrtcRequest, ending: list[str]) -> tuple[str, bytes | None]:
-    """Return NVRTC's error, and the cross-references of a source; None if NVRTC's front end does not write them.
+def cross_references(request: NvrtcRequest) -> bytes | None:
+    """Return the cross-references of a source that compiles; None if NVRTC's front end does not write them.
 
     An undocumented option of the front end writes a line for each mention of a name, also of names that macros paste
     together: an address, the qualified name, "D" where the mention defines it, "d" where it declares it and "R" where
-    it uses it, the file, the line and the column. `ending` are the options that end the compilation after the front
-    end. This is slow, and the result may have 40 MB.
+    it uses it, the file, the line and the column. This is slow, and the result may have 40 MB.
     """
     import tempfile  # only for a source that needs this: start-up time
 
@@ -234,27 +232,16 @@ def cross_references(request: NvrtcRequest, ending: list[str]) -> tuple[str, byt
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
         with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
             path = os.path.join(folder, "names")
-            error = _compile_program(library, program, [*request["options"], "-Xcudafe", f"--xref={path}", *ending])
+            options = [*request["options"], "-Xcudafe", f"--xref={path}", "--fdevice-syntax-only"]
+            if _compile_program(library, program, options):
+                return None
             try:
                 with open(path, "rb") as mentions:
-                    return error, mentions.read()
+                    return mentions.read()
             except OSError:
-                return error, None
+                return None
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
-
-
-def uses_build_time(request: NvrtcRequest) -> bool:
-    """Return whether a source that compiles uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; True if NVRTC cannot tell.
-
-    Much slower than an ordinary compilation, so only sources that may use these macros are worth this call.
-    """
-    import re  # only for such a source: start-up time
-
-    error, mentions = cross_references(request, ["--fdevice-syntax-only"])
-    if error or mentions is None:
-        return True
-    return re.search(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t", mentions) is not None
 
 
 def scratch_file() -> int:
