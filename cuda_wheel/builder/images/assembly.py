@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from cuda_wheel.builder.errors import CompileError
@@ -59,11 +59,18 @@ def kernel_resources(log: str, cubin: Cubin | None) -> dict[str, dict[str, int]]
 
 
 def machine_code(text: str, arch: str) -> bytes:
-    """Return a PTX text's machine code to compare with another's. Stubs define what it leaves to other modules."""
+    """Return a PTX text's machine code without optimisation, to compare it with another's.
+
+    Stubs define what the text leaves to other modules. A text that cannot be assembled so, because its limits of
+    registers are too low for that, is optimised.
+    """
     missing = ptx_text.undefined(text)
-    stubs = [ptx_text.stub_definitions(text, missing.values())] if missing else []
+    texts = [text, *([ptx_text.stub_definitions(text, missing.values())] if missing else [])]
     # Debug information would contain a copy of the text, with its version.
-    return assemble([text, *stubs], arch, ("-Xptxas=--suppress-debug-info",))[0]
+    options = ["-Xptxas=--suppress-debug-info"]
+    with suppress(CompileError):
+        return assemble(texts, arch, [*options, "-Xptxas=-O0"])[0]
+    return assemble(texts, arch, options)[0]
 
 
 def assemble(texts: Sequence[str], arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
