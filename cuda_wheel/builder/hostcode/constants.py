@@ -43,8 +43,8 @@ class Constants:
         self._references: dict[CodeBlock, str] = {}
         self._refused: set[CodeBlock] = set()
         """Those that the compiler refused as they are."""
-        self._kept: set[CodeBlock] = set()
-        """Those that it refused as `constexpr`."""
+        self._kept: dict[CodeBlock, set[str]] = {}
+        """Those that it refused as `constexpr`, and what it said."""
 
     def rewrite(self, file: str, line: int, column: int | None, message: str) -> bool:
         """Rewrite the constant that an error is about; return False if it is about no host constant, or if there is no
@@ -53,7 +53,7 @@ class Constants:
         if blocks is None:
             return False
         if not message.startswith("dynamic initialization is not supported for a"):
-            return self._is_not_constant(file, blocks, line)
+            return self._is_not_constant(file, blocks, line, message)
         around = blocks.definition_at(blocks.offset(line, column))
         if around in self._constexpr:  # by an error about another variable of the same declaration
             return True
@@ -65,16 +65,21 @@ class Constants:
         self._make_constexpr(file, around)
         return True
 
-    def _is_not_constant(self, file: str, blocks: SourceBlocks, line: int) -> bool:
+    def _is_not_constant(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
         """Rewrite a constant at a line again that the compiler refuses as `constexpr`; return False if there is none.
 
-        The longer word moves what follows it, so that columns tell nothing.
+        The longer word moves what follows it, so that columns tell nothing. One compilation may refuse it more than
+        once, each time with another message.
         """
         for block, where in self._constexpr.items():
-            if where == file and blocks.line(block.start) <= line <= blocks.line(block.end - 1):
+            if where == file and _is_at(block, blocks, line):
                 del self._constexpr[block]
-                self._kept.add(block)
+                self._kept[block] = {message}
                 return block not in self._refused or self._make_reference(file, block)
+        for block in blocks.definitions:
+            if block in self._kept and message not in self._kept[block] and _is_at(block, blocks, line):
+                self._kept[block].add(message)
+                return True
         return False
 
     def replacements(self) -> dict[str, list[Replacement]]:
@@ -101,6 +106,10 @@ class Constants:
             return False
         self._references[block] = file
         return True
+
+
+def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
+    return blocks.line(block.start) <= line <= blocks.line(block.end - 1)
 
 
 def _may_be_constexpr(block: CodeBlock) -> bool:

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from cuda_wheel.builder.compile import declarations
 from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
+from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
@@ -223,14 +225,49 @@ def test_mixed_sources_declare_variables_too(compiled) -> None:
     ],
 )
 def test_the_front_end_is_asked_only_about_texts_that_may_declare_such_names(text: str, answer: bool) -> None:
-    assert may_declare_foreign_names(text.encode()) is answer
+    assert bool(may_declare_foreign_names([text.encode()])) is answer
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "asked"),
+    [
+        ("namespace at { int own; }", {"at::own", "at::other", "c10::own"}, {"at::own"}),
+        ("namespace mine { int own; }", {"at::own"}, set()),
+        ("#define OPEN(n) namespace n {\nOPEN(at) int own; }", {"at::own", "c10::other", "own"}, {"at::own"}),
+        ("#define CAT(a, b) a##b\nnamespace at { int CAT(o, wn); }", {"at::own", "at::wno"}, {"at::own", "at::wno"}),
+        ("#define CAT(a, b) a##b\nnamespace at { int CAT(o, w); int n; }", {"at::own"}, set()),
+        ("__device__ int __own;", {"__own", "__unnamed_1"}, {"__own"}),
+        ("int __own;", {"__own"}, set()),
+    ],
+)
+def test_the_front_end_is_asked_only_about_names_that_the_texts_have(
+    text: str, names: set[str], asked: set[str]
+) -> None:
+    assert may_declare_foreign_names([text.encode()], names) == asked
+
+
+def test_the_front_end_is_not_asked_about_what_a_source_includes_of_pytorch(
+    toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declarations, "cross_references", lambda request: pytest.fail("the front end was asked"))
+    text = """
+        #include <torch/extension.h>
+        namespace at { namespace native { void f(torch::Tensor x) { TORCH_CHECK(x.scalar_type() == at::kFloat); } } }
+        __device__ int counter;
+        __global__ void k(float* x) { *x += sizeof(c10::Half); }
+        void run(torch::Tensor x) { k<<<1, 1>>>(x.data_ptr<float>()); }
+    """
+    folders = ("src", *toolchain.header_folders)
+    job = Job(toolchain.libraries[0], ".", "src/k.cu", text.encode(), "80", True, False, ("--std=c++17",), folders, (),
+              False, "auto")  # fmt: skip
+    assert [variable.name for variable in compile_job(job).variables] == ["counter"]
 
 
 @pytest.mark.slow
 def test_long_texts_are_searched_in_linear_time() -> None:
     started = time.perf_counter()
     for text in ("namespace a " * 100_000, "__device__ int a, " * 100_000, "#define x " * 100_000, "__a " * 300_000):
-        assert not may_declare_foreign_names(text.encode())
+        assert not may_declare_foreign_names([text.encode()])
     assert time.perf_counter() - started < 20
 
 

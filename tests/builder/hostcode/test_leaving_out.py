@@ -237,6 +237,21 @@ def test_numbers_computed_from_constants_fold_in_device_code(compiled: Compile, 
     assert (result.blanked, result.variables) == ((), ())
 
 
+def test_a_constant_of_a_class_that_another_constant_copies_is_the_hosts(compiled: Compile) -> None:
+    result = compiled("""
+    template <class T> struct Sum { Sum(T a) : a(a) {} T a; };
+    struct Last { Sum<int> operator+(int i) const { return Sum<int>(i); } };
+    static const Last last;
+    static const Sum<int> after(last + 1);
+    typedef Sum<int> End;
+    static const End end = after; static const Last also = last;
+    template <class T> __global__ void typed(T* p) { *p = 0; }
+    void use(int* p) { typed<<<1, end.a + (also + 2).a>>>(p); }
+    """)
+    assert kernels(result) == {"typed<int>"}
+    assert (result.blanked, result.variables) == ((), ())
+
+
 @pytest.mark.parametrize("text", ["const int n = count();", "const int m = count(), n = m + 1;"])
 def test_a_number_of_run_time_is_an_error_in_device_code(text: str, compiled: Compile) -> None:
     with pytest.raises(CompileError, match="dynamic initialization is not supported"):

@@ -236,3 +236,28 @@ def test_symbols_are_the_same_for_all_architectures(compiled: Compile) -> None:
     text = "#include <thrust/complex.h>\ntemplate <class T> __global__ void k(thrust::complex<T>* p) { *p = 1; }\n"
     text += "void f() { k<float><<<1, 1>>>(nullptr); }\n"
     assert set(compiled(text, arch="80").kernels) == set(compiled(text, arch="90").kernels)
+
+
+def test_types_of_the_standard_library_have_the_names_of_gccs(compiled: Compile) -> None:
+    result = compiled("""
+    #include <filesystem>
+    #include <list>
+    #include <sstream>
+    #include <string>
+    template <class T> __global__ void k(T* x) {}
+    template <class F> __global__ void call(F f) { f(); }
+    std::string run(std::string s, const std::wstring& w) { call<<<1, 1>>>([=] __device__ {}); return s; }
+    void use() {
+      std::list<int> a{1, 2};
+      std::list b(a.begin(), a.end());
+      k<std::string><<<1, 1>>>(nullptr); k<decltype(b)><<<1, 1>>>(nullptr); k<std::ostringstream><<<1, 1>>>(nullptr);
+      k<std::filesystem::path><<<1, 1>>>(nullptr);
+    }
+    """)
+    assert set(result.kernels) == {  # nvcc's
+        "_Z4callIZ3runNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS1_IwS2_IwESaIwEEEEUlvE_EvT_",
+        "_Z1kINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEvPT_",
+        "_Z1kINSt7__cxx114listIiSaIiEEEEvPT_",
+        "_Z1kINSt7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEEEEvPT_",
+        "_Z1kINSt10filesystem7__cxx114pathEEvPT_",
+    }

@@ -56,6 +56,16 @@ def test_kernels_that_differ_in_names_registers_and_numbers_alone_are_left_out()
     assert proof_text(HEAD + "".join(kernels)) == HEAD + kernels[0] + "\n" * 7
 
 
+def test_kernels_that_differ_in_string_literals_alone_are_left_out() -> None:
+    kernels = [
+        kernel(
+            number, **{"mov.u64_%rd2,": f"mov.u64 %rd3, $str${number}; mov.u64 %rd4, __unnamed_{number}; mov.u64 %rd2,"}
+        )
+        for number in range(1, 5)
+    ]
+    assert proof_text(HEAD + "".join(kernels)) == HEAD + kernels[0] + "\n" * 3
+
+
 @pytest.mark.parametrize(
     "change",
     [
