@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import sysconfig
 import time
@@ -61,6 +62,7 @@ class Verdict:
     error: str = ""
     """cuda-wheel's first error."""
     seconds: float = 0.0
+    compile_seconds: float = 0.0
     nvcc_seconds: float = 0.0
 
 
@@ -75,6 +77,7 @@ def judge(source: Source, options: argparse.Namespace) -> Verdict:
         nvcc=nvcc,
         error=outcome.error,
         seconds=outcome.seconds,
+        compile_seconds=outcome.compile_seconds,
         nvcc_seconds=round(nvcc_seconds, 2),
     )
     if nvcc != "compiled":
@@ -164,6 +167,10 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     for what in ("identical", "same_opcodes"):
         yield f"{what}: {sum(getattr(each, what) for each in both)} kernels"
     yield f"different: {sum(len(each.different) for each in both)} kernels"
+    ratios = [each.compile_seconds / each.nvcc_seconds for each in both if each.compile_seconds]
+    if ratios:
+        slower = sum(ratio > 1 for ratio in ratios)
+        yield f"time to compile: median {statistics.median(ratios):.2f} of nvcc's; {slower} of {len(ratios)} are slower"
     for each in verdicts:
         if each.nvcc == "compiled" and each.ours != "compiled":
             yield f"ours fails: {each.key}: {each.ours}: {each.error}"

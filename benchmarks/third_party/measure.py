@@ -62,6 +62,8 @@ class Outcome:
     """The whole message of the failure."""
     seconds: float = 0.0
     """Wall-clock seconds of the build in its process, without Python's start."""
+    compile_seconds: float = 0.0
+    """Those of the file's own jobs, without what a build does once: its plan, workers that start, the fatbin."""
     kernels: Sequence[str] = ()
     """The names in the manifest."""
     warnings: Sequence[str] = ()
@@ -75,11 +77,13 @@ class Listener:
 
     warnings: list[str] = field(default_factory=list)
     kernels: list[str] = field(default_factory=list)
+    compile_seconds: float = 0.0
 
     def build_started(self, plan: Any) -> None: ...
 
     def step_finished(self, step: Any) -> None:
         self.warnings += [text for text in [getattr(step, "log", "")] if text]
+        self.compile_seconds += sum(span.ended - span.began for span in step.phases)
 
     def time_remaining(self, seconds: float) -> None: ...
 
@@ -128,7 +132,15 @@ def compile_source(source: Source, corpus: Path, images: Path | None, settings: 
         result = "traceback"
     message = message.replace(str(home.resolve()) + "/", "")
     return Outcome(
-        source.key, result, first_error(message), message, seconds, listener.kernels, listener.warnings, bool(extra)
+        source.key,
+        result,
+        first_error(message),
+        message,
+        seconds,
+        round(listener.compile_seconds, 2),
+        listener.kernels,
+        listener.warnings,
+        bool(extra),
     )
 
 
