@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from cuda_wheel.runtime import registry
+from cuda_wheel.runtime.choosing import choices
 
 
 def forget_loaded_modules() -> None:
-    """Start with an empty registry of loaded modules; modules stay loaded for those who hold them."""
+    """Start with an empty registry of loaded modules, and no table of tuned choices; modules stay loaded for those who
+    hold them."""
     registry.forget_all()
+    choices.forget()
 
 
 @pytest.fixture
