@@ -54,7 +54,7 @@ def _compiled(
     ask_capability: Callable[[], Version],
 ) -> tuple[bytes, bytes]:
     config = Config.from_table({"module": [table]})
-    module = SourceModule(name, (Source(f"{name}.cu", "cuda", text),), (), config.module[0])
+    module = SourceModule(name, (Source(f"{name}.cu", "cuda", text),), (), config.module[0], on_demand=True)
 
     @contextmanager
     def opened() -> Iterator[Opened]:
