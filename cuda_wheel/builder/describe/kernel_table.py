@@ -209,8 +209,8 @@ def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[N
 def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
     """Return a warning for each kernel that a source seems to define and no image has.
 
-    Nothing for templates whose instances the project chooses, or that are compiled when a program asks for them. Nothing
-    for a module without any kernel: that is an error, or a module of device functions.
+    Nothing for templates whose instances the project chooses, or that are compiled when a program asks for them.
+    Nothing for a module without any kernel: that is an error, or a module of device functions.
     """
     names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
     if not names:
