@@ -129,6 +129,11 @@ def test_of_two_equally_near_gpus_the_lower_compute_capability_is_chosen() -> No
     assert choose(rows, "x", "update", {"n": 1}, "X", (10, 0)).gpu == "old"
 
 
+def test_rounding_of_the_logarithms_does_not_decide() -> None:
+    rows = [row(problem={"n": 48}), row(problem={"n": 0})]  # 49 / 7 == 7 / 1, and log(7) is not log(49) - log(7)
+    assert choose(rows, "x", "update", {"n": 6}, "X", (8, 6)).problem == {"n": 0}
+
+
 def test_several_sizes_count_together_and_strings_must_be_equal() -> None:
     rows = [
         row(problem={"m": m, "n": n, "dtype": dtype}, gpu=gpu)
