@@ -13,7 +13,8 @@ The table is the file `MODULE.tuned.json` in the module's package, which `cuda-w
     }
 
 `variant` has the macros of a variant of the module, `parameters` whatever the program launches the kernel by.
-`microseconds` is the measured time of the choice, `first_microseconds` that of the first candidate.
+`microseconds` is the measured time of the choice, `first_microseconds` that of the first candidate; both contain what
+the measurement takes by itself, which was 3 microseconds on an H200.
 """
 
 import json
