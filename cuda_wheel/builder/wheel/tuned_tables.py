@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
@@ -14,7 +14,7 @@ from cuda_wheel.runtime.module import ByName
 from cuda_wheel.runtime.variants.index import unknown_variant
 from cuda_wheel.runtime.variants.macro_values import same_macros
 
-__all__ = ["TunedTables", "tuned_paths"]
+__all__ = ["TunedTables", "check_rows", "tuned_paths"]
 
 
 def tuned_paths(names: Iterable[str], files: Iterable[WheelFile]) -> list[str]:
@@ -46,21 +46,25 @@ class TunedTables:
                 raise ConfigError(str(error)) from None
 
     def check(self, module: FinishedModule) -> None:
-        """Raise ConfigError if the table of a built module names a variant or a kernel that the module has not."""
-        variants = {same_macros(manifest.variant): manifest for manifest in module.manifests}
-        for row in self._rows.get(module.name, ()):
-            manifest = variants.get(same_macros(row.variant))
-            try:
-                if manifest is not None:
-                    _check_kernel(manifest, row.kernel)
-                elif not _may_specialize(module.manifests, row):
-                    raise unknown_variant(module.name, row.variant, [each.variant for each in module.manifests])
-            except ImageError as error:
-                file = module.name.rpartition(".")[2] + TABLE_SUFFIX
-                raise ConfigError(
-                    f"{file}, choice {row.name!r} for {row.gpu} and {problem_text(row.problem)}: {error}\n"
-                    "Tune it again with cuda-wheel tune, or remove the choice."
-                ) from None
+        """Raise ConfigError if the table of a built module names what the module has not."""
+        check_rows(module.name, self._rows.get(module.name, ()), module.manifests)
+
+
+def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) -> None:
+    """Raise ConfigError if the choices of a module name a variant or a kernel that is not in its manifests."""
+    variants = {same_macros(manifest.variant): manifest for manifest in manifests}
+    for row in rows:
+        manifest = variants.get(same_macros(row.variant))
+        try:
+            if manifest is not None:
+                _check_kernel(manifest, row.kernel)
+            elif not _may_specialize(manifests, row):
+                raise unknown_variant(module, row.variant, [each.variant for each in manifests])
+        except ImageError as error:
+            raise ConfigError(
+                f"{module.rpartition('.')[2]}{TABLE_SUFFIX}, choice {row.name!r} for {row.gpu} and "
+                f"{problem_text(row.problem)}: {error}\nTune it again with cuda-wheel tune, or remove the choice."
+            ) from None
 
 
 def _module_of(path: str) -> str | None:

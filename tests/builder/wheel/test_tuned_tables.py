@@ -103,7 +103,15 @@ def test_a_build_refuses_what_the_modules_have_not(make_project: Callable[..., P
     result = cuda_wheel("build", root, "-o", root / "out")
     assert result.returncode == 0, result.stdout
     assert "warning: demo/gone.tuned.json belongs to no module: there is no module demo.gone" in result.stdout
-    assert (root / "out/demo/scale.tuned.json").is_file() and not (root / "out/demo/gone.tuned.json").exists()
+    built = root / "out/demo/scale.tuned.json"
+    assert built.is_file() and not (root / "out/demo/gone.tuned.json").exists()
+    shown = cuda_wheel("inspect", root / "out").stdout.split()
+    assert "tuned: scale on NVIDIA H200 (1 problem)" in " ".join(shown)
+    assert cuda_wheel("verify", root / "out").returncode == 0
+    for content in (table(kernel="other"), "{}"):
+        built.write_text(content)
+        result = cuda_wheel("verify", root / "out")
+        assert result.returncode == 1 and "demo.scale: scale.tuned.json" in result.stdout
 
 
 def test_what_specialize_compiles_later_may_be_in_the_table(
