@@ -20,7 +20,7 @@ def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
 
 def table_text(module: str, rows: Iterable[Row]) -> str:
     """Return the content of the table of a module."""
-    lines = ",\n".join(json.dumps(row._asdict(), ensure_ascii=False) for row in sorted(rows, key=_order))
+    lines = ",\n".join(json.dumps(row._asdict()) for row in sorted(rows, key=_order))
     head = f'"format": {FORMAT},\n"module": {json.dumps(module)},\n"choices": [\n'
     return f"{{\n{head}{lines}\n]\n}}\n"
 

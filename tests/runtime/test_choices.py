@@ -71,12 +71,18 @@ def test_new_rows_replace_those_of_their_gpu_and_name_alone() -> None:
             lambda table: table["choices"][0].update(problem={"n": 1.5}),
             "the problem's n must be an integer or a string",
         ),
-        (lambda table: table["choices"][0].update(problem={"n": -1}), "must not be negative, but is -1"),
+        (
+            lambda table: table["choices"][0].update(problem={"n": -1}),
+            "the problem's n is a size, from 0 to 2**63 - 1, and not -1",
+        ),
+        (lambda table: table["choices"][0].update(problem={"n": 1 << 63}), "is a size, from 0 to 2**63 - 1"),
         (lambda table: table["choices"][0].update(compute_capability=[8]), "choice 1: not enough values"),
         (lambda table: table["choices"][0].update(compute_capability=[8, -1]), "-1 is not an integer from 0 on"),
         (lambda table: table["choices"][0].update(variant={"A B": 1}), "'A B' with the value 1 is not a macro"),
         (lambda table: table["choices"][0].update(parameters={"x": {}}), "the parameter x must be a number"),
         (lambda table: table["choices"][0].update(microseconds="fast"), "choice 1: could not convert string"),
+        (lambda table: table["choices"][0].update(microseconds=float("nan")), "choice 1: its times must be numbers"),
+        (lambda table: table["choices"][0].update(first_microseconds=-1), "choice 1: its times must be numbers"),
         (lambda table: table["choices"].append(table["choices"][0]), "two choices 'update' for Stand-in and n=1000"),
         (
             lambda table: table["choices"].append({**table["choices"][0], "problem": {"m": 1}}),
@@ -117,7 +123,7 @@ def test_the_gpu_decides_first_then_the_nearest_size_by_ratio() -> None:
     assert chosen("H200", (9, 0), 99) == "H200 99"
     assert chosen("H100", (9, 0), 998) == "H200 99" and chosen("H100", (9, 0), 1000) == "H200 9999"
     assert chosen("H200", (9, 0), 999) == "H200 99"  # the same ratio to both: the smaller one
-    assert chosen("H200", (9, 0), 3) == "H200 0" and chosen("H200", (9, 0), 1 << 60) == "H200 9999"
+    assert chosen("H200", (9, 0), 3) == "H200 0" and chosen("H200", (9, 0), (1 << 63) - 1) == "H200 9999"
     assert chosen("A30", (8, 0), 99) == "A30 99" and chosen("A10", (8, 6), 99) == "L4 99"
     assert chosen("X", (8, 0), 99) == "A100 99"  # the first by name
     assert chosen("X", (7, 5), 99) == "L4 99" and chosen("X", (12, 0), 99) == "B200 99"

@@ -90,6 +90,8 @@ def _read_row(number: int, row: dict[str, Any]) -> Row:
         major, minor = map(_natural_number, row["compute_capability"])
         variant = dict(read_macros(row["variant"]))
         times = {key: float(row[key]) for key in ("microseconds", "first_microseconds")}
+        if not all(0 <= each < math.inf for each in times.values()):
+            raise ValueError("its times must be numbers from 0 on")
         parameters = {key: plain_value(key, value) for key, value in row["parameters"].items()}
         problem = checked_problem(row["problem"])
         own = {"compute_capability": (major, minor), "problem": problem, "variant": variant, "parameters": parameters}
@@ -134,11 +136,11 @@ def checked_problem(problem: Mapping[str, Any]) -> Problem:
             checked[key] = str(value)
             continue
         try:
-            checked[key] = operator.index(value)
+            size = checked[key] = operator.index(value)
         except TypeError:
             raise ArgumentError(f"the problem's {key} must be an integer or a string, not {value!r}") from None
-        if operator.index(value) < 0:
-            raise ArgumentError(f"the problem's {key} is a size and must not be negative, but is {value}")
+        if not 0 <= size < 1 << 63:
+            raise ArgumentError(f"the problem's {key} is a size, from 0 to 2**63 - 1, and not {value}")
     if not checked:
         raise ArgumentError("a problem needs at least one size or string, such as {'n': 4096}")
     return checked
