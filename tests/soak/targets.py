@@ -350,10 +350,11 @@ def signatures(data: bytes) -> None:
     """The data consist of a source, a NUL, and PTX that declares the kernels."""
     content, _, code = data.partition(b"\0")
     text = ptx_text.normalise(code.decode(errors="replace"))
-    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",), instances=())
+    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",), instances=(), specialize=False)
     module = SimpleNamespace(
         name="demo.k",
         label="k.cu",
+        on_demand=False,
         settings=settings,
         sources=(Source("k.cu", "cuda", content),),
         defaults=(),
@@ -438,6 +439,7 @@ def log(data: bytes) -> None:
     module: Any = SimpleNamespace(
         name="demo.k",
         label="k.cu",
+        on_demand=False,
         sources=(Source("k.cu", "cuda", b"int f();"),),
         defaults=(),
         settings=SimpleNamespace(link="lto", extern=()),
