@@ -45,11 +45,11 @@ def no_kernel(module: ModulePlan) -> str:
     scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
     templates = ", ".join(_located(*each, module) for each in scanned if each[1].template)
     others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
-    is_text = "." not in module.module.name  # of `cuda_wheel.compile`
+    on_demand = module.module.on_demand  # there is no table to edit
     text = f"{module.module.label} has no kernel: it compiles to an empty image."
     if templates:
         text += f" It has templates: {templates}. Nothing launches them, so "
-        if is_text:
+        if on_demand:
             text += f"name their instances, such as: instantiate=[{_instances(module)}]"
         else:
             text += f"the module's instantiate has to name their instances, such as:\n{_table(module)}"
@@ -57,7 +57,7 @@ def no_kernel(module: ModulePlan) -> str:
         text += f" It seems to define {others}: is that inside an #if whose condition is false?"
     if not sources and any(source.kind == "nvvm" for source in module.module.sources):
         text += " In NVVM IR, !nvvm.annotations says which functions are kernels."
-    if sources and not scanned and not is_text:
+    if sources and not scanned and not on_demand:
         text += (
             " A template is compiled only if a launch or the module's instantiate names it; a file of helper functions "
             f'can be left out: sources = ["!{sources[0].path}"].'
