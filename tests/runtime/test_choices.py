@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
-import sys
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from cuda_wheel.runtime.choosing.tuning_table import Row, choose, parse_table
 from cuda_wheel.runtime.errors import ArgumentError, DriverError, ImageError
 from cuda_wheel.tuning.table_file import merged, table_text
 from tests.support.driver import Driver
+from tests.support.loaded_modules import forget_package
 
 MACROS = {"MATH_TYPE": "double", "NUM_MODES": 4}
 
@@ -166,20 +165,19 @@ def test_several_sizes_count_together_and_strings_must_be_equal() -> None:
 
 
 @pytest.fixture
-def site(variants_build: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(variants_build: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Put a copy of the built package with variants on the path, with a table, and return the package's folder."""
     shutil.copytree(variants_build[0], tmp_path / "site")
     table = table_text("demo.update", [row(), row(problem={"n": 10}, kernel="gemm<MATH_TYPE, NUM_MODES>")])
     (tmp_path / "site/demo/update.tuned.json").write_text(table)
     put_on_path(tmp_path / "site", monkeypatch)
-    return tmp_path / "site/demo"
+    yield tmp_path / "site/demo"
+    forget_package("demo")
 
 
 def put_on_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(place))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "demo"]:
-        monkeypatch.delitem(sys.modules, name)
-    importlib.invalidate_caches()
+    forget_package("demo")
 
 
 def test_a_program_gets_the_kernel_of_the_variant_and_the_parameters(site: Path, use: Callable[..., Driver]) -> None:

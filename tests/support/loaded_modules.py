@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import pytest
 
 from cuda_wheel.runtime import registry
@@ -13,6 +16,13 @@ def forget_loaded_modules() -> None:
     hold them."""
     registry.forget_all()
     choices.forget()
+
+
+def forget_package(name: str) -> None:
+    """Let Python import a package again, from where it is now."""
+    for each in [each for each in sys.modules if each.partition(".")[0] == name]:
+        del sys.modules[each]
+    importlib.invalidate_caches()
 
 
 @pytest.fixture

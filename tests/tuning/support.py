@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.loaded_modules import forget_package
 
 __all__ = ["StandInBench", "package"]
 
@@ -45,11 +45,10 @@ class StandInBench:
 
 
 @pytest.fixture
-def package(variants_build: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def package(variants_build: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Put a copy of the built package with variants on the path, and return the package's folder."""
     shutil.copytree(variants_build[0], tmp_path / "site")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "demo"]:
-        monkeypatch.delitem(sys.modules, name)
-    importlib.invalidate_caches()
-    return tmp_path / "site/demo"
+    forget_package("demo")
+    yield tmp_path / "site/demo"
+    forget_package("demo")
