@@ -73,6 +73,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
         from cuda_wheel.builder.sources.modules import named_sources
         from cuda_wheel.builder.wheel.sbom import SBOM
+        from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX
         from hatch_cuda.hatch_layout import wheel_files
 
         root = Path(self.root)
@@ -82,7 +83,8 @@ class CudaBuildHook(BuildHookInterface[Any]):
         folder = self._cleanup.enter_context(scratch())
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
             for path in build_files(root, config, wheel_files(root), reporter, folder):
-                build_data["force_include"][str(folder / path)] = path
+                if not path.endswith(TABLE_SUFFIX):  # hatchling includes these files itself
+                    build_data["force_include"][str(folder / path)] = path
         if config.sbom and "sbom_files" in build_data:
             build_data["sbom_files"].append(str(folder / SBOM))
         elif config.sbom:  # hatchling before 1.28, which has no "sbom_files"

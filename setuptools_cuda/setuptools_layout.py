@@ -11,13 +11,14 @@ from setuptools.errors import BaseError
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, Layout, WheelFile
 from cuda_wheel.builder.sources.source_files import KINDS
+from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX
 
 __all__ = ["files_of", "wheel_layout"]
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
-    """Return the files of a configured distribution: each package's `__init__.py`, and all files that may be sources or
-    headers of a module."""
+    """Return the files of a configured distribution: each package's `__init__.py`, all files that may be sources or
+    headers of a module, and tables of tuned choices."""
     build_py = distribution.get_command_obj("build_py")
     build_py.ensure_finalized()
     files = {}
@@ -29,7 +30,7 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
             folders.sort()
             within = Path(parent).relative_to(folder).as_posix()
             for name in sorted(names):
-                if name.endswith((*KINDS, *DEVICE_SOURCES)):
+                if name.endswith((*KINDS, *DEVICE_SOURCES, TABLE_SUFFIX)):
                     files["/".join(part for part in (place, within, name) if part != ".")] = Path(parent, name)
     return [WheelFile(source, destination) for destination, source in files.items()]
 

@@ -6,9 +6,28 @@ import shutil
 import sys
 from pathlib import Path
 
+from cuda_wheel.runtime.choosing.tuning_table import parse_table
 from cuda_wheel.runtime.variants.index import all_manifests
+from cuda_wheel.tuning.table_file import table_text
 from tests.support.processes import run
 from tests.support.projects import ROOT
+
+
+def test_the_example_of_tuned_choices_builds_with_its_table(tmp_path: Path, cuda_wheel) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "examples/tuned", project, ignore=shutil.ignore_patterns("__pycache__"))
+    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDAARCHS="80-real")
+    assert result.returncode == 0, result.stdout
+    name = "tuned_demo.kernels.row_sums"
+    table = tmp_path / "out/tuned_demo/kernels/row_sums.tuned.json"
+    rows = parse_table(table.read_bytes(), name, "x")
+    assert table.read_text() == table_text(name, rows)
+    # What is tuned is what the table has. CuPy, which the example needs, is not installed everywhere.
+    pattern = "import sys; sys.modules['cupy'] = type(sys)('cupy')\n"
+    program = "from tuned_demo.tuning import row_sums as t; print(t.module, t.name, list(t.problems))"
+    shown = run(sys.executable, "-c", pattern + program, PYTHONPATH=str(project / "src"))
+    problems = [row.problem for row in sorted(rows, key=lambda row: row.problem["columns"])]
+    assert shown.stdout.strip() == f"{name} row_sums {problems}"
 
 
 def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel) -> None:

@@ -38,6 +38,7 @@ from cuda_wheel.builder.wheel.outputs import (
     write,
 )
 from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
+from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_paths
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import DriverError
@@ -59,16 +60,19 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
     """
     files = list(files)
     modules, packages = select(config, root, files, reporter.warning), attaching_packages(files)
+    names = [module.name for module in modules]
+    tables = TunedTables(names, files, reporter.warning)
 
     def write_module(module: FinishedModule, document: Document) -> Document:
+        tables.check(module)
         write(module_files(module), folder)
         return document
 
     documents = _build(root, config, modules, reporter, write_module)
-    names = [module.name for module in modules]
+    write(tables.files, folder)
     write(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
     write({SBOM: merged(documents)} if config.sbom else {}, folder)
-    return output_paths(config, names, packages)
+    return output_paths(config, names, packages) + list(tables.files)
 
 
 def build_module(
@@ -101,7 +105,8 @@ def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Pre
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
     """Return the paths that `build_files` would return, without building; raises ConfigError."""
     files = list(files)
-    return output_paths(config, [module.name for module in select(config, root, files)], attaching_packages(files))
+    names = [module.name for module in select(config, root, files)]
+    return output_paths(config, names, attaching_packages(files)) + tuned_paths(names, files)
 
 
 class _Consumed(NamedTuple):

@@ -17,6 +17,7 @@ from cuda_wheel.cli.tables import Column, Table, print_report
 from cuda_wheel.inspect.found_modules import FoundModule, find_modules
 from cuda_wheel.inspect.kernel_listing import exported_lines, symbol_lines
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
+from cuda_wheel.inspect.tuned_listing import tuned_lines
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted
 from cuda_wheel.runtime.variants.macro_values import macro_text
 
@@ -85,7 +86,7 @@ def _module_table(module: FoundModule) -> Table:
         manifest.name,
         columns,
         [_image_row(image, manifest)[: len(columns)] for image in manifest.images],
-        "\n".join([*symbol_lines([manifest]), *exported_lines(module), fatbin]),
+        "\n".join([*symbol_lines([manifest]), *exported_lines(module), *tuned_lines(module), fatbin]),
     )
 
 
@@ -93,7 +94,8 @@ def _variants_table(module: FoundModule) -> Table:
     """Return a table with a row for each variant."""
     macros = list(dict.fromkeys(name for manifest in module.manifests for name, _ in manifest.variant))
     size = sum(manifest.fatbin_size for manifest in module.manifests)
-    notes = f"{module.fatbin}, {size_text(size)}, NVRTC {module.manifests[0].toolchain['nvrtc']}"
+    fatbin = f"{module.fatbin}, {size_text(size)}, NVRTC {module.manifests[0].toolchain['nvrtc']}"
+    notes = [*symbol_lines(module.manifests), *exported_lines(module), *tuned_lines(module), fatbin]
     columns = [*map(Column, macros), Column("images"), Column("size", "right")]
     rows = []
     for manifest in module.manifests:
@@ -102,7 +104,7 @@ def _variants_table(module: FoundModule) -> Table:
         images = ", ".join(dict.fromkeys(str(image) for image in manifest.images))
         rows.append((*texts, images, size_text(manifest.fatbin_size)))
     title = f"{module.name} ({count_text(len(rows), 'variant')})"
-    return Table(title, columns, rows, "\n".join([*symbol_lines(module.manifests), *exported_lines(module), notes]))
+    return Table(title, columns, rows, "\n".join(notes))
 
 
 def _image_row(image: Image, manifest: Manifest) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from cuda_wheel.inspect.archive import file_digests
 from cuda_wheel.inspect.differences import manifest_differences
 from cuda_wheel.inspect.found_modules import FoundModule, find_modules
 from cuda_wheel.inspect.record import installed_differences, record_differences
+from cuda_wheel.inspect.tuned_listing import tuned_differences
 from cuda_wheel.inspect.wheel_sbom import read_sbom, sbom_differences
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     """Show the differences; the exit status is 1 if there are any."""
     modules = find_modules(options.path)
     wheel = _wheel_path(options)
-    by_module = [(module.name, manifest_differences(module)) for module in modules]
+    by_module = [(module.name, [*manifest_differences(module), *tuned_differences(module)]) for module in modules]
     by_list = _list_differences(modules, wheel)
     if not options.json:
         _print_differences(by_module, by_list)

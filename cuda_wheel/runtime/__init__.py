@@ -23,6 +23,7 @@ The other files are imported on first use:
 - `launching/`: a kernel is launched, its attributes or occupancy are asked for, or a variable is used
 - `linking/`: a module is linked on this machine, or code is loaded that no wheel describes
 - `attaching`: a package attaches its kernels
+- `choosing/`: a tuned choice is asked for
 - `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check
 - `manifest_text`: a build or the command line writes a manifest
 """
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .attaching import attach as attach
+    from .choosing.choices import Choice as Choice
+    from .choosing.choices import tuned as tuned
     from .errors import ArgumentError as ArgumentError
     from .errors import CudaWheelError as CudaWheelError
     from .errors import DriverError as DriverError
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
 _FILES = {
     "ArgumentError": "errors",
     "Attributes": "launching.function_attributes",
+    "Choice": "choosing.choices",
     "CudaWheelError": "errors",
     "DriverError": "errors",
     "Global": "launching.module_variables",
@@ -83,6 +87,7 @@ _FILES = {
     "link": "linking.link",
     "load": "loading",
     "load_code": "linking.raw_code",
+    "tuned": "choosing.choices",
 }
 """The file that defines each public name. Type checkers cannot read this; they read the imports above."""
 

@@ -63,9 +63,9 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
     """Return the module with these files and this manifest, loaded; see `load`."""
     module = _load_found(files, manifest, device, jit)
     if manifest.specialize is not None and module.specialize is None:
-        from .specializing.unforeseen import Specializer  # only for modules that can be compiled again
+        from .specializing.unforeseen import instances_of_wheel  # only for modules that can be compiled again
 
-        module.specialize = Specializer(load_found, device)
+        module.specialize = instances_of_wheel(load_found, device)
     return module
 
 

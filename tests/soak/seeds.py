@@ -36,6 +36,24 @@ MANIFEST_WORDS = (
     "true -1 1e9 NaN Infinity 281474976710656 \\u0000 \\ud800 .. / {} [] {"
 )
 
+CHOICE = {
+    **{"name": "k", "gpu": "NVIDIA H200", "compute_capability": [9, 0], "problem": {"n": 64, "dtype": "float"}},
+    **{"variant": {"TILE": 8}, "kernel": "k<4>", "parameters": {"block": [16, 8], "split": None}},
+    **{"microseconds": 2.5, "first_microseconds": 3},
+}
+TUNED_TABLES = [
+    json.dumps({"format": 1, "module": "demo.k", "choices": choices})
+    for choices in (
+        [],
+        [CHOICE],
+        [CHOICE, {**CHOICE, "gpu": "other"}, {**CHOICE, "problem": {"n": 9, "dtype": "float"}}],
+    )
+]
+TUNED_TABLE_WORDS = (
+    '"format" "module" "choices" "demo.k" "name" "gpu" "compute_capability" "problem" "variant" "kernel" "parameters" '
+    '"microseconds" "first_microseconds" "n" null true false 0 -1 1e999 NaN 9223372036854775808 "\\ud800" {} [] , : [ {'
+)
+
 INCLUDES = [
     '#include "a.h"\n#include <b.h>\n#include B\n',
     '#ifndef X\n#define X\n#if __has_include(<a.h>)\n#define A "a.h"\n#include A\n#endif\n#endif\n',

@@ -37,6 +37,7 @@ from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.sources import include_graph, includes
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.attaching import kernel_names
+from cuda_wheel.runtime.choosing.tuning_table import choose, parse_table
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
 from cuda_wheel.runtime.formats import cubin as cubins
@@ -45,6 +46,7 @@ from cuda_wheel.runtime.linking import inputs, nvjitlink_messages
 from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, Parameter, Target, dotted, parse_version
 from cuda_wheel.runtime.rules import resolve, unsupported
 from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
+from cuda_wheel.tuning.table_file import table_text
 from tests.soak import seeds
 
 __all__ = ["TARGETS", "FuzzTarget"]
@@ -125,6 +127,19 @@ def manifest(data: bytes) -> None:
             listed.append(resolution.image)
             assert unsupported(resolution.image.target, capability) is None and resolution.image.source is None
         assert sorted(map(id, listed)) == sorted(map(id, found.images))
+
+
+@_target(seeds.TUNED_TABLES, seeds.TUNED_TABLE_WORDS)
+def tuned_table(data: bytes) -> None:
+    rows = _tried(parse_table, data, "demo.k", "k.tuned.json", raises=ImageError)
+    if rows is None:
+        return
+    text = table_text("demo.k", rows)
+    assert table_text("demo.k", parse_table(text.encode(), "demo.k", "k.tuned.json")) == text
+    for row in rows:
+        for capability, _, _ in MACHINES:
+            assert choose(rows, "k.tuned.json", row.name, row.problem, "another", capability).name == row.name
+        assert choose(rows, "k.tuned.json", row.name, row.problem, row.gpu, row.compute_capability) == row
 
 
 @_target(["sm_90a", "compute_100f", "12.4", "13.0.88", "500MiB", "2 GiB", "0"], "sm_ compute_ a f . KiB MiB TiB B 0")
@@ -335,10 +350,11 @@ def signatures(data: bytes) -> None:
     """The data consist of a source, a NUL, and PTX that declares the kernels."""
     content, _, code = data.partition(b"\0")
     text = ptx_text.normalise(code.decode(errors="replace"))
-    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",), instances=())
+    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",), instances=(), specialize=False)
     module = SimpleNamespace(
         name="demo.k",
         label="k.cu",
+        on_demand=False,
         settings=settings,
         sources=(Source("k.cu", "cuda", content),),
         defaults=(),
@@ -423,6 +439,7 @@ def log(data: bytes) -> None:
     module: Any = SimpleNamespace(
         name="demo.k",
         label="k.cu",
+        on_demand=False,
         sources=(Source("k.cu", "cuda", b"int f();"),),
         defaults=(),
         settings=SimpleNamespace(link="lto", extern=()),

@@ -267,6 +267,7 @@ class Driver:
             "cuInit": (),
             "cuDeviceGetCount": (len(capabilities),),
             "cuDriverGetVersion": (version,),
+            "cuDeviceGetName": (b"Stand-in\0",),
             "cuLibraryGetKernel": (0xBEEF,),
             "cuGetErrorString": (b"because",),
             "cuStreamSynchronize": (),

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import pytest
 
 from cuda_wheel.runtime import registry
+from cuda_wheel.runtime.choosing import choices
 
 
 def forget_loaded_modules() -> None:
-    """Start with an empty registry of loaded modules; modules stay loaded for those who hold them."""
+    """Start with an empty registry of loaded modules, and no table of tuned choices; modules stay loaded for those who
+    hold them."""
     registry.forget_all()
+    choices.forget()
+
+
+def forget_package(name: str) -> None:
+    """Let Python import a package again, from where it is now."""
+    for each in [each for each in sys.modules if each.partition(".")[0] == name]:
+        del sys.modules[each]
+    importlib.invalidate_caches()
 
 
 @pytest.fixture

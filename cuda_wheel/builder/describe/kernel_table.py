@@ -209,12 +209,14 @@ def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[N
 def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
     """Return a warning for each kernel that a source seems to define and no image has.
 
+    Nothing for templates whose instances the project chooses, or that are compiled when a program asks for them.
     Nothing for a module without any kernel: that is an error, or a module of device functions.
     """
     names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
     if not names:
         return []
-    are_chosen = bool(module.module.settings.instances)
+    settings = module.module.settings
+    are_chosen = bool(settings.instances) or settings.specialize or module.module.on_demand
     blanked = {text for result in results.values() for text in result.blanked}
     return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, blanked, are_chosen)]
 

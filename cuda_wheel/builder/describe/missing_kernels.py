@@ -45,17 +45,19 @@ def no_kernel(module: ModulePlan) -> str:
     scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
     templates = ", ".join(_located(*each, module) for each in scanned if each[1].template)
     others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
+    on_demand = module.module.on_demand  # there is no table to edit
     text = f"{module.module.label} has no kernel: it compiles to an empty image."
     if templates:
-        text += (
-            f" It has templates: {templates}. Nothing launches them, so the module's instantiate has to name their "
-            f"instances, such as:\n{_table(module)}"
-        )
+        text += f" It has templates: {templates}. Nothing launches them, so "
+        if on_demand:
+            text += f"name their instances, such as: instantiate=[{_instances(module)}]"
+        else:
+            text += f"the module's instantiate has to name their instances, such as:\n{_table(module)}"
     if others:
         text += f" It seems to define {others}: is that inside an #if whose condition is false?"
     if not sources and any(source.kind == "nvvm" for source in module.module.sources):
         text += " In NVVM IR, !nvvm.annotations says which functions are kernels."
-    if sources and not scanned:
+    if sources and not scanned and not on_demand:
         text += (
             " A template is compiled only if a launch or the module's instantiate names it; a file of helper functions "
             f'can be left out: sources = ["!{sources[0].path}"].'
@@ -72,9 +74,13 @@ def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
 
 
 def _table(module: ModulePlan) -> str:
+    return f'[[{TABLE}.module]]\nname = "{module.module.name}"\ninstantiate = [{_instances(module)}]'
+
+
+def _instances(module: ModulePlan) -> str:
+    """Return name expressions for a module's templates, as a list in TOML and in Python has them."""
     instances = [each for source in cuda_sources(module.module) for each in suggested_instances(source.text)]
-    listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in instances)
-    return f'[[{TABLE}.module]]\nname = "{module.module.name}"\ninstantiate = [{listed}]'
+    return ", ".join(json.dumps(each, ensure_ascii=False) for each in instances)
 
 
 def suggested_instances(text: str) -> list[str]:

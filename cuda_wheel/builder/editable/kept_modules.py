@@ -15,6 +15,7 @@ from cuda_wheel import __version__
 from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
 from cuda_wheel.builder.cache.file_hashes import unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
+from cuda_wheel.builder.cache.one_process import found_or_made
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
 from cuda_wheel.runtime.manifest import Version
@@ -57,28 +58,33 @@ def kept_module(work: Work, ask_capability: Callable[[], Version]) -> tuple[byte
 
     Raises ConfigError, ToolchainError or CompileError.
     """
-    began = time.time_ns()
     cache, environment = Cache(), toolchain_environment()
     results: DependencyCache[States] = DependencyCache(cache, dict)
     request = Cache.key(FORMAT, __version__, work.identity, environment)
-    recorded = next(results.recorded(request, lambda states: _states(states, work.edited)), None)
-    # Ask for the GPU only if the result may be cached: otherwise the driver starts while the compiler does.
-    if recorded is not None and recorded.files == recorded.state:
-        cached = results.read(recorded, _parse, repr(ask_capability()))
-        if cached is not None:
-            return cached
-    with work.opened() as (root, config, module):
-        built, paths, capability = _compile(root, config, module, cache, environment, ask_capability)
-    if paths is not None:
-        temporary = f"{root}{os.sep}" if work.is_temporary else "\0"
-        headers, paths = (
-            [path for path in each if not path.startswith(temporary)] for each in (built.headers or (), paths)
-        )
-        if unchanged_since(began, (*headers, *filter(os.path.isfile, paths))):
-            states = _states(paths, work.edited)
-            entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
-            results.put(Recorded(request, states, states), entry, repr(capability))
-    return built.text, built.fatbin
+
+    def find() -> tuple[bytes, bytes] | None:
+        recorded = next(results.recorded(request, lambda states: _states(states, work.edited)), None)
+        # Ask for the GPU only if the result may be cached: otherwise the driver starts while the compiler does.
+        if recorded is None or recorded.files != recorded.state:
+            return None
+        return results.read(recorded, _parse, repr(ask_capability()))
+
+    def make() -> tuple[bytes, bytes]:
+        began = time.time_ns()
+        with work.opened() as (root, config, module):
+            built, paths, capability = _compile(root, config, module, cache, environment, ask_capability)
+        if paths is not None:
+            temporary = f"{root}{os.sep}" if work.is_temporary else "\0"
+            headers, paths = (
+                [path for path in each if not path.startswith(temporary)] for each in (built.headers or (), paths)
+            )
+            if unchanged_since(began, (*headers, *filter(os.path.isfile, paths))):
+                states = _states(paths, work.edited)
+                entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
+                results.put(Recorded(request, states, states), entry, repr(capability))
+        return built.text, built.fatbin
+
+    return found_or_made(cache, request, find, make)
 
 
 def _compile(

@@ -44,6 +44,8 @@ class SourceModule:
     settings: ModuleConfig
     variant: Variant = ()
     """The macros that tell it from the module's other variants, which are among its `defines` too."""
+    on_demand: bool = False
+    """Whether other template instances are compiled when a program asks for them, so that no template is missing."""
 
     @property
     def full_name(self) -> str:
@@ -93,7 +95,7 @@ def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance
     settings = _with_macros(module.settings, variant)
     if instance is not None:
         settings = replace(settings, instantiate=(instance,), instances=(), specialize=False)
-    return replace(module, variant=variant, settings=settings)
+    return replace(module, variant=variant, settings=settings, on_demand=True)
 
 
 def _number_or_text(text: str) -> MacroValue:

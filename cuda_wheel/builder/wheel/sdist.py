@@ -11,19 +11,23 @@ from cuda_wheel.builder.sources.include_graph import is_toolkit_header, reachabl
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
+from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX
 
 __all__ = ["sdist_files"]
 
 
 def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Callable[[str], None]) -> list[str]:
     """Return the files of the project that a build reads, project-relative with "/": the sources of all modules, the
-    headers that they include, and all files in `include-dirs`. No compiler runs.
+    headers that they include, all files in `include-dirs`, and tables of tuned choices. No compiler runs.
 
     Raises ConfigError like `select`, and for a header outside the project. Call `warn` instead for a header of the
     CUDA toolkit, and for one whose `#include` is in a conditional block.
     """
+    files = list(files)
     modules = select(config, root, files)
-    found = {path for module in modules for path in module.paths}
+    tables = [file.source for file in files if file.destination.endswith(TABLE_SUFFIX)]
+    found = {os.path.relpath(path, root).replace(os.sep, "/") for path in tables if is_inside(str(path), root)}
+    found |= {path for module in modules for path in module.paths}
     for module in modules:
         below = files_below(root, module.settings.include_dirs)
         found.update(path for path in below if is_inside(str(root / path), root))

@@ -1,12 +1,13 @@
 """Compile CUDA C++ from a text and load it: `cuda_wheel.compile`."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..digest import sha256_of
 from ..driver import device_and_driver
-from ..errors import CudaWheelError
+from ..errors import CudaWheelError, UnknownKernelError
 from ..files import ModuleFiles, must_verify
 from ..jit.compiling import JitOptions
 from ..loading import load_found
@@ -14,6 +15,7 @@ from ..manifest import MANIFEST_SUFFIX, Manifest
 from ..module import Module
 from ..source_hook import source_hook
 from ..variants.macro_values import MacroValue
+from .unforeseen import Specializer, toolchain_to_install
 
 __all__ = ["compile"]
 
@@ -26,7 +28,7 @@ def compile(
     defines: Mapping[str, MacroValue] = {},
     include_dirs: Sequence[str | os.PathLike[str]] = (),
     options: Sequence[str] = (),
-    std: str = "c++17",
+    std: str | None = None,
     device: int | None = None,
     jit: JitOptions | None = None,
 ) -> Module:
@@ -37,17 +39,16 @@ def compile(
     argument, a header or the compiler changes. Warnings of the compiler become Python warnings.
 
     `name` is the module's name, and that of the source in messages: "source.cu". `instantiate` has the C++ name
-    expressions of templates to compile, `defines` macros, `include_dirs` folders for `#include`, and `options` those
-    of NVRTC or nvcc, as in `[tool.cuda-wheel]`. Kernels are found by their C++ names, so that no `extern "C"` is
-    needed. `jit` has the options for compiling PTX, which happens if the compiler is older than the GPU.
+    expressions of templates to compile; `module["gemm<float, 64>"]` compiles others when they are asked for, into a
+    module of their own. `defines` has macros, `include_dirs` folders for `#include`, and `options` those of NVRTC or
+    nvcc, as in `[tool.cuda-wheel]`; relative folders start from the current one. `std` is "c++17" by default. Kernels
+    are found by their C++ names, so that no `extern "C"` is needed. `jit` has the options for compiling PTX, which
+    happens if the compiler is older than the GPU.
 
     Needs a toolchain: `pip install "cuda-wheel[cu12]"`, or cu13. Raises CudaWheelError if there is none or the text
     does not compile (the message holds the compiler's log), and as `load` does.
     """
-    if not isinstance(source, str):
-        raise TypeError(f"source must be a string of CUDA C++, not {type(source).__name__}")
-    if not name.isidentifier():
-        raise ValueError(f"name must be an identifier such as 'source', not {name!r}")
+    _check(source, name, instantiate=instantiate, include_dirs=include_dirs, options=options)
     hook = source_hook()
     if hook is None:
         raise CudaWheelError("a vendored loader compiles nothing: install cuda-wheel, and call cuda_wheel.compile")
@@ -55,11 +56,39 @@ def compile(
         "instantiate": list(instantiate),
         "defines": dict(defines),
         "options": list(options),
-        "std": std,
+        **({} if std is None else {"std": std}),
     }
     folders = tuple(os.path.abspath(os.fspath(folder)) for folder in include_dirs)
-    manifest, fatbin = hook.compile_text(name, source.encode(), table, folders, lambda: device_and_driver(device)[0])
+    try:
+        manifest, fatbin = hook.compile_text(
+            name, source.encode(), table, folders, lambda: device_and_driver(device)[0]
+        )
+    except hook.ToolchainError as error:
+        raise type(error)(
+            f"compiling {name} needs a toolchain: {toolchain_to_install(device)}. Now: {error}"
+        ) from error
     contents = {name + MANIFEST_SUFFIX: manifest, name + ".fatbin": fatbin}
     files = ModuleFiles(f"{name}, compiled from a text", None, contents=contents)
     files.digest = sha256_of(manifest)
-    return load_found(files, Manifest.from_json(manifest, files.where, must_verify()), device, jit)
+    module = load_found(files, Manifest.from_json(manifest, files.where, must_verify()), device, jit)
+
+    def instance(module: Module, expression: str, unknown: UnknownKernelError) -> Module:
+        others: Any = {"name": name, "defines": defines, "options": options, "std": std, "device": device, "jit": jit}
+        return compile(source, instantiate=[expression], include_dirs=folders, **others)
+
+    module.specialize = module.specialize or Specializer(instance)
+    return module
+
+
+def _check(source: Any, name: str, **lists: Any) -> None:
+    """Raise TypeError or ValueError for arguments of `compile` that are no text, no name, or no lists."""
+    if not isinstance(source, str):
+        hint = ": pass its read_text()" if hasattr(source, "read_text") else ""
+        raise TypeError(f"source must be a string of CUDA C++, not {type(source).__name__}{hint}")
+    if re.search(r"^\s*\.version\s+\d", source, re.MULTILINE) and "__global__" not in source:
+        raise ValueError("source is PTX, not CUDA C++: cuda_wheel.load_code(source.encode()) loads it")
+    if not name.isidentifier():
+        raise ValueError(f"name must be an identifier such as 'source', not {name!r}")
+    for key, values in lists.items():
+        if isinstance(values, (str, bytes, os.PathLike)):  # a string would be a list of letters
+            raise TypeError(f"{key} must be a list, such as [{values!r}], not one {type(values).__name__}")

@@ -18,7 +18,7 @@ from ..variants.index import files_variant, specializable
 if TYPE_CHECKING:
     from ..module import Kernel, Module
 
-__all__ = ["Specializer", "specialized_variant"]
+__all__ = ["Specializer", "instances_of_wheel", "specialized_variant", "toolchain_to_install"]
 
 
 def specialized_variant(
@@ -40,12 +40,12 @@ def specialized_variant(
 class Specializer:
     """Compiles template instances that a module has not, each once.
 
-    `load_found` loads a module with its files and manifest; `device` is the number of the GPU, as for `load`.
+    `compiled` returns the loaded module of one instance; it is called with the module, the name of the instance and the
+    error that the module has no such kernel.
     """
 
-    def __init__(self, load_found: "Callable[..., Module]", device: int | None) -> None:
-        self._load_found = load_found
-        self._device = device
+    def __init__(self, compiled: "Callable[[Module, str, UnknownKernelError], Module]") -> None:
+        self._compiled = compiled
         self._kernels: dict[str, Kernel] = {}
 
     def __call__(self, module: "Module", name: str, unknown: UnknownKernelError) -> "Kernel":
@@ -56,11 +56,29 @@ class Specializer:
         found = self._kernels.get(name)
         if found is not None and found.module.is_loaded and not is_forked():
             return found
+        found = self._kernels[name] = self._compiled(module, name, unknown)[name]
+        return found
+
+
+def instances_of_wheel(load_found: "Callable[..., Module]", device: int | None) -> Specializer:
+    """Return what compiles instances of a module with `specialize = true`.
+
+    `load_found` loads a module with its files and manifest; `device` is the number of the GPU, as for `load`.
+    """
+
+    def compiled(module: "Module", name: str, unknown: UnknownKernelError) -> "Module":
         carried = module.manifest.specialize
         assert carried is not None
-        files, manifest = _compiled(module.name, None, carried, module.variant, name, self._device, unknown)
-        found = self._kernels[name] = self._load_found(files, manifest, self._device, None)[name]
-        return found
+        files, manifest = _compiled(module.name, None, carried, module.variant, name, device, unknown)
+        return load_found(files, manifest, device, None)
+
+    return Specializer(compiled)
+
+
+def toolchain_to_install(device: int | None) -> str:
+    """Return the command that installs a toolchain for the driver of this machine."""
+    extra = "cu12" if device_and_driver(device)[1][0] < 13 else "cu13"
+    return f'pip install "cuda-wheel[{extra}]"'
 
 
 def _compiled(
@@ -89,9 +107,8 @@ def _compiled(
     except CudaWheelError as error:
         if not isinstance(error, hook.ToolchainError):
             raise
-        extra = "cu12" if device_and_driver(device)[1][0] < 13 else "cu13"
         raise type(unknown)(
-            f'{unknown}\nIt can be compiled on this machine, with a toolchain: pip install "cuda-wheel[{extra}]". '
+            f"{unknown}\nIt can be compiled on this machine, with a toolchain: {toolchain_to_install(device)}. "
             f"Now: {error}"
         ) from error
     contents = {stem + MANIFEST_SUFFIX: text, stem + ".fatbin": fatbin}

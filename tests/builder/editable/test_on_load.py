@@ -189,7 +189,7 @@ def test_a_compile_error_is_raised_and_not_cached(project: Path, cache: Cache) -
     (project / "demo/kernels/k.cu").write_text("wrong\n")
     with pytest.raises(CompileError, match=r"demo/kernels/k\.cu:1:1: error"):
         compiled(project)
-    assert len([path for path in Path(cache.folder).rglob("*") if path.is_file()]) == 1  # the toolchain
+    assert len(cache.entries()) == 1  # the toolchain
 
 
 @pytest.mark.parametrize("lineinfo", ["false", "true"])  # with it, the cubin is made from PTX
@@ -284,7 +284,7 @@ def test_wrong_settings_are_an_error(project: Path) -> None:
 @pytest.mark.filterwarnings("ignore:an entry of the cache")
 def test_a_damaged_entry_counts_as_absent(project: Path, cache: Cache) -> None:
     first = compiled(project)
-    entries = [path for path in Path(cache.folder).rglob("*") if path.is_file()]
+    entries = [Path(path) for _, _, path in cache.entries()]
     assert len(entries) == 3  # the toolchain, the list of files, the result
     for some in (entries, *([entry] for entry in entries)):
         for entry in some:

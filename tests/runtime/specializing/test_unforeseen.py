@@ -55,7 +55,8 @@ specialize = true
 FILES = {
     "demo/__init__.py": "",
     "demo/update.cu": SOURCE,
-    "demo/plain.cu": "template <typename T> __global__ void one(T* x) { *x = 1; }\ntemplate __global__ void one<int>(int*);\n",
+    "demo/plain.cu": "template <typename T> __global__ void one(T* x) { *x = 1; }\ntemplate __global__ void one<int>(int*);\n"
+    "template <typename T> __global__ void two(T* x) { *x = 2; } // nobody misses it: it is compiled when it is asked for\n",
     "include/scale.h": "#define SCALE SCALE_OF_PROJECT // \N{MICRO SIGN}m\n",
     "include/many.h": "#define OFFSET 1\n",
     "include/unrelated.h": "// no file includes this\n",
@@ -161,6 +162,7 @@ def test_an_unforeseen_instance_is_compiled_once(
     assert kernel.symbol == "_Z4gemmIdLi64EEvPT_" and kernel.module.variant == module.variant
     assert [each.cpp for each in kernel.info.parameters] == ["double*"]
     assert cuda_wheel.load("demo.plain")["one<float>"].symbol == "_Z3oneIfEvPT_"
+    assert cuda_wheel.load("demo.plain")["two<float>"].symbol == "_Z3twoIfEvPT_"
     other = cuda_wheel.load("demo.update", MATH_TYPE="int", NUM_MODES=4)  # an instance of an unforeseen variant
     assert other["gemm<char, 3>"].symbol == "_Z4gemmIcLi3EEvPT_"
     with pytest.raises(CompileError, match="nothing"):

@@ -1,0 +1,82 @@
+"""Put the tables of tuned choices into the wheel, and check that the built modules have what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.jobs import FinishedModule
+from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX, Row, parse_table, problem_text
+from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
+from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.module import ByName
+from cuda_wheel.runtime.variants.index import unknown_variant
+from cuda_wheel.runtime.variants.macro_values import same_macros
+
+__all__ = ["TunedTables", "check_rows", "tuned_paths"]
+
+
+def tuned_paths(names: Iterable[str], files: Iterable[WheelFile]) -> list[str]:
+    """Return the paths in the wheel, with "/", of the tables of modules of these names."""
+    names = set(names)
+    return sorted(file.destination for file in files if _module_of(file.destination) in names)
+
+
+class TunedTables:
+    """The tables among a wheel's files."""
+
+    def __init__(self, names: Iterable[str], files: Iterable[WheelFile], warn: Callable[[str], None]) -> None:
+        """Read the tables of modules of these names; call `warn` for those of others. Raises ConfigError."""
+        names = set(names)
+        self._rows: dict[str, tuple[Row, ...]] = {}
+        self.files: dict[str, bytes] = {}
+        """The content of each table by path in the wheel."""
+        for file in files:
+            module = _module_of(file.destination)
+            if module is None:
+                continue
+            if module not in names:
+                warn(f"warning: {file.destination} belongs to no module: there is no module {module}")
+                continue
+            content = self.files[file.destination] = file.source.read_bytes()
+            try:
+                self._rows[module] = parse_table(content, module, str(file.source))
+            except ImageError as error:
+                raise ConfigError(str(error)) from None
+
+    def check(self, module: FinishedModule) -> None:
+        """Raise ConfigError if the table of a built module names what the module has not."""
+        check_rows(module.name, self._rows.get(module.name, ()), module.manifests)
+
+
+def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) -> None:
+    """Raise ConfigError if the choices of a module name a variant or a kernel that is not in its manifests."""
+    variants = {same_macros(manifest.variant): manifest for manifest in manifests}
+    for row in rows:
+        manifest = variants.get(same_macros(row.variant))
+        try:
+            if manifest is not None:
+                _check_kernel(manifest, row.kernel)
+            elif not _may_specialize(manifests, row):
+                raise unknown_variant(module, row.variant, [each.variant for each in manifests])
+        except ImageError as error:
+            raise ConfigError(
+                f"{module.rpartition('.')[2]}{TABLE_SUFFIX}, choice {row.name!r} for {row.gpu} and "
+                f"{problem_text(row.problem)}: {error}\nTune it again with cuda-wheel tune, or remove the choice."
+            ) from None
+
+
+def _module_of(path: str) -> str | None:
+    return path.removesuffix(TABLE_SUFFIX).replace("/", ".") if path.endswith(TABLE_SUFFIX) else None
+
+
+def _check_kernel(manifest: Manifest, name: str) -> None:
+    """Raise UnknownKernelError for a kernel that a module has not, and cannot compile when it is loaded."""
+    kernels = ByName(manifest.full_name, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
+    if manifest.specialize is None or "<" not in name or len(kernels.matches(name)) > 1:
+        kernels[name]
+
+
+def _may_specialize(manifests: Iterable[Manifest], row: Row) -> bool:
+    return any(each.specialize is not None and dict(each.variant).keys() == row.variant.keys() for each in manifests)

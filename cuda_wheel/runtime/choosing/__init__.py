@@ -1,0 +1,1 @@
+"""Choose a kernel and its launch configuration from a table in the package: `cuda_wheel.tuned`."""

@@ -1,0 +1,105 @@
+"""Declare what to tune: problems, candidates, and how exact the results must be."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..runtime.choosing.tuning_table import Problem, checked_problem, plain_value, problem_text
+from ..runtime.errors import ArgumentError
+
+__all__ = ["Candidate", "Candidates", "Tunable", "tunable"]
+
+Candidates = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
+"""Lists of values by key, of which the product is meant; or candidates one by one."""
+
+Setup = Callable[[Problem], tuple[Callable[[Any], object], Any]]
+"""The user's function: returns one that launches a choice, and the array or arrays with the results."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What to try: a kernel of a variant, and parameters."""
+
+    variant: dict[str, Any]
+    kernel: str | None
+    """None for the module's only kernel."""
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A function that `cuda-wheel tune` tunes; `tunable` makes it."""
+
+    function: Setup
+    name: str
+    module: str
+    problems: tuple[Problem, ...]
+    candidates: Candidates | Callable[[Problem], Candidates]
+    rtol: float
+    atol: float
+    rounds: int
+
+    def __call__(self, problem: Problem) -> tuple[Callable[[Any], object], Any]:
+        return self.function(problem)
+
+    def candidates_for(self, problem: Problem) -> list[Candidate]:
+        """Return the candidates for a problem; raises ArgumentError if there are none or one appears twice."""
+        given = self.candidates(problem) if callable(self.candidates) else self.candidates
+        if isinstance(given, Mapping):
+            given = [dict(zip(given, values, strict=True)) for values in itertools.product(*given.values())]
+        found: list[Candidate] = []
+        for each in given:
+            candidate = self._candidate(each)
+            if candidate in found:
+                raise ArgumentError(f"{self.name}: the candidate {each} appears twice")
+            found.append(candidate)
+        if not found:
+            raise ArgumentError(f"{self.name} has no candidates for {problem_text(problem)}")
+        return found
+
+    def _candidate(self, given: Any) -> Candidate:
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"{self.name}: a candidate must be a dictionary, not {given!r}")
+        variant, kernel = given.get("variant", {}), given.get("kernel")
+        if not isinstance(variant, Mapping):
+            raise ArgumentError(f"{self.name}: a candidate's variant must have macros and values, not {variant!r}")
+        if not isinstance(kernel, str | None):
+            raise ArgumentError(f"{self.name}: a candidate's kernel must be a name, not {kernel!r}")
+        others = {key: plain_value(key, value) for key, value in given.items() if key not in ("variant", "kernel")}
+        return Candidate(dict(variant), kernel, others)
+
+
+def tunable(
+    module: str,
+    *,
+    problems: Sequence[Mapping[str, int | str]],
+    candidates: Candidates | Callable[[Problem], Candidates],
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    rounds: int = 25,
+    name: str | None = None,
+) -> Callable[[Setup], Tunable]:
+    """Return a decorator that declares a function for `cuda-wheel tune`; the package's text tells what it does.
+
+    `module` is the dotted name of the module whose kernels are tried; `name`, by default the function's, is what
+    `cuda_wheel.tuned` asks for. Each candidate is timed `rounds` times. Raises ArgumentError for problems that cannot
+    be in one table.
+    """
+    checked = [checked_problem(problem) for problem in problems]
+    shapes = {tuple(sorted((key, isinstance(value, str)) for key, value in problem.items())) for problem in checked}
+    if len(shapes) != 1:
+        raise ArgumentError("tunable needs at least one problem, and all problems need the same sizes and strings")
+    twice = [problem for number, problem in enumerate(checked) if problem in checked[:number]]
+    if twice:
+        raise ArgumentError(f"the problem {problem_text(twice[0])} appears twice")
+    if rounds < 1 or not (rtol >= 0 and atol >= 0):
+        raise ArgumentError("rounds must be 1 or more, and rtol and atol 0 or more")
+
+    def declare(function: Setup) -> Tunable:
+        own = name or function.__name__
+        return Tunable(function, own, module, tuple(checked), candidates, rtol, atol, rounds)
+
+    return declare
