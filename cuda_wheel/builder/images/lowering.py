@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
@@ -39,16 +40,29 @@ FIRST_PTX_ISA: dict[str, Version] = {
 """The PTX ISA version that introduced each target, or OLDEST. Source: PTX ISA, "Release Notes"."""
 
 
+_PROVEN: dict[tuple[Assemble, str, Version, Version], set[str]] = {}
+"""The forms of lines that this process has proven, by assembler, architecture and both versions: files of one project
+have most of theirs in common."""
+
+
 class _Proof:
     """Whether the assembler gives the same machine code for a text with another version."""
 
     def __init__(self, text: str, arch: str, assemble: Assemble) -> None:
-        self._text, self._arch, self._assemble = proof_text(text), arch, assemble
-        self._reference = assemble(self._text, arch)
+        self._text, self._arch, self._assemble = text, arch, assemble
+        self._reference = cache(lambda text: assemble(text, arch))
 
     def holds(self, version: Version) -> bool:
-        """Return whether it does; raises CompileError where the assembler refuses the version."""
-        return self._assemble(ptx_text.set_version(self._text, version), self._arch) == self._reference
+        """Return whether it does; raises CompileError where the assembler refuses a version."""
+        key = (self._assemble, self._arch, ptx.version(self._text), version)
+        proven = _PROVEN.setdefault(key, set())
+        text, forms = proof_text(self._text, proven)
+        if text:
+            reference = self._reference(text)
+            if self._assemble(ptx_text.set_version(text, version), self._arch) != reference:
+                return False
+            proven |= forms
+        return True
 
 
 def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) -> str:

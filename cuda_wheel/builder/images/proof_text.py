@@ -8,6 +8,7 @@ the shorter text takes a tenth of the time to assemble.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 
 from cuda_wheel.builder.images.ptx_items import Item, items
 
@@ -24,35 +25,44 @@ _PARAMETER = re.compile(r"^\.param [^\n]*", re.MULTILINE)
 """A line that declares a parameter: the size of all together may need a version."""
 
 
-def proof_text(ptx: str) -> str:
-    """Return a normalised PTX text without kernels that other kernels make superfluous for a proof.
+def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[str]]:
+    """Return a normalised PTX text without kernels that a proof does not need, and the forms that it proves.
 
-    The forms of the lines in both texts are the same: their words and punctuation, with any register, number or label
-    as an operand and with any kernel's name. Functions, variables and other directives are all kept, and so is a text
-    with debug information, which contains the addresses of its kernels.
+    The forms of the lines in both texts, and the `proven` ones, are the same: their words and punctuation, with any
+    register, number or label as an operand and with any kernel's name. Functions, variables and other directives are
+    all kept, and so is a text with debug information, which contains the addresses of its kernels. The text is empty if
+    all its forms are proven.
     """
+    if ".debug_info" in ptx:
+        return ptx, frozenset()
     kernels = [item for item in items(ptx) if item.is_kernel]
-    if len(kernels) < 2 or ".debug_info" in ptx:
-        return ptx
-    chosen = _cover({item: _forms(ptx, item) for item in kernels})
-    parts, at = [], 0
+    missing = {item: _forms(ptx, item) - frozenset(proven) for item in kernels}
+    chosen = _cover(missing)
+    parts, between, at = [], [], 0
     for item in kernels:
-        if item not in chosen:
-            parts.append(ptx[at : item.start])
-            at = item.end
-    return "".join([*parts, ptx[at:]])
+        between.append(ptx[at : item.start])
+        parts += [ptx[at : item.start]] if item not in chosen else [ptx[at : item.end]]
+        at = item.end
+    rest = _forms_of("".join([*between, ptx[at:]])) - frozenset(proven)
+    if not chosen and not rest:
+        return "", frozenset()
+    return "".join([*parts, ptx[at:]]), rest.union(*missing.values())
+
+
+def _forms_of(text: str) -> frozenset[str]:
+    return frozenset([*_PARAMETER.findall(text), *_VALUE.sub("0", text).split("\n")]) - {""}
 
 
 def _forms(ptx: str, kernel: Item) -> frozenset[str]:
     # Names of what a kernel contains have its own name in them, without the first two letters if that is mangled.
     text = ptx[kernel.start : kernel.end].replace(kernel.name.removeprefix("_Z"), "")
-    return frozenset([*_PARAMETER.findall(text), *_VALUE.sub("0", text).split("\n")])
+    return _forms_of(text)
 
 
-def _cover(forms: dict[Item, frozenset[str]]) -> set[Item]:
+def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
     """Return kernels that together have all forms: each time the one that adds most for its length."""
     chosen: set[Item] = set()
-    missing = {item: set(each) for item, each in forms.items()}
+    missing = {item: set(each) for item, each in forms.items() if each}
     while missing:
         best = max(missing, key=lambda item: (len(missing[item]) / (item.end - item.start), -item.start))
         chosen.add(best)

@@ -319,3 +319,28 @@ def test_the_fatbin_contains_every_image_byte_for_byte(workers: Workers, toolcha
     bundled = workers.submit(bundle, Bundle("k", images, "none")).result()
     for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):
         assert bundled.fatbin[offset : offset + len(content)] == content
+
+
+def test_what_one_text_has_proven_is_not_proven_again_for_another() -> None:
+    asked: list[str] = []
+
+    def assemble(text: str, arch: str) -> bytes:
+        asked.append(arch)
+        return b"other" if "ex2.approx" in text and ptx.version(text) < (9, 5) else b"machine code"
+
+    def text(*lines: str) -> str:
+        return "\n".join([".version 9.5", ".target sm_80", ".visible .entry k()", "{", *lines, "ret;", "}", ""])
+
+    first = text(".reg .f32 %f<9>;", "add.f32 %f1, %f2, %f3;")
+    assert ptx.version(lower(first, "auto", "80", "k.cu", assemble)) == (7, 0)
+    assert len(asked) == 2
+    assert ptx.version(lower(text(".reg .f32 %f<9>;", "add.f32 %f7, %f2, %f3;"), "auto", "80", "k.cu", assemble)) == (7, 0)
+    assert len(asked) == 2
+    new = text(".reg .f32 %f<9>;", "ex2.approx.f32 %f1, %f2;")
+    assert ptx.version(lower(new, "auto", "80", "k.cu", assemble)) == (9, 5)  # another form, which differs
+    count = len(asked)
+    assert count > 3
+    assert ptx.version(lower(new, "auto", "80", "k.cu", assemble)) == (9, 5)  # and stays unproven
+    assert len(asked) == 2 * count - 2
+    lower(first, "auto", "90", "k.cu", assemble)
+    assert asked[-1] == "90"
