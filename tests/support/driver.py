@@ -75,7 +75,10 @@ CuLaunchKernelEx = ctypes.CFUNCTYPE(
 CuPointerGetAttribute = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
 
 
-COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # CUlaunchAttributeID
+CLUSTER_DIMENSION, COMPLETION_EVENT = 4, 12  # CUlaunchAttributeID
+
+NUMBERS = {2: "cooperative", 5: "cluster_scheduling", 6: "programmatic", 8: "priority", 10: "memory_domain"}
+"""The launch attributes whose value is one number."""
 
 
 # --- the driver's linker (CUDA Driver API documentation, "Module Management") -------------------------------
@@ -200,9 +203,12 @@ def _read_arguments(extra: Any) -> bytes | None:
 def _read_attribute(attribute: CUlaunchAttribute) -> tuple[str, Any]:
     """Return the name and value of a launch attribute; all its other bytes must be zero."""
     value, content = attribute.value, bytes(attribute)
-    if attribute.id == COOPERATIVE:
+    if attribute.id in NUMBERS:
         assert not any(content[12:]) and not any(content[4:8]), content
-        return "cooperative", value.cooperative
+        return NUMBERS[attribute.id], value.cooperative
+    if attribute.id == COMPLETION_EVENT:
+        assert not any(content[16:]) and not any(content[4:8]), content
+        return "completion_event", int.from_bytes(content[8:16], "little")
     assert attribute.id == CLUSTER_DIMENSION and not any(content[20:]) and not any(content[4:8]), content
     return "cluster", (value.clusterDim.x, value.clusterDim.y, value.clusterDim.z)
 
@@ -270,6 +276,7 @@ class Driver:
             "cuLibraryGetKernel": (0xBEEF,),
             "cuGetErrorString": (b"because",),
             "cuStreamSynchronize": (),
+            "cuCtxGetStreamPriorityRange": (0, -5),
             "cuOccupancyMaxActiveBlocksPerMultiprocessor": (3,),
             "cuOccupancyMaxPotentialBlockSize": (84, 256),
         }

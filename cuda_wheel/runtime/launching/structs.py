@@ -13,7 +13,8 @@ from .arguments import Converter, FloatConverter, value_text
 from .buffers import host_bytes, is_array, is_of, is_on_gpu, plain_number, type_name
 
 if TYPE_CHECKING:
-    from ..manifest import Parameter, Struct
+    from ..formats.manifest_structs import Struct
+    from ..manifest import Parameter
 
 __all__ = ["StructConverter", "dtype"]
 
