@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from .loading import load as load
     from .manifest import Image as Image
     from .memory.module_variables import Global as Global
+    from .memory.tensor_maps import TensorMap as TensorMap
+    from .memory.tensor_maps import tensor_map as tensor_map
     from .module import Kernel as Kernel
     from .module import Module as Module
     from .specializing.text_modules import compile as compile
@@ -75,6 +77,7 @@ _FILES = {
     "NoImageError": "errors",
     "Occupancy": "launching.occupancy",
     "Piece": "linking.inputs",
+    "TensorMap": "memory.tensor_maps",
     "UnknownGlobalError": "errors",
     "UnknownKernelError": "errors",
     "UnknownVariantError": "errors",
@@ -84,6 +87,7 @@ _FILES = {
     "link": "linking.link",
     "load": "loading",
     "load_code": "linking.raw_code",
+    "tensor_map": "memory.tensor_maps",
 }
 """The file that defines each public name. Type checkers cannot read this; they read the imports above."""
 

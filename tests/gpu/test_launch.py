@@ -232,7 +232,7 @@ def test_streams_of_every_kind(module: Module) -> None:
         driver.cuStreamSynchronize(stream)
         assert out.numpy().tolist() == [0, 1, 2, 3]
     with pytest.raises(ArgumentError, match="stream must be an address"):
-        module["places"].launch(1, 4, out, stream="default")
+        module["places"].launch(1, 4, out, stream="side")
     driver.cuStreamDestroy(stream)
 
 
