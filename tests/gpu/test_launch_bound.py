@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.module import Module
 from tests.gpu.support import SAXPY, Memory, value
+from tests.support.processes import run
+from tests.support.projects import ROOT
 from tests.support.toolchains import installed_extra
 
 pytestmark = pytest.mark.usefixtures("context")
@@ -191,3 +196,15 @@ def test_completion_events_of_libraries(kernel: Any) -> None:
     kernel.launch(N // 256, 256, 2.0, x, y, N, completion_event=event)
     event.synchronize()
     assert (y.numpy() == 5).all()
+
+
+def test_the_example_runs(tmp_path: Path) -> None:
+    if not installed_extra():
+        pytest.skip("no toolchain is installed")
+    pytest.importorskip("cuda.core")
+    shutil.copytree(ROOT / "examples/launches", tmp_path / "example")
+    result = run(sys.executable, "-m", "heat_demo", PYTHONPATH=str(tmp_path / "example/src"))
+    print(result.stdout)
+    assert result.returncode == 0, result.stdout
+    ways = re.findall(r"^(\w+): .* a step, largest error", result.stdout, re.MULTILINE)
+    assert ways == ["launched"] * 2 + ["bound"] * 2 + ["overlapping"] * 2 * (device_and_driver()[0] >= (9, 0))

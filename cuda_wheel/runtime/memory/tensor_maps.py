@@ -154,10 +154,9 @@ def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int,
 
 def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[int, ...]:
     """Return one number for each dimension; raise ArgumentError for anything else."""
-    try:
-        numbers = tuple(whole_number(value, what, 1) for value in values)
-    except TypeError:
-        raise ArgumentError(f"{what} must be a sequence of numbers, not {value_text(values)}") from None
+    if not hasattr(values, "__iter__"):
+        raise ArgumentError(f"{what} must be a sequence of numbers, not {value_text(values)}")
+    numbers = tuple(whole_number(value, what, 1) for value in values)
     if len(numbers) != rank:
         raise ArgumentError(f"{what} must have a number for each of the array's {rank} dimensions, not {len(numbers)}")
     if numbers and max(numbers) > largest:
@@ -187,6 +186,8 @@ def _layout_of(array: Any) -> _Layout:
             f"a tensor map takes a PyTorch tensor on the GPU, or an array with __cuda_array_interface__, not "
             f"{type_name(type(array))}: cupy.from_dlpack makes one without a copy"
         ) from None
+    except ArgumentError:
+        raise
     except TypeError as error:
         raise ArgumentError(f"the {type_name(type(array))} {error}") from None
     kind, size = interface["typestr"][1], int(interface["typestr"][2:])
