@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import enum
 import importlib
+import itertools
+import random
 import re
 import struct
 import threading
@@ -830,6 +832,40 @@ def test_a_launch_reuses_the_slot_of_the_last(driver: Driver) -> None:
                 assert driver.launches[-1].arguments == number.to_bytes(4, "little")
     assert len({launch.config for launch in driver.launches}) == 1
     assert {launch[:4] for launch in driver.launches} == {((3, 1, 1), (64, 1, 1), 0, 0)}
+
+
+def test_each_launch_has_its_own_configuration(use: Callable[..., Driver]) -> None:
+    driver, kernel = use((9, 0)), takes("int", "u32", 4)
+    launches: list[tuple[Any, Any, dict[str, Any]]] = [
+        (grid, block, more)
+        for grid in (4, (4,), (4, 2))
+        for block in (32, (32, 2), 33)
+        for more in (
+            {},
+            {"shared_memory": 64},
+            {"cooperative": True},
+            {"priority": -1},
+            {"programmatic": True, "shared_memory": 64},
+            {"cluster": 2},
+            {"cluster": (2, 2)},
+        )
+        if more.get("cluster") != (2, 2) or grid == (4, 2)
+    ]
+    found = {}
+    for (grid, block, more), again in itertools.product(launches, range(2)):
+        kernel.launch(grid, block, again, **more)
+        sizes = [(*size, 1, 1)[:3] if isinstance(size, tuple) else (size, 1, 1) for size in (grid, block)]
+        expected = {name: int(value) for name, value in more.items() if name not in ("shared_memory", "cluster")}
+        if "cluster" in more:
+            expected["cluster"] = (2, 1, 1) if more["cluster"] == 2 else (2, 2, 1)
+        assert driver.launches[-1][:5] == (*sizes, more.get("shared_memory", 0), 0, expected)
+        found[(str(grid), str(block), str(more))] = driver.launches[-1].config
+    prepared = kernel.launch.__globals__["prepare"]
+    kernel.launch.__globals__["prepare"] = None  # no further configuration is prepared
+    for grid, block, more in random.Random(0).choices(launches, k=500):
+        kernel.launch(grid, block, 1, **more)
+        assert driver.launches[-1].config == found[(str(grid), str(block), str(more))]
+    kernel.launch.__globals__["prepare"] = prepared
 
 
 def test_concurrent_launches_have_separate_slots(driver: Driver) -> None:
