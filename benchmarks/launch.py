@@ -93,24 +93,23 @@ def addresses() -> tuple[Any, int, int, Any]:
 def by_hand(kernel: cuda_wheel.Kernel) -> Callable[..., None]:
     """Return a function that writes the arguments and calls the driver, with nothing else.
 
-    Source of the layouts: CUDA Driver API, CUlaunchConfig and `extra` of cuLaunchKernel.
+    Source of the layouts: CUDA Driver API, CUlaunchConfig and `kernelParams` of cuLaunchKernel.
     """
     error, address, _ = driver.cuGetProcAddress(b"cuLaunchKernelEx", 12000, 0)
     assert error == 0, error
     launch = ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
     arguments = struct.Struct("<f4xQQi")
     buffer = ctypes.create_string_buffer(arguments.size)
-    size = ctypes.c_size_t(arguments.size)
-    extra = (ctypes.c_size_t * 5)(1, ctypes.addressof(buffer), 2, ctypes.addressof(size), 0)
+    parameters = (ctypes.c_size_t * 4)(*(ctypes.addressof(buffer) + offset for offset in (0, 8, 16, 24)))
     config = ctypes.create_string_buffer(struct.pack("<7I4xQQI4x", *GRID, *BLOCK, 0, 0, 0, 0))
     # ctypes passes such objects as they are; numbers and c_void_p would be converted at each call.
-    pointers = [ctypes.c_void_p.from_param(ctypes.addressof(each)) for each in (config, extra)]
+    pointers = [ctypes.c_void_p.from_param(ctypes.addressof(each)) for each in (config, parameters)]
     handle = ctypes.c_void_p.from_param(kernel.handle)
-    write, at_config, at_extra = arguments.pack_into, *pointers
+    write, at_config, at_parameters = arguments.pack_into, *pointers
 
-    def call(a: float, x: int, y: int, n: int, keep: object = (size, config, extra)) -> None:
+    def call(a: float, x: int, y: int, n: int, keep: object = (config, parameters)) -> None:
         write(buffer, 0, a, x, y, n)
-        if launch(at_config, handle, None, at_extra):
+        if launch(at_config, handle, at_parameters, None):
             raise RuntimeError("the launch failed")
 
     return call

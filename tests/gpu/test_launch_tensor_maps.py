@@ -38,6 +38,14 @@ def tile(content: Any, row: int, column: int, rows: int, columns: int, outside: 
     return padded[row + rows : row + 2 * rows, column + columns : column + 2 * columns]
 
 
+def test_structs_of_large_alignment(module: Module) -> None:
+    out = Memory(np.zeros(4))
+    arguments = np.arange(4.0), 7, np.arange(100, 116, dtype=np.int32), 0.5
+    for launch in (module["aligned"].launch, lambda _grid, _block, *args: module["aligned"].bind(1, 1, *args)()):
+        launch(1, 1, out, *arguments)
+        assert out.numpy().tolist() == [3, 7, 115, 0.5]
+
+
 def test_tiles_inside_and_at_the_edges(module: Module) -> None:
     content = np.arange(40 * 100, dtype=np.float32).reshape(40, 100)
     map_ = cuda_wheel.tensor_map(Memory(content), (8, 16))

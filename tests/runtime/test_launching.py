@@ -37,11 +37,10 @@ from cuda_wheel.runtime.launching import parameters as parameters_module
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
 from cuda_wheel.runtime.module import Kernel
 from tests.support.array_libraries import cupy_array, fake, torch_tensor
-from tests.support.driver import Driver, Launch, Result
+from tests.support.driver import Driver, Launch, Result, handle_of
 
 pytestmark = pytest.mark.one_toolchain
 
-HANDLE = 0xBEEF
 # All examples of a test share one stand-in driver; only its record of launches grows.
 examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -54,7 +53,7 @@ def module_of(*infos: KernelInfo, variables: tuple[manifest_module.GlobalInfo, .
 
 def kernel_of(*parameters: Parameter) -> Kernel:
     info = KernelInfo("k", "_Z1k", parameters)
-    return Kernel(module_of(info), info, HANDLE)
+    return Kernel(module_of(info), info, handle_of(parameters))
 
 
 def takes(cpp: str, type_: str = "u64", size: int = 8) -> Kernel:
@@ -714,9 +713,10 @@ def test_the_largest_grid(driver: Driver) -> None:
 def test_attributes(driver: Driver, more: dict[str, Any], attributes: dict[str, Any]) -> None:
     for parameters in ((), (Parameter("u8", 0, 1, "char"),), (Parameter("b8", 0, 4001, "Large"),)):
         arguments = [b"x" * parameter.size if parameter.size > 1 else 5 for parameter in parameters]
-        kernel_of(*parameters).launch((8, 2), 1, *arguments, **more)
+        kernel = kernel_of(*parameters)
+        kernel.launch((8, 2), 1, *arguments, **more)
         launch = driver.launches[-1]
-        assert (launch.attributes, launch.kernel) == (attributes, HANDLE)
+        assert (launch.attributes, launch.kernel) == (attributes, kernel.handle)
         assert launch.arguments == (None if not parameters else b"\5" if arguments == [5] else arguments[0])
 
 
@@ -937,7 +937,7 @@ def test_a_copy_of_the_loader_launches_by_itself(
     copy = importlib.import_module("copy_of_cuda_wheel")
     records = importlib.import_module("copy_of_cuda_wheel.manifest")
     info = records.KernelInfo("k", "_Z1k", (records.Parameter("u32", 0, 4, "int"),))
-    kernel = copy.Kernel(module_of(), info, HANDLE)
+    kernel = copy.Kernel(module_of(), info, handle_of(info.parameters))
     kernel.launch(1, 1, 5)
     assert driver.launches[-1].arguments == struct.pack("<i", 5)
     with pytest.raises(copy.ArgumentError, match="takes an integer, not str"):

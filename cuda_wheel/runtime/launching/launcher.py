@@ -37,7 +37,7 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
     try:
         last_grid, last_block, last_shared_memory, slots = last
         if attributes:
-            slots = pools[grid, block, shared_memory, *attributes, *attributes.values()]
+            slots = pools[(grid, block, shared_memory, *attributes, *attributes.values())]
         elif not (
             (grid is last_grid or grid == last_grid)
             and (block is last_block or block == last_block)
@@ -48,7 +48,7 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
         slot = slots.pop()
     except Exception:
         slots, slot = prepare(grid, block, shared_memory, attributes)
-    buffer, stream_field, config, extra, configuration = slot
+    buffer, stream_field, config, pointers, configuration = slot
     device = {device}
     try:
         if rest:
@@ -64,9 +64,9 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
         stream_field[0] = stream
     except Exception as error:
         raise argument_error(({names}*rest,), error, check, stream) from None
-    code = launch_kernel(config, handle, None, extra)
+    code = launch_kernel(config, handle, pointers, None)
     if code:
-        retry(code, config, extra, configuration)
+        retry(code, config, pointers, configuration)
     slots.append(slot)
 """
 """The source of a launch function. An argument that is left out is `missing`, which no converter accepts.
@@ -83,8 +83,8 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
 
 _Slot = tuple[Any, Any, Any, Any, Configuration]
 """The memory of one launch: the buffer that the arguments are written to, the stream in it as an array of one number,
-and pointers to `config` and `extra`, two arguments of cuLaunchKernelEx that are in the same buffer; and what all this
-is made for."""
+and pointers to `config` and `kernelParams`, two arguments of cuLaunchKernelEx that are in the same buffer; and what all
+this is made for."""
 
 
 def launcher_of(kernel: "Kernel") -> "Launcher":
@@ -172,7 +172,11 @@ class Launcher:
         slots, slot = self._prepare(grid, block, shared_memory, attributes)
         slots.append(slot)
         configuration = slot[-1]
-        find = self._current_streams[tuple(type(args[index]) for index in self._pointers)]
+
+        def new_slot() -> tuple[Any, ...]:
+            buffer, stream_field, config, pointers, _ = self._new_slot(configuration)
+            stream_field[0] = stream or 0
+            return buffer, stream_field, config, pointers
 
         def launch_any(*args: Any) -> None:
             try:
@@ -184,12 +188,12 @@ class Launcher:
             self._namespace,
             [each.bound_expression(f"a{index}", args[index]) for index, each in enumerate(self._checked)],
             args,
-            slots,
-            lambda: self._new_slot(configuration),
-            stream,
-            find,
+            new_slot,
+            configuration,
+            self._current_streams[tuple(type(args[index]) for index in self._pointers)],
             launch_any,
-            "current_device()" if self._several else "None",
+            has_stream=stream is not None,
+            device="current_device()" if self._several else "None",
         )
 
     def _find_stream(self, kinds: tuple[type, ...], device: int) -> int:
@@ -229,14 +233,15 @@ class Launcher:
     def _new_slot(self, configuration: Configuration) -> _Slot:
         """Return a slot in which all but the arguments and the stream is filled in.
 
-        Source: CUDA Driver API: CUlaunchConfig, and `extra` of cuLaunchKernel.
+        The driver gets a pointer to each argument and not their buffer as a whole (`extra`): machine code may have
+        other offsets than the source. The parameters of sm_90 start at an odd multiple of 16 bytes, so that all of
+        them move if one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
         """
-        attributes = configuration.attributes
-        size = self._struct.size
-        config_at = -(-size // 16) * 16
+        attributes, offsets = configuration.attributes, [each.offset for each in self._kernel.info.parameters]
+        config_at = -(-self._struct.size // 16) * 16
         attributes_at = config_at + 56
-        extra_at = attributes_at + len(attributes)
-        buffer = ctypes.create_string_buffer(extra_at + 6 * 8)
+        pointers_at = attributes_at + len(attributes)
+        buffer = ctypes.create_string_buffer(pointers_at + len(offsets) * 8)
         start = ctypes.addressof(buffer)
         count = len(attributes) // 72
         config = (
@@ -249,30 +254,24 @@ class Launcher:
         )
         struct.pack_into("<7I4xQQI4x", buffer, config_at, *config)
         struct.pack_into(f"{len(attributes)}s", buffer, attributes_at, attributes)
-        # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END; then the size.
-        struct.pack_into("<6Q", buffer, extra_at, 1, start, 2, start + extra_at + 40, 0, size)
+        struct.pack_into(f"<{len(offsets)}Q", buffer, pointers_at, *(start + offset for offset in offsets))
         stream_field = memoryview(buffer).cast("B")[config_at + 32 : config_at + 40].cast("Q")
-        return (
-            buffer,
-            stream_field,
-            _ctypes_pointer(start + config_at),
-            _ctypes_pointer(start + extra_at) if size else None,
-            configuration,
-        )
+        pointers = _ctypes_pointer(start + pointers_at) if offsets else None
+        return buffer, stream_field, _ctypes_pointer(start + config_at), pointers, configuration
 
-    def _retry(self, code: int, config: Any, extra: Any, configuration: Configuration) -> None:
+    def _retry(self, code: int, config: Any, pointers: Any, configuration: Configuration) -> None:
         """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
         driver, handle = cuda_driver(), _ctypes_pointer(self._kernel.handle)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
             device_with_context()
-            code = self._launch_kernel(config, handle, None, extra)
+            code = self._launch_kernel(config, handle, pointers, None)
         # Another GPU may be current than in _prepare.
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and configuration.shared_memory:
             allow_block(self._kernel, 1, configuration.shared_memory)
-            code = self._launch_kernel(config, handle, None, extra)
+            code = self._launch_kernel(config, handle, pointers, None)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and configuration.cluster is not None:
             admit_cluster(self._kernel, configuration.cluster)
-            code = self._launch_kernel(config, handle, None, extra)
+            code = self._launch_kernel(config, handle, pointers, None)
         try:
             result = driver.CUresult(code)
         except ValueError:  # a driver newer than cuda-bindings

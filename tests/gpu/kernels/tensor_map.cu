@@ -26,3 +26,15 @@ __global__ void tile(const __grid_constant__ CUtensorMap map, int row, int colum
 template __global__ void tile<float, 8, 16>(const __grid_constant__ CUtensorMap, int, int, float*);
 template __global__ void tile<unsigned short, 4, 64>(const __grid_constant__ CUtensorMap, int, int, unsigned short*);
 extern "C" __global__ void plain(const __grid_constant__ CUtensorMap map, int* out) { *out = sizeof(map); }
+
+// Structs that are aligned to more than 16 bytes move all parameters of sm_90 in machine code.
+struct alignas(32) Wide { double a, b, c, d; };
+struct alignas(64) Wider { int a[16]; };
+
+extern "C" __global__ void aligned(double* out, Wide wide, int first, Wider wider, float last)
+{
+    out[0] = wide.d;
+    out[1] = first;
+    out[2] = wider.a[15];
+    out[3] = last;
+}
