@@ -50,8 +50,8 @@ GOALS = {
 """For each contender, the one that it is compared with where both are in a table, and the times that it may take."""
 
 LIMIT = (
-    "Through ctypes, the driver's call alone takes about as long as `cuda.core.launch`, which is compiled; what remains "
-    "is Python's: the signature, the configuration, the checks and the stream."
+    "Through ctypes, the driver's call alone takes about as long as `cuda.core.launch`, which is compiled. What "
+    "remains is Python's: the signature, the configuration, the checks and the stream."
 )
 
 Call = Callable[[], object]
