@@ -234,8 +234,8 @@ class Launcher:
         """Return a slot in which all but the arguments and the stream is filled in.
 
         The driver gets a pointer to each argument and not their buffer as a whole (`extra`): machine code may have
-        other offsets than the source. The parameters of sm_90 start at an odd multiple of 16 bytes, so that all of
-        them move if one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
+        other offsets than the source. The parameters of sm_90 start at address 0x210 and those of sm_80 at 0x160, so
+        that all of them move if one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
         """
         attributes, offsets = configuration.attributes, [each.offset for each in self._kernel.info.parameters]
         config_at = -(-self._struct.size // 16) * 16
