@@ -1,4 +1,5 @@
-"""Measure one launch from Python: cuda-wheel with and without checks, cuda.core, CuPy and PyTorch.
+"""Measure one launch from Python: cuda-wheel with and without checks and bound, the driver's call, cuda.core, CuPy and
+PyTorch.
 
 `python benchmarks/launch.py WHEEL [ROUNDS]`: WHEEL is a wheel of `fixtures/saxpy`. A round is 400 launches of a kernel
 on 1,024 elements, which the driver's queue holds without waiting. All contenders of a table have the same arguments,
@@ -7,6 +8,8 @@ and create objects in advance if they can.
 
 from __future__ import annotations
 
+import ctypes
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from _interleave import compare
-from _results import Result
+from _results import Goal, Result
 from cuda.bindings import driver
 from startup import installed
 
@@ -37,6 +40,18 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n)
 NOTE = (
     "`cuda.core` is compiled code. It accepts no arrays, and passes a Python float as 8 bytes whatever the kernel "
     "declares. Its `LaunchConfig` is created in advance, and the caller converts every argument."
+)
+
+BY_HAND = "cuLaunchKernelEx by hand, through ctypes"
+GOALS = {
+    "kernel.launch": ("cuda.core.launch", 1.0),
+    "kernel.bind": (BY_HAND, 1.05),
+}
+"""For each contender, the one that it is compared with where both are in a table, and the times that it may take."""
+
+LIMIT = (
+    "Through ctypes, the driver's call alone takes about as long as `cuda.core.launch`, which is compiled. What "
+    "remains is Python's: the signature, the configuration, the checks and the stream."
 )
 
 Call = Callable[[], object]
@@ -80,6 +95,31 @@ def addresses() -> tuple[Any, int, int, Any]:
     return np.float32(2), x.data.ptr, y.data.ptr, np.int32(ELEMENTS)
 
 
+def by_hand(kernel: cuda_wheel.Kernel) -> Callable[..., None]:
+    """Return a function that writes the arguments and calls the driver, with nothing else.
+
+    Source of the layouts: CUDA Driver API, CUlaunchConfig and `kernelParams` of cuLaunchKernel.
+    """
+    error, address, _ = driver.cuGetProcAddress(b"cuLaunchKernelEx", 12000, 0)
+    assert error == 0, error
+    launch = ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+    arguments = struct.Struct("<f4xQQi")
+    buffer = ctypes.create_string_buffer(arguments.size)
+    parameters = (ctypes.c_size_t * 4)(*(ctypes.addressof(buffer) + offset for offset in (0, 8, 16, 24)))
+    config = ctypes.create_string_buffer(struct.pack("<7I4xQQI4x", *GRID, *BLOCK, 0, 0, 0, 0))
+    # ctypes passes such objects as they are; numbers and c_void_p would be converted at each call.
+    pointers = [ctypes.c_void_p.from_param(ctypes.addressof(each)) for each in (config, parameters)]
+    handle = ctypes.c_void_p.from_param(kernel.handle)
+    write, at_config, at_parameters = arguments.pack_into, *pointers
+
+    def call(a: float, x: int, y: int, n: int, keep: object = (config, parameters)) -> None:
+        write(buffer, 0, a, x, y, n)
+        if launch(at_config, handle, at_parameters, None):
+            raise RuntimeError("the launch failed")
+
+    return call
+
+
 @cache
 def cupy_kernel() -> Any:
     import cupy
@@ -96,6 +136,11 @@ def with_cupy(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
         x, y = cupy_arrays()
         return lambda: kernel.launch(GRID, BLOCK, 2.0, x, y, ELEMENTS, check=False)
 
+    def bound() -> Call:
+        x, y = cupy_arrays()
+        call = kernel.bind(GRID, BLOCK, 2.0, x, y, ELEMENTS)
+        return lambda: call(2.0, x, y, ELEMENTS)
+
     def raw() -> Call:
         (x, y), (a, _, _, n), raw = cupy_arrays(), addresses(), cupy_kernel()
         return lambda: raw(GRID, BLOCK, (a, x, y, n))
@@ -111,6 +156,7 @@ def with_cupy(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
     return {
         "kernel.launch": ours,
         "kernel.launch(check=False)": unchecked,
+        "kernel.bind": bound,
         "CuPy RawKernel, with NumPy's numbers": raw,
         "cuda.core.launch, converted by the caller": core,
     }
@@ -124,6 +170,20 @@ def with_addresses(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
     def unchecked() -> Call:
         a, p, q, n = addresses()
         return lambda: kernel.launch(GRID, BLOCK, a, p, q, n, check=False)
+
+    def bound() -> Call:
+        a, p, q, n = addresses()
+        call = kernel.bind(GRID, BLOCK, a, p, q, n)
+        return lambda: call(a, p, q, n)
+
+    def on_a_stream() -> Call:
+        a, p, q, n = addresses()
+        call = kernel.bind(GRID, BLOCK, a, p, q, n, stream="default")
+        return lambda: call(a, p, q, n)
+
+    def drivers_call() -> Call:
+        (a, p, q, n), call = addresses(), by_hand(kernel)
+        return lambda: call(a, p, q, n)
 
     def raw() -> Call:
         (a, p, q, n), raw = addresses(), cupy_kernel()
@@ -139,6 +199,9 @@ def with_addresses(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
     return {
         "kernel.launch": ours,
         "kernel.launch(check=False)": unchecked,
+        "kernel.bind": bound,
+        "kernel.bind, on a given stream": on_a_stream,
+        BY_HAND: drivers_call,
         "cuda.core.launch": core,
         "CuPy RawKernel": raw,
     }
@@ -148,6 +211,11 @@ def with_pytorch(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
     def ours() -> Call:
         x, y = tensors()
         return lambda: kernel.launch(GRID, BLOCK, 2.0, x, y, ELEMENTS)
+
+    def bound() -> Call:
+        x, y = tensors()
+        call = kernel.bind(GRID, BLOCK, 2.0, x, y, ELEMENTS)
+        return lambda: call(2.0, x, y, ELEMENTS)
 
     def nvrtc() -> Call:
         import torch
@@ -166,6 +234,7 @@ def with_pytorch(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
 
     return {
         "kernel.launch": ours,
+        "kernel.bind": bound,
         "PyTorch, its NVRTC kernel": nvrtc,
         "cuda.core.launch, converted by the caller": core,
     }
@@ -208,16 +277,19 @@ def microseconds(prepare: Callable[[], Call]) -> Callable[[], float]:
 
 def measure(wheel: Path, arguments: str, rounds: int | None = None) -> list[Result]:
     """Compare launches with one kind of arguments from `TABLES`."""
+    contenders = {name: microseconds(prepare) for name, prepare in TABLES[arguments](kernel_of(wheel)).items()}
+    goals = [Goal(name, base, times, limit=LIMIT) for name, (base, times) in GOALS.items() if base in contenders]
     return [
         compare(
             f"A launch: {arguments}",
             f"One launch of `fixtures/saxpy` on 1,024 elements, of {LAUNCHES} in a row; grid and block are constants, "
             "and objects that can be created in advance are.",
-            {name: microseconds(prepare) for name, prepare in TABLES[arguments](kernel_of(wheel)).items()},
+            contenders,
             rounds or 40,
             "µs",
             warm_up=3,
             digits=2,
+            goals=goals,
             notes=[NOTE],
         )
     ]

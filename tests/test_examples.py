@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from cuda_wheel.runtime.choosing.tuning_table import parse_table
+from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.variants.index import all_manifests
 from cuda_wheel.tuning.table_file import table_text
 from tests.support.processes import run
@@ -46,3 +47,21 @@ def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel)
     assert shown.stdout.strip() == repr([(real, degree) for degree, real in found])
     sizes = {each.variant: each.kernels[0].parameters[3].size for each in all_manifests(text, "x")}
     assert sizes[("DEGREE", 3), ("REAL", "double")] == 32
+
+
+def test_the_example_of_launches_builds_for_gpus_with_and_without_programmatic_launches(
+    tmp_path: Path, cuda_wheel
+) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "examples/launches", project, ignore=shutil.ignore_patterns("__pycache__"))
+    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDAARCHS="75-virtual;90-virtual")
+    assert result.returncode == 0, result.stdout
+    manifest = Manifest.from_json((tmp_path / "out/heat_demo/heat.fatbin.json").read_bytes(), "x")
+    fatbin = (tmp_path / "out/heat_demo/heat.fatbin").read_bytes()
+    used = {
+        str(image.target): fatbin[image.offset : image.offset + image.size].count(b"griddepcontrol")
+        for image in manifest.images
+        if image.offset is not None
+    }
+    assert used == {"compute_75": 0, "compute_90": 2}
+    assert [each.name for each in manifest.kernels[0].parameters] == ["before", "after", "rate", "n"]

@@ -20,11 +20,12 @@ The other files are imported on first use:
 - `importers`: a package is not in a folder, but in a zip archive or with another importer
 - `source_hook`: a module is not installed; in a source tree the build side compiles it
 - `jit/`, `user_cache/`: PTX is compiled on this machine
-- `launching/`: a kernel is launched, its attributes or occupancy are asked for, or a variable is used
+- `launching/`: a kernel is launched or bound, or its attributes or occupancy are asked for
+- `memory/`: a variable of a module is used, or a tensor map is made
 - `linking/`: a module is linked on this machine, or code is loaded that no wheel describes
 - `attaching`: a package attaches its kernels
 - `choosing/`: a tuned choice is asked for
-- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check
+- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check; kernels take structs
 - `manifest_text`: a build or the command line writes a manifest
 """
 
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from .jit.compiling import Jit as Jit
     from .jit.compiling import JitOptions as JitOptions
     from .launching.function_attributes import Attributes as Attributes
-    from .launching.module_variables import Global as Global
     from .launching.occupancy import Occupancy as Occupancy
     from .launching.streams import launch_stream as launch_stream
     from .linking.inputs import Piece as Piece
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from .linking.raw_code import load_code as load_code
     from .loading import load as load
     from .manifest import Image as Image
+    from .memory.module_variables import Global as Global
+    from .memory.tensor_maps import TensorMap as TensorMap
+    from .memory.tensor_maps import tensor_map as tensor_map
     from .module import Kernel as Kernel
     from .module import Module as Module
     from .specializing.text_modules import compile as compile
@@ -66,7 +69,7 @@ _FILES = {
     "Choice": "choosing.choices",
     "CudaWheelError": "errors",
     "DriverError": "errors",
-    "Global": "launching.module_variables",
+    "Global": "memory.module_variables",
     "Image": "manifest",
     "ImageError": "errors",
     "Jit": "jit.compiling",
@@ -78,6 +81,7 @@ _FILES = {
     "NoImageError": "errors",
     "Occupancy": "launching.occupancy",
     "Piece": "linking.inputs",
+    "TensorMap": "memory.tensor_maps",
     "UnknownGlobalError": "errors",
     "UnknownKernelError": "errors",
     "UnknownVariantError": "errors",
@@ -87,6 +91,7 @@ _FILES = {
     "link": "linking.link",
     "load": "loading",
     "load_code": "linking.raw_code",
+    "tensor_map": "memory.tensor_maps",
     "tuned": "choosing.choices",
 }
 """The file that defines each public name. Type checkers cannot read this; they read the imports above."""

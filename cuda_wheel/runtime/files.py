@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from .digest import sha256_of
-from .driver import device_and_driver
 from .errors import ImageError, UnknownVariantError, describe_error
 from .manifest import LARGEST, MANIFEST_SUFFIX, Image, Manifest
 
@@ -119,27 +118,14 @@ def find_files(name: str, device: int | None, variant: Mapping[str, Any] | None 
         where = os.path.join(folders[0], manifest) if folders else f"{manifest} in {package}, through its importer"
         if has_file(package, manifest, where):
             return ModuleFiles(where, None, package)
-    contents = _compile_on_load(name, folders, device, variant or {})
+    from .source_hook import compiled_on_load  # only for a module that is not installed
+
+    contents = compiled_on_load(name, folders, device, variant or {})
     if contents is None:
         from .explanations import module_not_found  # only for an error
 
         raise module_not_found(name, folders)
     return ModuleFiles(f"{name}, compiled on load", None, contents=contents)
-
-
-def _compile_on_load(
-    name: str, folders: list[str], device: int | None, variant: Mapping[str, Any]
-) -> dict[str, bytes] | None:
-    """Return manifest and fatbin by file name, compiled for the GPU; None if the package is not in a source tree."""
-    from .source_hook import source_hook  # only for a module that is not installed
-
-    hook = source_hook()
-    compiled = hook and hook.compile_on_load(name, folders, lambda: device_and_driver(device)[0], variant)
-    if compiled is None:
-        return None
-    manifest, fatbin = compiled
-    stem = name.rpartition(".")[2]
-    return {stem + MANIFEST_SUFFIX: manifest, stem + ".fatbin": fatbin}
 
 
 def package_folders(package: str) -> list[str]:
@@ -192,7 +178,9 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     if len(content) < size:  # the driver gets no size, and would read past the end
         damage = f"it ends before the end of {image}"
     elif not must_verify():
-        damage = _structural_damage(image, content)
+        from .formats.image_checks import structural_damage  # only without hashes
+
+        damage = structural_damage(image, content)
     elif sha256_of(content) != sha256:
         damage = f"the SHA-256 of {image} is not the one in the manifest"
     if damage:
@@ -202,19 +190,3 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
         )
     # The driver reads PTX up to a NUL, which the image does not contain.
     return content + b"\0" if image.kind == "ptx" and image.offset is not None else content
-
-
-def _structural_damage(image: Image, content: bytes) -> str | None:
-    """Return what is wrong with a fatbin or cubin that the driver would read without checks; None if nothing is."""
-    if image.offset is None:
-        from .formats.fatbin import whole_fatbin  # only without hashes
-
-        return None if whole_fatbin(content) else "it is cut short"
-    if image.kind == "cubin":
-        from .formats.cubin import check_cubin  # only without hashes
-
-        try:
-            check_cubin(content)
-        except ValueError as error:
-            return f"in {image}, {error}"
-    return None

@@ -6,7 +6,6 @@ Importing this file needs the standard library only. It needs no GPU.
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from .digest import sha256_of
@@ -14,6 +13,7 @@ from .errors import ImageError, UnknownVariantError
 from .versions import FORMAT, Version, dotted, parse_version
 
 if TYPE_CHECKING:
+    from .formats.manifest_structs import Struct
     from .variants.macro_values import Variant
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "Carried",
     "Compression",
     "External",
-    "Field",
     "GlobalInfo",
     "Image",
     "KernelInfo",
@@ -32,7 +31,6 @@ __all__ = [
     "Manifest",
     "Parameter",
     "Space",
-    "Struct",
     "Target",
     "Version",
     "carried_of",
@@ -136,29 +134,6 @@ class Image(NamedTuple):
         return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "")
 
 
-class Field(NamedTuple):
-    """A field of a struct: its name, its type, its offset in bytes and, for an array, the length of each dimension.
-
-    The type is NumPy's of a number, without the byte order ("f4", "u8" for a pointer), or the C++ name of a struct.
-    """
-
-    name: str
-    type: str
-    offset: int
-    shape: tuple[int, ...] = ()
-    struct: "Struct | None" = None
-    """The struct, if the type is one."""
-
-
-class Struct(NamedTuple):
-    """A struct: its C++ name, its size in bytes and its fields; those of its bases are its own. Fields of a union
-    overlap."""
-
-    name: str
-    size: int
-    fields: tuple[Field, ...]
-
-
 class Parameter(NamedTuple):
     """One kernel parameter: its PTX type ("u64", "f32", "b8" for a struct), its offset and size in bytes, and its C++
     type ("const float*"; "void*" for a pointer to an unknown type, "" if nothing is known).
@@ -173,7 +148,7 @@ class Parameter(NamedTuple):
     cpp: str = ""
     name: str = ""
     """As in the source; "" if it has none or it is not known."""
-    struct: Struct | None = None
+    struct: "Struct | None" = None
     """The fields of a struct; None for other types, and for a struct whose fields are not known."""
 
     @property
@@ -362,7 +337,11 @@ def check_digest(document: dict[str, Any], content: bytes, where: str, check: bo
 def manifest_of(document: dict[str, Any]) -> Manifest:
     """Return the manifest in a JSON object, for `read_document`."""
     fatbin = document["fatbin"]
-    structs = _structs(dict(document.get("structs", {})))
+    structs: Mapping[str, Struct] = {}
+    if document.get("structs"):
+        from .formats.manifest_structs import structs_of  # only for kernels that take structs
+
+        structs = structs_of(dict(document["structs"]), printable, _count, _list_of)
     toolchain = {printable(key): printable(value) for key, value in document["toolchain"].items()}
     parse_version(toolchain["nvrtc"])
     manifest = Manifest(
@@ -424,7 +403,7 @@ def _resources(figures: dict[str, Any]) -> dict[str, int]:
     return {name: _count(figure) for name, figure in figures.items()}
 
 
-def _kernel(item: dict[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
+def _kernel(item: dict[str, Any], structs: "Mapping[str, Struct]") -> KernelInfo:
     parameters = _list_of(lambda each: _parameter(each, structs), item["parameters"])
     end = 0
     for each in parameters:
@@ -435,7 +414,7 @@ def _kernel(item: dict[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
     return KernelInfo(printable(item["name"]), _symbol(item["symbol"]), parameters, absent)
 
 
-def _parameter(item: dict[str, Any], structs: Mapping[str, Struct]) -> Parameter:
+def _parameter(item: dict[str, Any], structs: "Mapping[str, Struct]") -> Parameter:
     parameter = Parameter(
         type=printable(item["type"]),
         offset=_count(item["offset"]),
@@ -447,44 +426,6 @@ def _parameter(item: dict[str, Any], structs: Mapping[str, Struct]) -> Parameter
     if parameter.struct is not None and parameter.struct.size != parameter.size:
         raise ValueError(f"a parameter of {parameter.size} bytes is a struct of {parameter.struct.size}")
     return parameter
-
-
-def _structs(items: dict[str, Any]) -> dict[str, Struct]:
-    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
-    found: dict[str, Struct] = {}
-    counts: dict[str, int] = {}
-
-    def struct_of(key: str) -> Struct:
-        if key not in found:
-            item = items.pop(key)
-            name, size = printable(item["name"]), _count(item["size"], 1)
-            found[key] = Struct(name, size, _list_of(lambda each: field_of(each, size), item["fields"]))
-            counts[key] = sum(counts[each["struct"]] if "struct" in each else 1 for each in item["fields"])
-            if counts[key] > PARAMETERS:  # whoever expands them would need too long
-                raise ValueError(f"the struct {name} has {counts[key]} fields with those of its structs")
-        return found[key]
-
-    def field_of(item: dict[str, Any], size: int) -> Field:
-        struct = struct_of(item["struct"]) if "struct" in item else None
-        type_ = _number_type(item["type"]) if struct is None else struct.name
-        shape = _list_of(lambda count: _count(count, 1), item.get("shape", []))
-        if len(shape) > 32:  # NumPy's limit
-            raise ValueError(f"a field has {len(shape)} dimensions")
-        field = Field(printable(item["name"]), type_, _count(item["offset"]), shape, struct)
-        end = field.offset + (struct.size if struct else int(type_[1:] or 1)) * prod(shape)
-        if end > size:
-            raise ValueError(f"the field {field.name} ends at {end} in a struct of {size} bytes")
-        return field
-
-    while items:
-        struct_of(next(iter(items)))
-    return found
-
-
-def _number_type(value: object) -> str:
-    if value not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
-        raise ValueError(f"{value!r} is not the type of a field")
-    return str(value)
 
 
 def _variable(item: dict[str, Any]) -> GlobalInfo:

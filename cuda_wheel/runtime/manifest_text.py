@@ -10,7 +10,8 @@ from .versions import FORMAT, dotted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .manifest import Image, Manifest, Parameter, Struct
+    from .formats.manifest_structs import Struct
+    from .manifest import Image, Manifest, Parameter
 
 __all__ = ["image_to_json", "manifests_to_json"]
 

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack
 
     from .jit.compiling import Jit
+    from .launching.configurations import LaunchAttributes
     from .launching.function_attributes import Attributes
-    from .launching.module_variables import Global
     from .launching.occupancy import Occupancy
     from .linking.link import Linked
+    from .memory.module_variables import Global
     from .variants.macro_values import MacroValue
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
@@ -89,43 +90,63 @@ class Kernel(Generic[Unpack[Arguments]]):
         *args: "Unpack[Arguments]",
         stream: Any = None,
         shared_memory: int = 0,
-        cooperative: bool = False,
-        cluster: Dim | None = None,
         check: bool = True,
+        **attributes: "Unpack[LaunchAttributes]",
     ) -> None:
         """Launch the kernel on `grid` blocks of `block` threads each; return without waiting for it.
 
         Arguments are converted to the width that the kernel declares. A pointer takes an object on the GPU with
         `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None; the kernel gets
         only the address: pass shape and strides as further arguments. A struct takes bytes, a NumPy record or any other
-        buffer of its size; a vector type also takes its numbers.
+        buffer of its size; a vector type also takes its numbers; a CUtensorMap takes what `tensor_map` returns.
 
         Without `stream`, the launch runs on the current stream of the arrays' library, PyTorch's or CuPy's, also while
         that captures a graph; else on the default stream. `stream` is an address, "default", or a stream of any library
         with `__cuda_stream__`; `launch_stream` chooses one for several launches. `shared_memory` is dynamic shared
-        memory in bytes; above 48 KiB the kernel's limit is raised as the driver requires. `cluster` is in blocks.
+        memory in bytes; above 48 KiB the kernel's limit is raised as the driver requires.
+
+        `attributes` are `cooperative`, `cluster` (in blocks), `cluster_scheduling`, `programmatic`, `priority`,
+        `memory_domain` and `completion_event`; see `launching.configurations.LaunchAttributes`.
 
         The launch uses the current context. If this thread has none and there is one GPU, its primary context becomes
         current, as with the CUDA runtime.
 
         Raises ArgumentError before the launch if the number, kind, range, element type or device of the arguments is
-        wrong, if a number fits only one sign where the parameter's is unknown, or if two libraries' streams differ;
-        `check=False` omits the checks that writing does not need. Raises DriverError if the driver refuses the launch.
+        wrong, if a number fits only one sign where the parameter's is unknown, if two libraries' streams differ, or if
+        this GPU or driver lacks an attribute; `check=False` omits the checks that writing does not need. Raises
+        DriverError if the driver refuses the launch.
         """
-        from .launching.launcher import Launcher  # ctypes and struct: only for programs that launch
+        from .launching.launcher import launcher_of  # ctypes and struct: only for programs that launch
 
         # An instance attribute comes before the method: later calls go straight to the function.
-        launch = self.__dict__["launch"] = Launcher(self).function()
-        launch(
-            grid,
-            block,
-            *args,
-            stream=stream,
-            shared_memory=shared_memory,
-            cooperative=cooperative,
-            cluster=cluster,
-            check=check,
-        )
+        launch = self.__dict__["launch"] = launcher_of(self).launch
+        launch(grid, block, *args, stream=stream, shared_memory=shared_memory, check=check, **attributes)
+
+    def bind(
+        self,
+        grid: Dim,
+        block: Dim,
+        *args: "Unpack[Arguments]",
+        stream: Any = None,
+        shared_memory: int = 0,
+        **attributes: "Unpack[LaunchAttributes]",
+    ) -> Callable[..., None]:
+        """Check a launch, and return a function that launches it again and again; nothing is launched yet.
+
+        The parameters are those of `launch`. The function takes the kernel's arguments; those that a call leaves out,
+        from the end, are the ones given here, which the function keeps alive. It is the fastest way to launch: of
+        arguments of the types given here, it reads the addresses and numbers, and does not check the element types and
+        devices of arrays again. Arguments of other types are converted and checked as by `launch`.
+
+            step = kernel.bind(grid, block, x, y, n)
+            step()
+            step(y, x)
+
+        Without `stream`, each call finds its stream by the rule of `launch`. Raises what `launch` raises.
+        """
+        from .launching.launcher import launcher_of  # as above
+
+        return launcher_of(self).bind(grid, block, args, stream, shared_memory, attributes)
 
     @property
     def attributes(self) -> "Attributes":
@@ -377,7 +398,7 @@ class Module(Mapping[str, Kernel]):
         return Kernel(self, info, int(check_result(result, f"loading {self!r}")))
 
     def _variable(self, info: GlobalInfo) -> "Global":
-        from .launching.module_variables import Global  # only for programs that use variables
+        from .memory.module_variables import Global  # only for programs that use variables
 
         return Global(self, info)
 

@@ -6,12 +6,15 @@ runs the build side of another version that is installed.
 """
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from .driver import device_and_driver
 from .errors import CudaWheelError
+from .manifest import MANIFEST_SUFFIX
 
-__all__ = ["source_hook"]
+__all__ = ["compiled_on_load", "source_hook"]
 
 
 def source_hook() -> Any:
@@ -41,3 +44,17 @@ def source_hook() -> Any:
             f"{version}: two versions are mixed. Reinstall cuda-wheel."
         )
     return hook
+
+
+def compiled_on_load(
+    name: str, folders: list[str], device: int | None, variant: Mapping[str, Any]
+) -> dict[str, bytes] | None:
+    """Return a module's manifest and fatbin by file name, compiled for GPU `device`; None if its package, in these
+    folders, is not in a source tree."""
+    hook = source_hook()
+    compiled = hook and hook.compile_on_load(name, folders, lambda: device_and_driver(device)[0], variant)
+    if compiled is None:
+        return None
+    manifest, fatbin = compiled
+    stem = name.rpartition(".")[2]
+    return {stem + MANIFEST_SUFFIX: manifest, stem + ".fatbin": fatbin}

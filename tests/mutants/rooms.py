@@ -27,7 +27,13 @@ class Room(NamedTuple):
 ROOMS = {
     "rules": Room(("runtime/rules.py",), ("tests/runtime/test_rules.py", "tests/runtime/test_rule_reasons.py")),
     "manifest": Room(
-        ("runtime/manifest.py", "runtime/manifest_text.py", "runtime/versions.py", "runtime/digest.py"),
+        (
+            "runtime/manifest.py",
+            "runtime/formats/manifest_structs.py",
+            "runtime/manifest_text.py",
+            "runtime/versions.py",
+            "runtime/digest.py",
+        ),
         (
             "tests/runtime/test_manifest.py",
             "tests/runtime/test_rules.py",

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import enum
 import importlib
+import itertools
+import random
 import re
 import struct
 import threading
@@ -35,11 +37,10 @@ from cuda_wheel.runtime.launching import parameters as parameters_module
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
 from cuda_wheel.runtime.module import Kernel
 from tests.support.array_libraries import cupy_array, fake, torch_tensor
-from tests.support.driver import Driver, Launch, Result
+from tests.support.driver import Driver, Launch, Result, handle_of
 
 pytestmark = pytest.mark.one_toolchain
 
-HANDLE = 0xBEEF
 # All examples of a test share one stand-in driver; only its record of launches grows.
 examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -52,7 +53,7 @@ def module_of(*infos: KernelInfo, variables: tuple[manifest_module.GlobalInfo, .
 
 def kernel_of(*parameters: Parameter) -> Kernel:
     info = KernelInfo("k", "_Z1k", parameters)
-    return Kernel(module_of(info), info, HANDLE)
+    return Kernel(module_of(info), info, handle_of(parameters))
 
 
 def takes(cpp: str, type_: str = "u64", size: int = 8) -> Kernel:
@@ -712,9 +713,10 @@ def test_the_largest_grid(driver: Driver) -> None:
 def test_attributes(driver: Driver, more: dict[str, Any], attributes: dict[str, Any]) -> None:
     for parameters in ((), (Parameter("u8", 0, 1, "char"),), (Parameter("b8", 0, 4001, "Large"),)):
         arguments = [b"x" * parameter.size if parameter.size > 1 else 5 for parameter in parameters]
-        kernel_of(*parameters).launch((8, 2), 1, *arguments, **more)
+        kernel = kernel_of(*parameters)
+        kernel.launch((8, 2), 1, *arguments, **more)
         launch = driver.launches[-1]
-        assert (launch.attributes, launch.kernel) == (attributes, HANDLE)
+        assert (launch.attributes, launch.kernel) == (attributes, kernel.handle)
         assert launch.arguments == (None if not parameters else b"\5" if arguments == [5] else arguments[0])
 
 
@@ -832,6 +834,40 @@ def test_a_launch_reuses_the_slot_of_the_last(driver: Driver) -> None:
     assert {launch[:4] for launch in driver.launches} == {((3, 1, 1), (64, 1, 1), 0, 0)}
 
 
+def test_each_launch_has_its_own_configuration(use: Callable[..., Driver]) -> None:
+    driver, kernel = use((9, 0)), takes("int", "u32", 4)
+    launches: list[tuple[Any, Any, dict[str, Any]]] = [
+        (grid, block, more)
+        for grid in (4, (4,), (4, 2))
+        for block in (32, (32, 2), 33)
+        for more in (
+            {},
+            {"shared_memory": 64},
+            {"cooperative": True},
+            {"priority": -1},
+            {"programmatic": True, "shared_memory": 64},
+            {"cluster": 2},
+            {"cluster": (2, 2)},
+        )
+        if more.get("cluster") != (2, 2) or grid == (4, 2)
+    ]
+    found = {}
+    for (grid, block, more), again in itertools.product(launches, range(2)):
+        kernel.launch(grid, block, again, **more)
+        sizes = [(*size, 1, 1)[:3] if isinstance(size, tuple) else (size, 1, 1) for size in (grid, block)]
+        expected = {name: int(value) for name, value in more.items() if name not in ("shared_memory", "cluster")}
+        if "cluster" in more:
+            expected["cluster"] = (2, 1, 1) if more["cluster"] == 2 else (2, 2, 1)
+        assert driver.launches[-1][:5] == (*sizes, more.get("shared_memory", 0), 0, expected)
+        found[(str(grid), str(block), str(more))] = driver.launches[-1].config
+    prepared = kernel.launch.__globals__["prepare"]
+    kernel.launch.__globals__["prepare"] = None  # no further configuration is prepared
+    for grid, block, more in random.Random(0).choices(launches, k=500):
+        kernel.launch(grid, block, 1, **more)
+        assert driver.launches[-1].config == found[(str(grid), str(block), str(more))]
+    kernel.launch.__globals__["prepare"] = prepared
+
+
 def test_concurrent_launches_have_separate_slots(driver: Driver) -> None:
     count, rounds = 8, 20
     kernel = takes("int", "u32", 4)
@@ -901,7 +937,7 @@ def test_a_copy_of_the_loader_launches_by_itself(
     copy = importlib.import_module("copy_of_cuda_wheel")
     records = importlib.import_module("copy_of_cuda_wheel.manifest")
     info = records.KernelInfo("k", "_Z1k", (records.Parameter("u32", 0, 4, "int"),))
-    kernel = copy.Kernel(module_of(), info, HANDLE)
+    kernel = copy.Kernel(module_of(), info, handle_of(info.parameters))
     kernel.launch(1, 1, 5)
     assert driver.launches[-1].arguments == struct.pack("<i", 5)
     with pytest.raises(copy.ArgumentError, match="takes an integer, not str"):

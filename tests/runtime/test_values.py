@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
 from cuda_wheel.runtime.module import Kernel, Module
-from tests.support.driver import Driver
+from tests.support.driver import Driver, handle_of
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -29,7 +29,7 @@ def kernel_of(*parameters: Parameter, long_size: int | None = None, others: tupl
     info = KernelInfo("k", "_Z1k", parameters)
     manifest = Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), (info, *others), long_size=long_size)
     image = Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 0, "", {})
-    return Kernel(Module(manifest, image, "native", 0xF00D), info, 0xBEEF)
+    return Kernel(Module(manifest, image, "native", 0xF00D), info, handle_of(info.parameters))
 
 
 def takes(cpp: str, type_: str = "u64", size: int = 8, **more: Any) -> Kernel:

@@ -13,6 +13,7 @@ __all__ = [
     "Driver",
     "Launch",
     "Result",
+    "handle_of",
 ]
 
 
@@ -75,7 +76,10 @@ CuLaunchKernelEx = ctypes.CFUNCTYPE(
 CuPointerGetAttribute = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
 
 
-COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # CUlaunchAttributeID
+CLUSTER_DIMENSION, COMPLETION_EVENT = 4, 12  # CUlaunchAttributeID
+
+NUMBERS = {2: "cooperative", 5: "cluster_scheduling", 6: "programmatic", 8: "priority", 10: "memory_domain"}
+"""The launch attributes whose value is one number."""
 
 
 # --- the driver's linker (CUDA Driver API documentation, "Module Management") -------------------------------
@@ -184,25 +188,36 @@ class Launch(NamedTuple):
     """The address of the CUlaunchConfig."""
 
 
-def _read_arguments(extra: Any) -> bytes | None:
-    """Return the argument bytes that `extra` of cuLaunchKernelEx refers to."""
-    if not extra:
+_SIGNATURES: dict[int, tuple[Any, ...]] = {}
+
+
+def handle_of(parameters: tuple[Any, ...]) -> int:
+    """Return the handle of a kernel with these parameters, so that the stand-in can read its arguments."""
+    handle = 0xBEEF + 16 * len(_SIGNATURES) if parameters else 0xBEEF
+    _SIGNATURES[handle] = parameters
+    return handle
+
+
+def _read_arguments(kernel: int, pointers: Any) -> bytes | None:
+    """Return the arguments that `kernelParams` of cuLaunchKernelEx refers to, each at its offset; None without."""
+    parameters = _SIGNATURES.get(kernel, ())
+    if not parameters:
         return None
-    found: dict[int, Any] = {}
-    index = 0
-    while extra[index]:  # CU_LAUNCH_PARAM_END is NULL
-        found[extra[index]] = extra[index + 1]
-        index += 2
-    assert set(found) == {1, 2}, found  # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE
-    return ctypes.string_at(found[1], ctypes.c_size_t.from_address(found[2]).value)
+    content = bytearray(max(each.offset + each.size for each in parameters))
+    for index, each in enumerate(parameters):
+        content[each.offset : each.offset + each.size] = ctypes.string_at(pointers[index], each.size)
+    return bytes(content)
 
 
 def _read_attribute(attribute: CUlaunchAttribute) -> tuple[str, Any]:
     """Return the name and value of a launch attribute; all its other bytes must be zero."""
     value, content = attribute.value, bytes(attribute)
-    if attribute.id == COOPERATIVE:
+    if attribute.id in NUMBERS:
         assert not any(content[12:]) and not any(content[4:8]), content
-        return "cooperative", value.cooperative
+        return NUMBERS[attribute.id], value.cooperative
+    if attribute.id == COMPLETION_EVENT:
+        assert not any(content[16:]) and not any(content[4:8]), content
+        return "completion_event", int.from_bytes(content[8:16], "little")
     assert attribute.id == CLUSTER_DIMENSION and not any(content[20:]) and not any(content[4:8]), content
     return "cluster", (value.clusterDim.x, value.clusterDim.y, value.clusterDim.z)
 
@@ -271,6 +286,7 @@ class Driver:
             "cuLibraryGetKernel": (0xBEEF,),
             "cuGetErrorString": (b"because",),
             "cuStreamSynchronize": (),
+            "cuCtxGetStreamPriorityRange": (0, -5),
             "cuOccupancyMaxActiveBlocksPerMultiprocessor": (3,),
             "cuOccupancyMaxPotentialBlockSize": (84, 256),
         }
@@ -326,12 +342,12 @@ class Driver:
                 launch.hStream or 0,
                 dict(_read_attribute(launch.attrs[index]) for index in range(launch.numAttrs)),
                 kernel,
-                _read_arguments(extra),
+                _read_arguments(kernel, parameters),
                 ctypes.addressof(launch),
             )
 
         try:
-            assert not parameters
+            assert not extra
             before = record()
             self.meanwhile()
             assert record() == before  # no other launch changed the buffers

@@ -8,7 +8,8 @@ from typing import Any
 
 from cuda_wheel.builder.cache.job_files import path_of, place_of
 from cuda_wheel.builder.jobs import Compiled, Declared, Job
-from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
+from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
+from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
 
 __all__ = ["pack", "unpack"]
 

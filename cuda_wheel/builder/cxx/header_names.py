@@ -37,6 +37,7 @@ _DEVICE_HEADERS = _header_of(
 HINTED_HEADERS = _DEVICE_HEADERS | _header_of(
     {
         "cooperative_groups.h": "cooperative_groups",
+        "cuda_runtime.h": "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion",
         "mma.h": "nvcuda wmma",
         "climits": "INT_MAX INT_MIN UINT_MAX LLONG_MAX CHAR_BIT",
         "cmath": "M_PI INFINITY NAN",

@@ -14,7 +14,8 @@ from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.known_types import SPELLINGS
 from cuda_wheel.builder.images.debug_info import DebugEntry, debug_entries
 from cuda_wheel.builder.jobs import Declared
-from cuda_wheel.runtime.manifest import PARAMETERS, Field, Struct
+from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
+from cuda_wheel.runtime.manifest import PARAMETERS
 
 __all__ = ["declared_parameters"]
 

@@ -63,6 +63,13 @@ class Converter:
         """
         return value if self.format in "fd" else f"int({value}) & {(1 << 8 * _SIZES[self.format]) - 1}"
 
+    def bound_expression(self, value: str, sample: Any) -> str:
+        """Return the expression for a bound launch, which needs to be right only for values of the type of `sample`.
+
+        For other values it may raise any exception. It may use the names of the checked expression of `value`.
+        """
+        return self.expression(value, value)
+
     def namespace(self, name: str) -> dict[str, Any]:
         """Return the values of the names that the expression uses."""
         return {}
@@ -85,6 +92,10 @@ class NumberConverter(Converter):
 
     def namespace(self, name: str) -> dict[str, Any]:
         return {f"quick_{name}": self._quick_types, f"convert_{name}": self.convert}
+
+    def bound_expression(self, value: str, sample: Any) -> str:
+        # struct refuses what the format cannot hold, but takes everything for true or false.
+        return value if type(sample) in self._quick_types and self.format != "?" else self.expression(value, value)
 
     def convert(self, value: Any) -> Any:
         """Return what struct writes for a value; raise TypeError or OverflowError if the parameter cannot hold it."""

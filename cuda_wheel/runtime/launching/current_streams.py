@@ -18,25 +18,27 @@ PER_THREAD = 2
 """CU_STREAM_PER_THREAD. Source: CUDA Driver API, "Stream synchronization behavior"."""
 
 
-class CurrentStreams(dict[tuple[type, ...], FindStream]):
+class CurrentStreams(dict[tuple[type, ...], FindStream | None]):
     """Finds the stream of a launch by the types of the arguments that may be arrays.
 
     It is a mapping from these types to the function that finds the stream, which is chosen when the types are first
-    met. PyTorch and CuPy have a current stream for each thread and GPU, and Numba has its default stream. All others
-    have none: addresses, variables of modules, JAX's arrays, and cuda.core's buffers, which do not tell their stream.
+    met; None stands for the default stream. PyTorch and CuPy have a current stream for each thread and GPU, and Numba
+    has its default stream. All others have none: addresses, variables of modules, JAX's arrays, and cuda.core's
+    buffers, which do not tell their stream.
     """
 
-    def __missing__(self, types: tuple[type, ...]) -> FindStream:
+    def __missing__(self, types: tuple[type, ...]) -> FindStream | None:
         libraries = dict.fromkeys(library for kind in types if (library := _library(kind)))
         finders = {library: _FINDERS[library]() for library in libraries}
-        self[types] = next(iter(finders.values()), _default_stream) if len(finders) < 2 else _common_finder(finders)
+        self[types] = next(iter(finders.values()), None) if len(finders) < 2 else _common_finder(finders)
         return self[types]
 
 
 def array_stream(array: Any) -> int:
     """Return the address of the current stream of an array's library; 0, the default stream, if it has none."""
     device = current_device() if device_count() > 1 else None
-    return CurrentStreams()[(type(array),)](device or 0)
+    find = CurrentStreams()[(type(array),)]
+    return find(device or 0) if find else 0
 
 
 def _library(kind: type) -> str | None:
@@ -47,10 +49,6 @@ def _library(kind: type) -> str | None:
         return "CuPy"
     is_numba = any(base.__module__.partition(".")[0] == "numba" for base in kind.__mro__)
     return "Numba" if is_numba and hasattr(kind, "__cuda_array_interface__") else None
-
-
-def _default_stream(device: int) -> int:
-    return 0
 
 
 def _pytorch_finder() -> FindStream:

@@ -6,9 +6,8 @@ loop over the parameters would take as long as all the rest; benchmarks/launch.p
 """
 
 import ctypes
-import operator
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,65 +15,88 @@ from ..driver import check_result, cuda_driver, current_device, device_count, de
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import Parameter
 from .arguments import Converter, value_text
+from .bound_launches import bound_function
+from .configurations import Configuration, admit_cluster, check_configuration, is_sequence
 from .current_streams import CurrentStreams
 from .driver_functions import driver_function
-from .function_attributes import allow_block, set_function_attribute
+from .function_attributes import allow_block
 from .parameters import converter_for, long_size
 from .pointers import PointerConverter
 from .streams import block_stream, is_address, stream_address, wrong_address
 
 if TYPE_CHECKING:
-    from ..module import Dim, Kernel
+    from ..module import Kernel
 
-__all__ = ["Launcher", "dimensions", "whole_number"]
+__all__ = ["Launcher", "launcher_of"]
 
 _LAUNCH = """
-def launch(grid, block, *args, stream=None, shared_memory=0, cooperative=False, cluster=None, check=True):
+def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=True, **attributes):
+    global last
     if stream is not None and type(stream) is not int:
         stream = stream_address(stream)
     try:
-        slots = pools[grid, block, shared_memory, cooperative, cluster]
+        last_grid, last_block, last_shared_memory, slots = last
+        if attributes:
+            slots = pools[(grid, block, shared_memory, *attributes, *attributes.values())]
+        elif not (
+            (grid is last_grid or grid == last_grid)
+            and (block is last_block or block == last_block)
+            and shared_memory == last_shared_memory
+        ):
+            slots = pools[grid, block, shared_memory]
+            last = grid, block, shared_memory, slots
         slot = slots.pop()
-    except (KeyError, IndexError, TypeError):
-        slots, slot = prepare(grid, block, shared_memory, cooperative, cluster)
-    buffer, stream_field, config, extra = slot
+    except Exception:
+        slots, slot = prepare(grid, block, shared_memory, attributes)
+    buffer, stream_field, config, pointers, configuration = slot
     device = {device}
     try:
-        [{names}] = args
-        if stream is None:
-            stream = block_stream()
-            if stream is None:
-                stream = {current_stream}
-        stream_field[0] = stream
+        if rest:
+            raise TypeError
         if check:
             pack_into(buffer, 0{checked})
         else:
             pack_into_as_is(buffer, 0{unchecked})
+        if stream is None:
+            stream = block_stream()
+            if stream is None:
+                {current_stream}
+        stream_field[0] = stream
     except Exception as error:
-        raise argument_error(args, error, check, stream) from None
-    code = launch_kernel(config, handle, None, extra)
+        raise argument_error(({names}*rest,), error, check, stream) from None
+    code = launch_kernel(config, handle, pointers, None)
     if code:
-        retry(code, config, extra, shared_memory, cluster)
+        retry(code, config, pointers, configuration)
     slots.append(slot)
 """
-"""The source of a launch function.
+"""The source of a launch function. An argument that is left out is `missing`, which no converter accepts.
 
-1. Take a free slot of the configuration from its pool. `prepare` makes the pool or the slot where there is none; a list
-   is no dictionary key, and reaches `prepare` each time.
-2. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays.
-3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Where one
+1. Take a free slot of the configuration from its pool: the last launch's, which needs no dictionary, or that of these
+   arguments. `prepare` makes the pool or the slot where there is none; a list is no dictionary key, and reaches
+   `prepare` each time.
+2. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Where one
    raises, `argument_error` finds out which argument is wrong.
+3. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays.
 4. Launch. Where the driver refuses, `retry` repairs what it can and launches again.
 5. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
 """
 
-_Slot = tuple[Any, Any, Any, Any]
+_Slot = tuple[Any, Any, Any, Any, Configuration]
 """The memory of one launch: the buffer that the arguments are written to, the stream in it as an array of one number,
-and pointers to `config` and `extra`, two arguments of cuLaunchKernelEx that are in the same buffer."""
+and pointers to `config` and `kernelParams`, two arguments of cuLaunchKernelEx that are in the same buffer; and what all
+this is made for."""
+
+
+def launcher_of(kernel: "Kernel") -> "Launcher":
+    """Return the launcher of a kernel, which is made when it is first asked for."""
+    launcher: Launcher | None = kernel.__dict__.get("_launcher")
+    if launcher is None:
+        launcher = kernel.__dict__["_launcher"] = Launcher(kernel)
+    return launcher
 
 
 class Launcher:
-    """Generates the launch function of a kernel, and has the steps that few launches need."""
+    """Generates the functions that launch a kernel, and has the steps that few launches need."""
 
     POOLS = 1000
     """The number of configurations to keep slots for."""
@@ -89,14 +111,21 @@ class Launcher:
         self._struct_as_is = struct.Struct(_layout(parameters, self._unchecked))
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
         self._launch_kernel = driver_function("cuLaunchKernelEx")
+        self._current_streams = CurrentStreams()
+        # Asking for the current device takes time, and with one GPU there is nothing to compare.
+        self._several = device_count() > 1
+        self._namespace = self._names()
+        self.launch: Callable[..., None] = self._launch_function()
+        """Takes what `Kernel.launch` takes."""
 
-    def function(self) -> Callable[..., None]:
-        """Return the launch function, which takes what `Kernel.launch` takes."""
-        names = [f"a{index}" for index in range(len(self._checked))]
+    def _names(self) -> dict[str, Any]:
+        """Return the global names of the generated functions."""
         namespace: dict[str, Any] = {
+            "missing": _Missing(),
             "stream_address": stream_address,
             "block_stream": block_stream,
             "pools": self._pools,
+            "last": (None, None, None, None),
             "prepare": self._prepare,
             "current_device": current_device,
             "pack_into": self._struct.pack_into,
@@ -104,151 +133,168 @@ class Launcher:
             "argument_error": self._argument_error,
             "launch_kernel": self._launch_kernel,
             "retry": self._retry,
+            "stream_rule": (None,) * (len(self._pointers) + 1),
+            "find_stream": self._find_stream,
         }
-        several = device_count() > 1
-        source = _LAUNCH.format(
-            names=", ".join(names),
-            # Asking for the current device takes time, and with one GPU there is nothing to compare.
-            device="current_device()" if several else "None",
-            current_stream=_current_stream(names, self._checked, "device or 0" if several else "0", namespace),
-            checked=_expressions(names, "", self._checked, namespace),
-            unchecked=_expressions(names, "_as_is", self._unchecked, namespace),
-        )
         self._kernel.module.on_unload(lambda: namespace.update(handle=None))
         namespace["handle"] = _ctypes_pointer(self._kernel.handle)  # after the line above, so that unloading removes it
-        exec(source, namespace)
-        function: Callable[..., None] = namespace["launch"]
+        return namespace
+
+    @property
+    def _pointers(self) -> list[int]:
+        """The positions of the arguments that may be arrays."""
+        return [index for index, each in enumerate(self._checked) if isinstance(each, PointerConverter)]
+
+    def _launch_function(self) -> Callable[..., None]:
+        names = [f"a{index}" for index in range(len(self._checked))]
+        source = _LAUNCH.format(
+            parameters="".join(f"{name}=missing, " for name in names),
+            names="".join(f"{name}, " for name in names),
+            device="current_device()" if self._several else "None",
+            current_stream=_current_stream(self._pointers, "device or 0" if self._several else "0"),
+            checked=_expressions(names, "", self._checked, self._namespace),
+            unchecked=_expressions(names, "_as_is", self._unchecked, self._namespace),
+        )
+        exec(source, self._namespace)
+        function: Callable[..., None] = self._namespace["launch"]
         function.__doc__ = type(self._kernel).launch.__doc__
         return function
 
+    def bind(
+        self, grid: Any, block: Any, args: Sequence[Any], stream: Any, shared_memory: Any, attributes: Mapping[str, Any]
+    ) -> Callable[..., None]:
+        """Return a function that launches with this configuration; see `Kernel.bind`."""
+        if stream is not None:
+            stream = stream_address(stream)
+        wrong = self._wrong_argument(args, self._checked)
+        if wrong is not None:
+            raise wrong
+        slots, slot = self._prepare(grid, block, shared_memory, attributes)
+        slots.append(slot)
+        configuration = slot[-1]
+
+        def new_slot() -> tuple[Any, ...]:
+            buffer, stream_field, config, pointers, _ = self._new_slot(configuration)
+            stream_field[0] = stream or 0
+            return buffer, stream_field, config, pointers
+
+        def launch_any(*args: Any) -> None:
+            try:
+                self.launch(grid, block, *args, stream=stream, shared_memory=shared_memory, **attributes)
+            except Exception as error:
+                raise error from None  # without the error of the bound function
+
+        return bound_function(
+            self._namespace,
+            [each.bound_expression(f"a{index}", args[index]) for index, each in enumerate(self._checked)],
+            args,
+            new_slot,
+            configuration,
+            self._current_streams[tuple(type(args[index]) for index in self._pointers)],
+            launch_any,
+            has_stream=stream is not None,
+            device="current_device()" if self._several else "None",
+        )
+
+    def _find_stream(self, kinds: tuple[type, ...], device: int) -> int:
+        """Return the stream of a launch with arguments of these types, and keep the rule for the next launch."""
+        find = self._current_streams[kinds]
+        self._namespace["stream_rule"] = (*kinds, find)
+        return find(device) if find else 0
+
     def _prepare(
-        self, grid: Any, block: Any, shared_memory: Any, cooperative: Any, cluster: Any
+        self, grid: Any, block: Any, shared_memory: Any, attributes: Mapping[str, Any]
     ) -> tuple[list[_Slot], _Slot]:
         """Return the pool of a configuration, and a slot that is not in it."""
         try:
-            key = (
-                dimensions(grid, "grid"),
-                dimensions(block, "block"),
-                whole_number(shared_memory, "shared_memory", 0),
-                bool(cooperative),
-                None if cluster is None else dimensions(cluster, "cluster"),
-            )
-            slots = self._pools.get(key)
+            configuration = Configuration.of(grid, block, shared_memory, attributes)
+            slots = self._pools.get(configuration)
             if slots is None:
-                self._check_configuration(key[0], key[1], key[2], key[4])
+                check_configuration(self._kernel, configuration)
         except Exception as error:
             raise error from None  # without the KeyError of the launch function
         if slots is None:
             if len(self._pools) >= self.POOLS:
                 self._pools.clear()
-            slots = self._pools[key] = []
-        # The key that the next launch will look up. A list cannot be a key; a tensor's key would be its identity, while
-        # its content may change. Both come here each time.
-        lookup_key = (
-            _lookup_form(grid, key[0]),
-            _lookup_form(block, key[1]),
-            key[2],
-            key[3],
-            _lookup_form(cluster, key[4]),
-        )
-        self._pools[lookup_key] = slots
+            slots = self._pools[configuration] = []
+        # The key that the next launch will look up. A list cannot be a key; a tensor's or an event's key would be its
+        # identity, while its content may change. These come here each time.
+        if all(type(value) in (bool, int, str, tuple, type(None)) for value in attributes.values()):
+            values = [
+                _lookup_form(value, configuration.cluster) if name == "cluster" else value
+                for name, value in attributes.items()
+            ]
+            grid, block = _lookup_form(grid, configuration.grid), _lookup_form(block, configuration.block)
+            self._pools[(grid, block, configuration.shared_memory, *attributes, *values)] = slots
         with suppress(IndexError):
             return slots, slots.pop()
-        return slots, self._new_slot(*key)
+        return slots, self._new_slot(configuration)
 
-    def _check_configuration(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_memory: int,
-        cluster: tuple[int, int, int] | None,
-    ) -> None:
-        """Raise ArgumentError for a configuration that the kernel cannot have; opt in to large blocks and clusters."""
-        # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-        for what, sizes, limits in (
-            ("grid", grid, ((1 << 31) - 1, 65535, 65535)),
-            ("block", block, (1024, 1024, 64)),
-        ):
-            if any(size > limit for size, limit in zip(sizes, limits, strict=True)):
-                raise ArgumentError(f"{self._kernel.name}: a {what} of {sizes} is too large: the maximum is {limits}")
-        allow_block(self._kernel, block[0] * block[1] * block[2], shared_memory)
-        if cluster is not None:
-            if any(size % part for size, part in zip(grid, cluster, strict=True)):
-                raise ArgumentError(f"{self._kernel.name}: the grid {grid} is not a multiple of the cluster {cluster}")
-            self._admit_cluster(cluster)
-
-    def _new_slot(
-        self,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_memory: int,
-        cooperative: bool,
-        cluster: tuple[int, int, int] | None,
-    ) -> _Slot:
+    def _new_slot(self, configuration: Configuration) -> _Slot:
         """Return a slot in which all but the arguments and the stream is filled in.
 
-        Source: CUDA Driver API: CUlaunchConfig, CUlaunchAttribute, and `extra` of cuLaunchKernel.
+        The driver gets a pointer to each argument and not their buffer as a whole (`extra`): machine code may have
+        other offsets than the source. The parameters of sm_90 start at address 0x210 and those of sm_80 at 0x160, so
+        that all of them move if one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
         """
-        attributes = b""
-        if cooperative:
-            attributes += struct.pack("<I4xi60x", 2, 1)  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-        if cluster is not None:
-            attributes += struct.pack("<I4x3I52x", 4, *cluster)  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        size = self._struct.size
-        config_at = -(-size // 16) * 16
+        attributes, offsets = configuration.attributes, [each.offset for each in self._kernel.info.parameters]
+        config_at = -(-self._struct.size // 16) * 16
         attributes_at = config_at + 56
-        extra_at = attributes_at + len(attributes)
-        buffer = ctypes.create_string_buffer(extra_at + 6 * 8)
+        pointers_at = attributes_at + len(attributes)
+        buffer = ctypes.create_string_buffer(pointers_at + len(offsets) * 8)
         start = ctypes.addressof(buffer)
         count = len(attributes) // 72
-        config = (*grid, *block, shared_memory, 0, start + attributes_at if count else 0, count)
+        config = (
+            *configuration.grid,
+            *configuration.block,
+            configuration.shared_memory,
+            0,
+            start + attributes_at if count else 0,
+            count,
+        )
         struct.pack_into("<7I4xQQI4x", buffer, config_at, *config)
         struct.pack_into(f"{len(attributes)}s", buffer, attributes_at, attributes)
-        # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END; then the size.
-        struct.pack_into("<6Q", buffer, extra_at, 1, start, 2, start + extra_at + 40, 0, size)
+        struct.pack_into(f"<{len(offsets)}Q", buffer, pointers_at, *(start + offset for offset in offsets))
         stream_field = memoryview(buffer).cast("B")[config_at + 32 : config_at + 40].cast("Q")
-        return (
-            buffer,
-            stream_field,
-            _ctypes_pointer(start + config_at),
-            _ctypes_pointer(start + extra_at) if size else None,
-        )
+        pointers = _ctypes_pointer(start + pointers_at) if offsets else None
+        return buffer, stream_field, _ctypes_pointer(start + config_at), pointers, configuration
 
-    def _retry(self, code: int, config: Any, extra: Any, shared_memory: int, cluster: "Dim | None") -> None:
+    def _retry(self, code: int, config: Any, pointers: Any, configuration: Configuration) -> None:
         """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
         driver, handle = cuda_driver(), _ctypes_pointer(self._kernel.handle)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
             device_with_context()
-            code = self._launch_kernel(config, handle, None, extra)
-        if (
-            code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and shared_memory
-        ):  # another GPU is current than in _prepare
-            allow_block(self._kernel, 1, shared_memory)
-            code = self._launch_kernel(config, handle, None, extra)
-        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and cluster is not None:  # as above
-            self._admit_cluster(dimensions(cluster, "cluster"))
-            code = self._launch_kernel(config, handle, None, extra)
+            code = self._launch_kernel(config, handle, pointers, None)
+        # Another GPU may be current than in _prepare.
+        if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and configuration.shared_memory:
+            allow_block(self._kernel, 1, configuration.shared_memory)
+            code = self._launch_kernel(config, handle, pointers, None)
+        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and configuration.cluster is not None:
+            admit_cluster(self._kernel, configuration.cluster)
+            code = self._launch_kernel(config, handle, pointers, None)
         try:
             result = driver.CUresult(code)
         except ValueError:  # a driver newer than cuda-bindings
             raise DriverError(f"launching {self._kernel.name}: the driver returned error {code}") from None
         check_result((result,), f"launching {self._kernel.name}")
 
-    def _admit_cluster(self, cluster: tuple[int, int, int]) -> None:
-        # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
-        if cluster[0] * cluster[1] * cluster[2] > 8:
-            set_function_attribute(self._kernel, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
-
     def _argument_error(self, args: Sequence[Any], error: Exception, check: bool, stream: int | None) -> Exception:
         """Return the error that says which argument is wrong, and why."""
         if stream is not None and not is_address(stream):
             return wrong_address(stream)
+        given = [value for value in args if not isinstance(value, _Missing)]
+        wrong = self._wrong_argument(given, self._checked if check else self._unchecked)
+        if wrong is not None:
+            return wrong
+        return ArgumentError(f"{self._kernel.info.name}: {error}") if isinstance(error, ArgumentError) else error
+
+    def _wrong_argument(self, args: Sequence[Any], converters: Sequence[Converter]) -> Exception | None:
+        """Return the error that says which argument is wrong, and why; None if these converters accept all."""
         info = self._kernel.info
         if len(args) != len(info.parameters):
             takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
             return ArgumentError(f"{info.name} takes {takes}, ({info.parameter_list}), but got {len(args)}")
-        device = current_device() if device_count() > 1 else None
-        converters = self._checked if check else self._unchecked
+        device = current_device() if self._several else None
         for index, (parameter, converter, value) in enumerate(zip(info.parameters, converters, args, strict=True)):
             try:
                 names = {**converter.namespace(""), "a": value, "device": device}
@@ -262,7 +308,11 @@ class Launcher:
                 out_of_range = isinstance(reason, (struct.error, OverflowError))
                 text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
                 return ArgumentError(f"{info.name}, argument {index + 1} ({parameter.cpp_or_ptx_type}): {text}")
-        return ArgumentError(f"{info.name}: {error}") if isinstance(error, ArgumentError) else error
+        return None
+
+
+class _Missing:
+    """The default of an argument that is left out."""
 
 
 def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) -> str:
@@ -278,20 +328,22 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
     return layout
 
 
-def _current_stream(
-    names: Sequence[str], converters: Sequence[Converter], device: str, namespace: dict[str, Any]
-) -> str:
-    """Return the expression that finds the stream of a launch by the types of the arguments that may be arrays.
+def _current_stream(pointers: Sequence[int], device: str) -> str:
+    """Return the statements that find the stream of a launch by the types of the arguments that may be arrays.
 
-    `device` is the expression of the launch's GPU. What the expression uses is added to the namespace.
+    `device` is the expression of the launch's GPU.
     """
-    types = [
-        f"type({name})" for name, each in zip(names, converters, strict=True) if isinstance(each, PointerConverter)
-    ]
-    if not types:
-        return "0"
-    namespace["current_streams"] = CurrentStreams()
-    return f"current_streams[{', '.join(types)},]({device})"
+    if not pointers:
+        return "stream = 0"
+    kinds = "".join(f"kind_a{index}, " for index in pointers)
+    lines = (
+        "".join(f"type_{index}, " for index in pointers) + "find = stream_rule",
+        f"if {' and '.join(f'kind_a{index} is type_{index}' for index in pointers)}:",
+        f"    stream = find({device}) if find else 0",
+        "else:",
+        f"    stream = find_stream(({kinds}), {device})",
+    )
+    return f"\n{16 * ' '}".join(lines)
 
 
 def _expressions(names: Sequence[str], suffix: str, converters: Sequence[Converter], namespace: dict[str, Any]) -> str:
@@ -308,19 +360,6 @@ def _expressions(names: Sequence[str], suffix: str, converters: Sequence[Convert
     return expressions
 
 
-def dimensions(value: Any, what: str) -> tuple[int, int, int]:
-    """Return a size of one to three numbers as three; `what` names it in the ArgumentError for anything else."""
-    sizes = list(value) if _is_sequence(value) else [value]
-    if not 1 <= len(sizes) <= 3:
-        raise ArgumentError(f"{what} must be one to three numbers, not {value!r}")
-    x, y, z = [whole_number(size, what, 1) for size in sizes] + [1] * (3 - len(sizes))
-    return x, y, z
-
-
-def _is_sequence(value: Any) -> bool:
-    return hasattr(value, "__len__") and getattr(value, "shape", None) != ()  # an array of no dimensions is a number
-
-
 def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
     """Return `size` in the form of the value that `dimensions` converted to it: an integer, or a tuple of that length.
 
@@ -330,20 +369,7 @@ def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
         return given  # the next launch often passes the same object, which compares faster
     if size is None or isinstance(given, tuple):
         return size and size[: len(given)]
-    return size if _is_sequence(given) else size[0]
-
-
-def whole_number(value: Any, what: str, least: int) -> int:
-    """Return an integer of at least `least` and less than 2^31; raise ArgumentError for anything else."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"{what} takes integers, not {value!r}") from None
-    if number < least:
-        raise ArgumentError(f"{what} takes integers of {least} and more, not {value!r}")
-    if number >= 1 << 31:
-        raise ArgumentError(f"{what}: {value_text(value)} is too large")
-    return number
+    return size if is_sequence(given) else size[0]
 
 
 def _ctypes_pointer(address: int) -> Any:

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..driver import check_result, cuda_driver, device_attribute, device_with_context
+from .configurations import dimensions, whole_number
 from .function_attributes import allow_block
-from .launcher import dimensions, whole_number
 
 if TYPE_CHECKING:  # module.py imports this file when it is first used
     from ..module import Dim, Kernel

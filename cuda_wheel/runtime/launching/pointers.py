@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..driver import cuda_driver
+from ..memory.module_variables import Global
 from .arguments import LONG_TYPE_NAMES, Converter, any_integer, integer_of_unknown_sign
 from .buffers import (
     BIG_ENDIAN,
@@ -20,7 +21,6 @@ from .buffers import (
     type_name,
 )
 from .driver_functions import memory_attribute
-from .module_variables import Global
 
 __all__ = ["PointerConverter", "RawWordConverter", "pointee"]
 
@@ -122,14 +122,23 @@ class PointerConverter(dict[type, Reader], Converter):
         self._namespaces: list[tuple[str, dict[str, Any]]] = []
 
     def expression(self, value: str, name: str) -> str:
-        cupy = f"{value}.data.ptr if kind is cupy_{name} and {value}.dtype is dtype_{name}"
+        kind = f"kind_{value}"  # the launch function finds the stream by it
+        cupy = f"{value}.data.ptr if {kind} is cupy_{name} and {value}.dtype is dtype_{name}"
         # The negative bit is each tensor's. The address 0 is one of an empty tensor, or of one that has no memory.
         is_known = (
-            f"kind is torch_{name} and {value}.dtype is dtype_{name} and {value}.is_cuda and not {value}.is_neg()"
+            f"{kind} is torch_{name} and {value}.dtype is dtype_{name} and {value}.is_cuda and not {value}.is_neg()"
         )
-        read = f"read_{name}[kind]({value}, device)"
+        read = f"read_{name}[{kind}]({value}, device)"
         torch = f"({value}.data_ptr() or {read}) if {is_known}"
-        return f"{value} if (kind := type({value})) is int else {cupy} else {torch} else {read}"
+        return f"{value} if ({kind} := type({value})) is int else {cupy} else {torch} else {read}"
+
+    def bound_expression(self, value: str, sample: Any) -> str:
+        read = f"read_{value}[type({value})]({value}, device)"
+        if type(sample) is int:
+            return f"{value} if type({value}) is int else {read}"
+        if is_of(type(sample), "cupy", "ndarray"):
+            return f"{value}.data.ptr"
+        return f"{value}.data_ptr()" if is_of(type(sample), "torch", "Tensor") else read
 
     def namespace(self, name: str) -> dict[str, Any]:
         return {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
@@ -323,8 +332,8 @@ class RawWordConverter(PointerConverter):
         return super()._reader_for(kind)
 
     def expression(self, value: str, name: str) -> str:
-        fits = f"(kind := type({value})) is int and 0 <= {value} < {1 << 63}"
-        return f"{value} if {fits} else read_{name}[kind]({value}, device)"
+        fits = f"(kind_{value} := type({value})) is int and 0 <= {value} < {1 << 63}"
+        return f"{value} if {fits} else read_{name}[kind_{value}]({value}, device)"
 
     def _read_plain_number(self, value: Any, device: int | None) -> int:
         number = plain_number(value)

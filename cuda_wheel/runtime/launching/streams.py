@@ -1,4 +1,4 @@
-"""Choose the stream of launches and copies: read stream objects of other libraries, and keep the stream of a block."""
+"""Choose the stream of launches and copies: read streams and events of other libraries, keep the stream of a block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ArgumentError
 from .arguments import value_text
 
-__all__ = ["block_stream", "is_address", "launch_stream", "stream_address", "wrong_address"]
+__all__ = ["block_stream", "event_address", "is_address", "launch_stream", "stream_address", "wrong_address"]
 
 _stream_of_block: ContextVar[int | None] = ContextVar("cuda_wheel.launch_stream", default=None)
 
@@ -42,7 +42,7 @@ def stream_address(stream: Any) -> int:
     anything else."""
     if isinstance(stream, str) and stream == "default":
         return 0
-    address = _read_address(stream)
+    address = _read_address(stream, "cuda_stream")
     if address is None:
         raise ArgumentError(
             "stream must be an address, \"default\", or have __cuda_stream__, as CuPy's and PyTorch's streams do, not "
@@ -62,19 +62,34 @@ def wrong_address(number: int) -> ArgumentError:
     return ArgumentError(f"stream must be an address, not {value_text(number)}")
 
 
-def _read_address(stream: Any) -> int | None:
-    """Return the address in a stream object; None if it is none."""
+def event_address(event: Any) -> int:
+    """Return the address of the CUevent of a library's event object; raise ArgumentError for anything else."""
+    address = _read_address(event, "cuda_event")
+    if address is None or not is_address(address):
+        raise ArgumentError(
+            "completion_event must be an event of PyTorch, CuPy, cuda.core or Numba, or an address, not "
+            f"{value_text(event)}"
+        )
+    if not address:
+        raise ArgumentError(
+            "completion_event has the address 0. PyTorch makes an event when it is first recorded: record it once"
+        )
+    return address
+
+
+def _read_address(value: Any, pytorchs_attribute: str) -> int | None:
+    """Return the address in a stream or event object; None if it is none."""
     try:
-        protocol = getattr(stream, "__cuda_stream__", None)
+        protocol = getattr(value, "__cuda_stream__", None)
         if protocol is not None:
             return int((protocol() if callable(protocol) else protocol)[1])
-        for attribute in ("cuda_stream", "ptr", "handle"):  # PyTorch, CuPy, Numba
-            address = getattr(stream, attribute, None)
+        for attribute in (pytorchs_attribute, "ptr", "handle"):  # the last two are CuPy's and Numba's
+            address = getattr(value, attribute, None)
             if address is not None:
                 return int(getattr(address, "value", address) or 0)
         # int() alone would accept "5" and 5.5 too.
-        if hasattr(stream, "__index__") or (hasattr(stream, "__int__") and not hasattr(stream, "__float__")):
-            return int(stream)
+        if hasattr(value, "__index__") or (hasattr(value, "__int__") and not hasattr(value, "__float__")):
+            return int(value)
     except (TypeError, ValueError, LookupError):
         pass
     return None

@@ -13,7 +13,8 @@ from .arguments import Converter, FloatConverter, value_text
 from .buffers import host_bytes, is_array, is_of, is_on_gpu, plain_number, type_name
 
 if TYPE_CHECKING:
-    from ..manifest import Parameter, Struct
+    from ..formats.manifest_structs import Struct
+    from ..manifest import Parameter
 
 __all__ = ["StructConverter", "dtype"]
 
@@ -35,6 +36,8 @@ class StructConverter(Converter):
         self._size = size
         self._complex = _COMPLEX.search(cpp) is not None
         self._vector = _vector_format(size, cpp)
+        is_map = cpp in ("CUtensorMap", "CUtensorMap_st")
+        self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map" if is_map else ""
 
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value})"
@@ -49,8 +52,10 @@ class StructConverter(Converter):
             return self._packed(numbers, value)
         if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # such as CUtensorMap
             return ctypes.string_at(value.getPtr(), self._size)
+        if is_of(type(value), "cuda", "TensorMapDescriptor") and self._size == _TENSOR_MAP:
+            return _descriptor_bytes(value)
         if is_on_gpu(value):
-            raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU")
+            raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU{self._help}")
         if _is_number(value):
             raise TypeError(
                 f"takes a struct of {self._size} bytes, not the number {value_text(value)}: if its bytes are meant, "
@@ -158,6 +163,26 @@ def _struct_dtype(fields_of: "Struct") -> dict[str, Any]:
         "itemsize": fields_of.size,
     }
 
+
+def _descriptor_bytes(descriptor: Any) -> bytes:
+    """Return the CUtensorMap in a descriptor of cuda.core, which has no public way to it.
+
+    Its own launches use this class, which writes an array of pointers to arguments.
+    """
+    try:
+        from cuda.core._kernel_arg_handler import ParamHolder  # optional
+
+        holder = ParamHolder([descriptor])
+        address = ctypes.c_void_p.from_address(holder.ptr).value
+    except (ImportError, AttributeError, TypeError) as error:
+        raise TypeError(
+            f"this version of cuda.core does not give its tensor map ({error}): use cuda_wheel.tensor_map"
+        ) from None
+    return ctypes.string_at(address or 0, _TENSOR_MAP)
+
+
+_TENSOR_MAP = 128
+"""The bytes of a CUtensorMap."""
 
 _REAL = FloatConverter("d")
 """Converts the elements of vectors of floats."""

@@ -24,7 +24,8 @@ from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.manifest import Field, Manifest, Parameter, Struct
+from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
+from cuda_wheel.runtime.manifest import Manifest, Parameter
 
 Build = Callable[..., Manifest]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
-from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.jobs import Form, Job
 from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
@@ -76,3 +76,21 @@ def test_no_header_defines_the_include_guard_of_another() -> None:
             assert guards.setdefault(guard[1], path) == path
     assert len(guards) > 300
     assert {guard: defined[guard] for guard, path in guards.items() if defined[guard] != {path}} == {}
+
+
+@pytest.mark.parametrize("form", ["whole", "lto"])
+@pytest.mark.parametrize("host_code", ["", "int main() { return cudaDeviceSynchronize(); }\n"])
+def test_programmatic_dependent_launch(form: Form, host_code: str, workers: Workers, toolchain: Toolchain) -> None:
+    """NVRTC declares these functions in relocatable code only; nvcc in all."""
+    body = "cudaTriggerProgrammaticLaunchCompletion(); cudaGridDependencySynchronize(); *x = 1;"
+    text = f"#include <cuda_runtime.h>\n{host_code}__global__ void k(float* x) {{ {body} }}\n".encode()
+    include_dirs = (str(INCLUDE), *toolchain.include_dirs)
+    job = Job(
+        toolchain.libraries[0], ".", "k.cu", text, "90", form == "whole", True, ("--std=c++17",), include_dirs, (), False,
+        "as-compiled", form=form,
+    )  # fmt: skip
+    result = workers.submit(compile_job, job).result()
+    assert result.log == ""
+    if form == "whole":
+        instructions = re.findall(rb"griddepcontrol\.\w+", result.ptx)
+        assert instructions == [b"griddepcontrol.launch_dependents", b"griddepcontrol.wait"]

@@ -41,7 +41,7 @@ def test_a_text_becomes_a_module_and_is_compiled_once(
     assert sorted(module) == ["demo::gemm<double, 4>", "fill"]
     assert module["gemm<double,4>"].symbol == "_ZN4demo4gemmIdLi4EEEvPT_"
     assert [each.cpp for each in module["fill"].info.parameters] == ["float*", "unsigned int"]
-    assert Launcher(module["fill"]).function()  # as of a wheel: arguments are checked
+    assert Launcher(module["fill"]).launch  # as of a wheel: arguments are checked
     assert module.name == "source" and str(module.image.target) == "sm_86" and module.how == "native"
     assert driver.loaded == [driver.loaded[0]] and set(read_cubin(driver.loaded[0]).kernels) == {
         each.symbol for each in module.values()

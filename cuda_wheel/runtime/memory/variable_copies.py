@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..driver import check_result, cuda_driver
 from ..errors import ArgumentError
-from .buffers import device_bytes, host_bytes, is_on_gpu
-from .current_streams import array_stream
-from .streams import block_stream, stream_address
+from ..launching.buffers import device_bytes, host_bytes, is_on_gpu
+from ..launching.current_streams import array_stream
+from ..launching.streams import block_stream, stream_address
 
 if TYPE_CHECKING:  # variables.py imports this file when it is first used
     from .module_variables import Global
