@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..runtime.errors import ArgumentError
 from .kernel_instances import KernelInstances
 
-__all__ = ["Bound", "OperatorArguments", "bound", "launch_settings", "operator_arguments"]
+__all__ = ["Bound", "InputArgument", "OperatorArguments", "bound", "launch_settings", "operator_arguments"]
 
 _SCALARS = {"Integer": "SymInt", "Real": "float", "bool": "bool"}
 """The schema's type of a number, by the type that stubs give the parameter. A SymInt is an integer that may be unknown

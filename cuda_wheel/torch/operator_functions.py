@@ -3,14 +3,19 @@
 As in `runtime.launching.launcher`, straight-line source text is faster than a loop over the arguments at each call.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from ..runtime.errors import ArgumentError
+from ..runtime.launching.current_streams import CurrentStreams
 from .kernel_instances import KernelInstances
-from .operator_arguments import Bound, OperatorArguments
+from .operator_arguments import Bound, InputArgument, OperatorArguments
 
-__all__ = ["OperatorFunctions"]
+__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "OperatorFunctions"]
+
+GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
+"""PyTorch's names for the implementation for GPUs and for the gradient's. Tests without a GPU replace them."""
 
 
 class OperatorFunctions:
@@ -34,44 +39,78 @@ class OperatorFunctions:
         self._selecting = [each.name for each in arguments.selecting][: kernels.count]
 
     def launching_function(self) -> Callable[..., Any]:
-        """Return the function that makes the outputs, launches the kernel and returns the outputs."""
-        names = self._arguments.names
-        first = self._arguments.selecting[0].name
-        key = f"device, {''.join(f'{name}.dtype, ' for name in self._selecting)}"
-        written = [each.name for each in self._arguments.inputs if each.written]
-        settings = {name: self._expression(f"setting_{name}", each) for name, each in self._launching.items()}
-        lines = [
-            *self._preparation(),
-            f"device = {first}.get_device()",
-            f"kernel = kernel_for(({key}))",
-            f"if kernel is None: kernel = prepare({key})",
-            "if several_gpus and device != current_device():",
-            "    with cuda_device(device):",
-            f"        return function({', '.join(each.name for each in self._arguments.inputs)})",
-            *self._computations([*self._arguments.values], [*self._arguments.outputs]),
-            f"grid_ = {settings.pop('grid')}",
-            "if grid_ and (type(grid_) is int or 0 not in grid_):",
-            *(f"    increment_version({name})" for name in written),
-            f"    kernel.launch(grid_, {settings.pop('block')}, {_listed(names, settings)})",
-            self._return(),
-        ]
+        """Return the function that makes the outputs, launches the kernel and returns the outputs.
+
+        The first launch with tensors of some GPUs and element types gets the tensors, so that `Kernel.launch` checks
+        them. Later ones with the same get their addresses, which takes less time.
+        """
         kernels: dict[tuple[Any, ...], Any] = {}
         namespace: dict[str, Any] = {
+            "kernels": kernels,
             "kernel_for": kernels.get,
             "several_gpus": False,
             "current_device": self._torch.cuda.current_device,
             "cuda_device": self._torch.cuda.device,
+            "current_stream": CurrentStreams()[(self._torch.Tensor,)],
             "increment_version": self._torch.autograd.graph.increment_version,
         }
 
+        @cache
         def prepare(device: int, *dtypes: Any) -> Any:
             self._check_dtypes(dtypes)
-            kernel = kernels[(device, *dtypes)] = self._kernels.loaded(dtypes, device)
+            kernel = self._kernels.loaded(dtypes, device)
             namespace["several_gpus"] = self._torch.cuda.device_count() > 1
             return kernel
 
         namespace["prepare"] = prepare
-        return self._compiled(lines, namespace)
+        begin = [*self._preparation(), f"device = {self._arguments.selecting[0].name}.get_device()"]
+        inputs = ", ".join(each.name for each in self._arguments.inputs)
+        on_its_gpu = [
+            "if several_gpus and device != current_device():",
+            "    with cuda_device(device):",
+            f"        return function({inputs})",
+        ]
+        key = f"({''.join(map(self._key, self._arguments.tensors))})"
+        of_types = "".join(f", {name}.dtype" for name in self._selecting)
+        prepared = [f"kernel = prepare(device{of_types})", *on_its_gpu]
+        by_address = map(self._address, self._arguments.names)
+        namespace["checked"] = self._compiled(
+            [*begin, *prepared, *self._launch(self._arguments.names, f"kernels[{key}] = kernel")], namespace
+        )
+        found = [*on_its_gpu, f"kernel = kernel_for({key})", f"if kernel is None: return checked({inputs})"]
+        return self._compiled([*begin, *found, *self._launch(by_address, "")], namespace)
+
+    def differentiable_function(
+        self, launch: Callable[..., Any], differentiable: Callable[..., Any], general: Any
+    ) -> Callable[..., Any]:
+        """Return the function that serves plain tensors on a GPU where PyTorch looks for a gradient.
+
+        It calls `launch`, the launching function, or if a gradient is asked for, `differentiable`. PyTorch's own kernel
+        `general` serves all others: tensors that only look like ones on a GPU (fake, functional, wrapped ones), and
+        the modes that trace and transform. These differ in the dispatch keys that are left.
+        """
+        keys = self._torch._C.DispatchKey
+        plain = self._torch._C.DispatchKeySet(getattr(keys, GPU_KEY)).add(getattr(keys, AUTOGRAD_KEY))
+        inputs = ", ".join(each.name for each in self._arguments.inputs)
+        wanted = " or ".join(
+            f"{each.name} is not None and {each.name}.requires_grad"
+            if each.has_default
+            else f"{each.name}.requires_grad"
+            for each in self._arguments.tensors
+        )
+        lines = [
+            "if is_plain(keys):",
+            f"    return differentiable({inputs}) if grad_enabled() and ({wanted}) else launch({inputs})",
+            f"return general(keys, {inputs})",
+        ]
+        namespace = {
+            "is_plain": plain.__eq__,
+            "grad_enabled": self._torch.is_grad_enabled,
+            "differentiable": differentiable,
+            "launch": launch,
+            "general": general.call_boxed,
+        }
+        return self._compiled(lines, namespace, first="keys, ")
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""
@@ -91,8 +130,9 @@ class OperatorFunctions:
         ]
         return self._compiled(lines, {"check_dtypes": self._check_dtypes})
 
-    def _compiled(self, lines: list[str], namespace: dict[str, Any]) -> Callable[..., Any]:
-        """Return a function with the operator's inputs and these lines, which use the names in `namespace`."""
+    def _compiled(self, lines: list[str], namespace: dict[str, Any], first: str = "") -> Callable[..., Any]:
+        """Return a function with the operator's inputs, after `first`, and these lines, which use the names in
+        `namespace`."""
         namespace.update(empty_like=self._torch.empty_like, refuse_strides=self._refuse_strides)
         bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
         for prefix, named in bounds.items():
@@ -102,7 +142,7 @@ class OperatorFunctions:
         namespace.update({f"default_{each.name}": each.default for each in inputs if each.has_default})
         parameters = [f"{each.name}=default_{each.name}" if each.has_default else each.name for each in inputs]
         body = "".join(f"    {line}\n" for line in lines)
-        exec(f"def function({', '.join(parameters)}):\n{body}", namespace)
+        exec(f"def function({first}{', '.join(parameters)}):\n{body}", namespace)
         function: Callable[..., Any] = namespace["function"]
         return function
 
@@ -125,6 +165,35 @@ class OperatorFunctions:
             like = "empty_like" if output.value is None else f"output_{name}"
             yield f"{name} = {like}({', '.join(output.names or ())})"
 
+    def _launch(self, arguments: Iterable[str], after: str) -> Iterator[str]:
+        """Yield the lines that compute values and outputs, launch the kernel with these arguments unless the grid is
+        empty, and return the outputs. The line `after` follows a launch."""
+        settings = {name: self._expression(f"setting_{name}", each) for name, each in self._launching.items()}
+        grid, block = settings.pop("grid"), settings.pop("block")
+        more = [f"{name}={value}" for name, value in settings.items()]
+        yield from self._computations([*self._arguments.values], [*self._arguments.outputs])
+        yield f"grid_ = {grid}"
+        yield "if grid_ and (type(grid_) is int or 0 not in grid_):"
+        yield from (f"    increment_version({each.name})" for each in self._arguments.inputs if each.written)
+        yield f"    kernel.launch(grid_, {', '.join([block, *arguments, 'stream=current_stream(device)', *more])})"
+        yield f"    {after}"
+        yield self._return()
+
+    @staticmethod
+    def _key(tensor: InputArgument) -> str:
+        """Return the parts of a key that tell a tensor's GPU and element type."""
+        key = f"{tensor.name}.get_device(), {tensor.name}.dtype, "
+        return f"*(({key}) if {tensor.name} is not None else (None,)), " if tensor.has_default else key
+
+    def _address(self, name: str) -> str:
+        """Return the expression of a kernel's argument, the address if it is an input or an output like one."""
+        tensors = {each.name: each.has_default for each in self._arguments.tensors}
+        output = self._arguments.outputs.get(name)
+        is_like_an_input = output is not None and output.value is None
+        if name not in tensors and not is_like_an_input:
+            return name
+        return f"{name} is not None and {name}.data_ptr() or None" if tensors.get(name) else f"{name}.data_ptr()"
+
     @staticmethod
     def _expression(name: str, each: Bound) -> str:
         return name if each.names is None else f"{name}({', '.join(each.names)})"
@@ -145,11 +214,6 @@ class OperatorFunctions:
         written = any(each.name == name and each.written for each in self._arguments.inputs)
         why = ", because the operator writes it" if written and self._non_contiguous == "copy" else ""
         raise ArgumentError(f"{self._operator}: {name} must be contiguous{why}: pass {name}.contiguous()")
-
-
-def _listed(names: Sequence[str], more: Mapping[str, str]) -> str:
-    """Return the arguments of a call."""
-    return ", ".join([*names, *(f"{name}={value}" for name, value in more.items())])
 
 
 def _dtype_name(dtype: Any) -> str:

@@ -17,7 +17,8 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, ImageError, UnknownKernelError
-from tests.torch.stand_in_kernels import StandIn
+from cuda_wheel.torch import operator_functions
+from tests.torch.stand_in_kernels import STREAM, Address, StandIn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -50,15 +51,18 @@ def swish_backward_kernel() -> StandIn:
 
 @pytest.fixture
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the implementations for GPUs also serve tensors in host memory."""
-    register = torch.library.Library.impl
+    """Let what operators register for GPUs serve tensors in host memory, whose addresses stand-ins can compute with."""
+    monkeypatch.setattr(operator_functions, "GPU_KEY", "CPU")
+    monkeypatch.setattr(operator_functions, "AUTOGRAD_KEY", "AutogradCPU")
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: STREAM)
+    data_ptr = torch.Tensor.data_ptr
 
-    def impl(self: Any, name: str, function: Any, key: str, **more: Any) -> None:
-        register(self, name, function, key, **more)
-        if key == "CUDA":
-            register(self, name, function, "CPU", **more)
+    def address(tensor: Any) -> Address:
+        found = Address(data_ptr(tensor))
+        found.tensor = tensor
+        return found
 
-    monkeypatch.setattr(torch.library.Library, "impl", impl)
+    monkeypatch.setattr(torch.Tensor, "data_ptr", address)
 
 
 @pytest.fixture
