@@ -21,7 +21,15 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 EXAMPLE = ROOT / "examples/torch_operator"
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # PyTorch's own
+PYTORCHS_OWN_WARNINGS = [
+    "ignore::DeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore:The CUDA Graph is empty",  # a graph that torch.compile begins with
+    "ignore:TensorFloat32 tensor cores",
+    "ignore:There is a performance drop",  # torch.vmap of any operator without a rule of its own
+    "ignore:.*[Pp]rofiler",
+]
+pytestmark = pytest.mark.filterwarnings(*PYTORCHS_OWN_WARNINGS)
 
 
 @pytest.fixture(scope="module")
