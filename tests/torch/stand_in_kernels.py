@@ -28,6 +28,8 @@ class Launched(NamedTuple):
     block: Any
     arguments: tuple[Any, ...]
     more: dict[str, Any]
+    addresses: int
+    """The number of tensors of which the kernel was given only the address."""
 
 
 class StandIn(Kernel):
@@ -48,8 +50,9 @@ class StandIn(Kernel):
 
     def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
         assert more.pop("stream") == STREAM
+        addresses = sum(isinstance(each, Address) for each in args)
         args = tuple(each.tensor if isinstance(each, Address) else each for each in args)
-        self.launched.append(Launched(grid, block, args, more))
+        self.launched.append(Launched(grid, block, args, more, addresses))
         import torch
 
         with torch.no_grad():  # autograd does not see what a kernel does

@@ -110,10 +110,39 @@ def test_an_operator_launches_its_kernel(name: str, on_cpu: None) -> None:
     for arguments, beta in (((x,), 1.0), ((x, 0.5), 0.5)):
         y = operator(*arguments)
         assert torch.allclose(y, x * torch.sigmoid(beta * x))
-        grid, block, given, more = kernel.launched[-1]
+        grid, block, given, more, _ = kernel.launched[-1]
         assert (grid, block, more) == (2, 256, {"shared_memory": 1200, "cooperative": True})
         assert given[0] is x and given[1].data_ptr() == y.data_ptr() and given[2:] == (300, beta)
     assert operator(x=x, beta=0.5).equal(operator(x, 0.5))
+
+
+def test_launches_check_tensors_until_ones_of_their_types_were_accepted(name: str, on_cpu: None) -> None:
+    kernel = StandIn("k", "const float*, const float*, float*, float*")
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=kernel,
+        arguments="x, bias, y, z",
+        outputs={"y": "x", "z": lambda x: x.new_zeros(2)},
+        defaults={"bias": None},
+        grid=lambda x: x.numel(),
+        block=1,
+    )
+    x = torch.ones(3)
+    calls: list[tuple[tuple[Any, ...], int]] = [
+        ((x,), 0),
+        ((x,), 2),  # x and y; each z may be of another type
+        ((x, x), 0),
+        ((x, x), 3),
+        ((x, x.double()), 0),
+        ((x.half(), x), 0),
+        ((x, x), 3),
+    ]
+    for arguments, addresses in calls:
+        operator(*arguments)
+        operator(torch.ones(0))
+        assert kernel.launched[-1].addresses == addresses
+    with cuda_wheel.launch_stream(99):  # its memory belongs to PyTorch's stream, which the stand-in expects
+        operator(x)
 
 
 def test_an_empty_grid_launches_nothing(name: str, on_cpu: None) -> None:
@@ -283,6 +312,36 @@ def test_gradients_by_a_backward_kernel(name: str, on_cpu: None) -> None:
     torch.library.opcheck(operator, (torch.ones(6, 4).t().requires_grad_(),))
 
 
+def test_gradients_by_an_operator_that_names_what_it_needs(name: str, on_cpu: None) -> None:
+    def compute(y: Any, grad_y: Any, factor: float, out: Any) -> None:
+        out.copy_(grad_y * y * factor)
+
+    gradient = cuda_wheel.torch.operator(
+        f"{name}_gradient",
+        kernel=StandIn("b", "const float*, const float*, float, float*", compute),
+        arguments="y, grad_y, factor, out",
+        outputs={"out": "y"},
+        defaults={"factor": 1.0},
+        grid=1,
+        block=1,
+    )
+    declaration: dict[str, Any] = {
+        "kernel": StandIn("k", "const float*, float*, float", lambda x, y, factor: y.copy_((factor * x).exp())),
+        "arguments": "x, y, factor",
+        "outputs": {"y": "x"},
+        "grid": 1,
+        "block": 1,
+    }
+    operator = cuda_wheel.torch.operator(name, **declaration, backward=gradient)
+    x = torch.rand(5, requires_grad=True)
+    (found,) = torch.autograd.grad(operator(x, 2.0).sum(), x)
+    assert torch.allclose(found, 2 * (2 * x).exp())
+    torch.library.opcheck(operator, (x, 2.0))
+    with pytest.raises(ArgumentError, match="backward is a function of y, grad_y, factor: its parameters must be"):
+        declaration["arguments"] = "x, y, scale"
+        cuda_wheel.torch.operator(f"{name}b", **declaration, backward=gradient)
+
+
 def test_gradients_by_a_formula_of_inputs_and_outputs(name: str, on_cpu: None) -> None:
     def compute(x: Any, w: Any, y: Any, z: Any) -> None:
         y.copy_(x * w)
@@ -304,6 +363,50 @@ def test_gradients_by_a_formula_of_inputs_and_outputs(name: str, on_cpu: None) -
     wrong, _ = swish(f"{name}wrong", backward=lambda grad_y: (grad_y, grad_y))
     with pytest.raises(ArgumentError, match=r"backward returned 2 gradients for 1 tensors: x$"):
         wrong(x, 1.0).sum().backward()
+
+
+def test_plain_tensors_take_the_short_way_to_their_gradient(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    x = torch.ones(3, requires_grad=True)
+    y = operator(x)
+    assert type(y.grad_fn).__name__ == f"{name.partition('::')[2]}Backward"
+    y.sum().backward()
+    assert x.grad is not None
+    with torch.no_grad():
+        assert operator(x).grad_fn is None
+    assert not operator(x.detach()).requires_grad
+
+
+def test_modes_and_transforms_of_pytorch_see_the_operator(name: str, on_cpu: None) -> None:
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.checkpoint import checkpoint
+
+    seen = []
+
+    class Log(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    operator = differentiable(name)
+    x = torch.linspace(-2, 2, 12).reshape(3, 4)
+    expected = x * torch.sigmoid(x)
+    tracked = x.clone().requires_grad_()
+    with Log():
+        operator(tracked).sum().backward()
+    assert seen[0] is operator and any(str(each).endswith("_backward.default") for each in seen)
+    assert torch.allclose(torch.vmap(operator)(x), expected)
+    assert torch.allclose(torch.func.functionalize(operator)(x), expected)
+    assert torch.allclose(operator(torch._neg_view(-x)), expected)
+    with torch.inference_mode():
+        assert torch.allclose(operator(x), expected)
+
+    def twice(x: Any) -> Any:
+        return checkpoint(lambda x: operator(operator(x)), x, use_reentrant=False)
+
+    (found,) = torch.autograd.grad(twice(tracked).sum(), tracked)
+    inner = tracked * torch.sigmoid(tracked)
+    assert torch.allclose(found, torch.autograd.grad((inner * torch.sigmoid(inner)).sum(), tracked)[0], atol=1e-6)
 
 
 def test_without_gradients_backward_says_so(name: str, on_cpu: None) -> None:
