@@ -31,8 +31,8 @@ The parameters of a function are names of what it needs: inputs, and values befo
 `block`, `shared_memory`, `cluster`) may also name outputs. With a 0 in the grid, as for empty tensors, nothing is
 launched.
 
-- `backward` makes the operator differentiable. It is a formula or a kernel, see below. Without it, PyTorch warns where a
-  gradient is asked for.
+- `backward` makes the operator differentiable. It is a formula or a kernel, see below. Without it, PyTorch warns where
+  a gradient is asked for.
 - `autocast` is the element type to which autocast converts the floating-point inputs.
 - `non_contiguous` says what happens to a tensor that is not contiguous: "copy" (the default) makes it contiguous, and
   refuses it if the operator writes it; "refuse" raises ArgumentError; "pass" gives the kernel its address, and its
@@ -58,8 +58,8 @@ The gradient of an operator:
       )
       swish = cuda_wheel.torch.operator("demo::swish", ..., backward=gradient)
 
-Only the tensors that `backward` names are kept for it. Tensor subclasses, modes, `torch.vmap`, profilers and the like see
-operators as PyTorch's own. `torch.func.grad` and `jvp` do not support operators of `torch.library`.
+Only the tensors that `backward` names are kept for it. Tensor subclasses, modes, `torch.vmap` and profilers see the
+operator as they see PyTorch's own. `torch.func.grad` and `torch.func.jvp` support no operators of `torch.library`.
 
 An operator always launches on PyTorch's current stream, also inside `cuda_wheel.launch_stream`, because its outputs are
 memory of that stream. Tensors are checked against the kernel's parameters before the first launch with their GPUs and
