@@ -37,16 +37,10 @@ class Gradients:
         is_tensor = {*self._tensors, *roles.outputs}
         kept = [name for name in wanted if name in is_tensor]
         numbers = [name for name in wanted if name in self._inputs and name not in is_tensor]
-        self._kept = [values.index(name) for name in kept]
-        self._numbers = [values.index(name) for name in numbers]
         known = [*kept, *numbers, *gradients]
         self._wanted = [known.index(name) for name in wanted]
-
-    def keep(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep what the gradient needs. `output` is one tensor or a tuple of tensors."""
-        values = (*inputs, *output) if isinstance(output, tuple) else (*inputs, output)
-        ctx.save_for_backward(*[values[index] for index in self._kept])
-        ctx.numbers = [values[index] for index in self._numbers]
+        self.keep = _keeping(self._inputs, list(roles.outputs), kept, numbers)
+        """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
 
     def differentiate(self, ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         """Return a gradient or None for each input, given the gradients of the outputs."""
@@ -59,7 +53,7 @@ class Gradients:
                 f"{', '.join(self._tensors)}"
             )
         by_name = dict(zip(self._tensors, results, strict=True))
-        return tuple(by_name.get(name) for name in self._inputs)
+        return tuple(map(by_name.get, self._inputs))
 
     def differentiable(self, torch: Any, launch: Callable[..., Any]) -> Callable[..., Any]:
         """Return `launch` as a function of plain tensors, whose gradients are known to autograd.
@@ -78,6 +72,20 @@ class Gradients:
         # Function.apply only adds what the transforms of torch.func need, which no plain tensor passes.
         apply: Callable[..., Any] = super(torch.autograd.Function, function).apply  # type: ignore[misc]
         return apply
+
+
+def _keeping(inputs: list[str], outputs: list[str], kept: list[str], numbers: list[str]) -> Callable[..., None]:
+    """Return the function that keeps these tensors and numbers; straight-line source text is faster than loops."""
+    lines = [
+        f"{', '.join(inputs)}, = _inputs",
+        f"{', '.join(outputs)} = _output",
+        f"_ctx.save_for_backward({', '.join(kept)})",
+        f"_ctx.numbers = ({''.join(f'{name}, ' for name in numbers)})",
+    ]
+    namespace: dict[str, Any] = {}
+    exec("def _keep(_ctx, _inputs, _output):\n" + "".join(f"    {line}\n" for line in lines), namespace)
+    keep: Callable[..., None] = namespace["_keep"]
+    return keep
 
 
 def _function_of(names: list[str]) -> Callable[..., None]:

@@ -1,6 +1,7 @@
 """Generate the functions of an operator: the one that launches the kernel, and the one that only makes the outputs.
 
-As in `runtime.launching.launcher`, straight-line source text is faster than a loop over the arguments at each call.
+As in `runtime.launching.launcher`, straight-line source text is faster than a loop over the arguments at each call. The
+names that the text uses begin with an underscore; those of arguments do not.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,38 +47,39 @@ class OperatorFunctions:
         """
         kernels: dict[tuple[Any, ...], Any] = {}
         namespace: dict[str, Any] = {
-            "kernels": kernels,
-            "kernel_for": kernels.get,
-            "several_gpus": False,
-            "current_device": self._torch.cuda.current_device,
-            "cuda_device": self._torch.cuda.device,
-            "current_stream": CurrentStreams()[(self._torch.Tensor,)],
-            "increment_version": self._torch.autograd.graph.increment_version,
+            "_kernels": kernels,
+            "_kernel_for": kernels.get,
+            "_several_gpus": False,
+            "_current_device": self._torch.cuda.current_device,
+            "_cuda_device": self._torch.cuda.device,
+            "_current_stream": CurrentStreams()[(self._torch.Tensor,)],
+            "_increment_version": self._torch.autograd.graph.increment_version,
         }
 
         @cache
         def prepare(device: int, *dtypes: Any) -> Any:
             self._check_dtypes(dtypes)
             kernel = self._kernels.loaded(dtypes, device)
-            namespace["several_gpus"] = self._torch.cuda.device_count() > 1
+            namespace["_several_gpus"] = self._torch.cuda.device_count() > 1
             return kernel
 
-        namespace["prepare"] = prepare
-        begin = [*self._preparation(), f"device = {self._arguments.selecting[0].name}.get_device()"]
+        namespace["_prepare"] = prepare
+        first = self._arguments.selecting[0].name
+        begin = [*self._preparation(), f"_device = {first}.get_device()"]
         inputs = ", ".join(each.name for each in self._arguments.inputs)
         on_its_gpu = [
-            "if several_gpus and device != current_device():",
-            "    with cuda_device(device):",
-            f"        return function({inputs})",
+            "if _several_gpus and _device != _current_device():",
+            "    with _cuda_device(_device):",
+            f"        return _function({inputs})",
         ]
-        key = f"({''.join(map(self._key, self._arguments.tensors))})"
+        key = f"({''.join(map(self._key, self._arguments.tensors))})".replace(f"{first}.get_device()", "_device", 1)
         of_types = "".join(f", {name}.dtype" for name in self._selecting)
-        prepared = [f"kernel = prepare(device{of_types})", *on_its_gpu]
+        prepared = [f"_kernel = _prepare(_device{of_types})", *on_its_gpu]
         by_address = map(self._address, self._arguments.names)
-        namespace["checked"] = self._compiled(
-            [*begin, *prepared, *self._launch(self._arguments.names, f"kernels[{key}] = kernel")], namespace
+        namespace["_checked"] = self._compiled(
+            [*begin, *prepared, *self._launch(self._arguments.names, f"_kernels[{key}] = _kernel")], namespace
         )
-        found = [*on_its_gpu, f"kernel = kernel_for({key})", f"if kernel is None: return checked({inputs})"]
+        found = [*on_its_gpu, f"_kernel = _kernel_for({key})", f"if _kernel is None: return _checked({inputs})"]
         return self._compiled([*begin, *found, *self._launch(by_address, "")], namespace)
 
     def differentiable_function(
@@ -99,18 +101,18 @@ class OperatorFunctions:
             for each in self._arguments.tensors
         )
         lines = [
-            "if is_plain(keys):",
-            f"    return differentiable({inputs}) if grad_enabled() and ({wanted}) else launch({inputs})",
-            f"return general(keys, {inputs})",
+            "if _is_plain(_keys):",
+            f"    return _differentiable({inputs}) if _grad_enabled() and ({wanted}) else _launch({inputs})",
+            f"return _general(_keys, {inputs})",
         ]
         namespace = {
-            "is_plain": plain.__eq__,
-            "grad_enabled": self._torch.is_grad_enabled,
-            "differentiable": differentiable,
-            "launch": launch,
-            "general": general.call_boxed,
+            "_is_plain": plain.__eq__,
+            "_grad_enabled": self._torch.is_grad_enabled,
+            "_differentiable": differentiable,
+            "_launch": launch,
+            "_general": general.call_boxed,
         }
-        return self._compiled(lines, namespace, first="keys, ")
+        return self._compiled(lines, namespace, first="_keys, ")
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""
@@ -124,26 +126,26 @@ class OperatorFunctions:
                 waiting += self._arguments.values[name].names or ()
         lines = [
             *self._preparation(),
-            f"check_dtypes([{''.join(f'{name}.dtype, ' for name in self._selecting)}])",
+            f"_check_dtypes([{''.join(f'{name}.dtype, ' for name in self._selecting)}])",
             *self._computations([name for name in self._arguments.values if name in needed], [*outputs]),
             self._return(),
         ]
-        return self._compiled(lines, {"check_dtypes": self._check_dtypes})
+        return self._compiled(lines, {"_check_dtypes": self._check_dtypes})
 
     def _compiled(self, lines: list[str], namespace: dict[str, Any], first: str = "") -> Callable[..., Any]:
         """Return a function with the operator's inputs, after `first`, and these lines, which use the names in
         `namespace`."""
-        namespace.update(empty_like=self._torch.empty_like, refuse_strides=self._refuse_strides)
+        namespace.update(_empty_like=self._torch.empty_like, _refuse_strides=self._refuse_strides)
         bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
         for prefix, named in bounds.items():
-            namespace.update({f"{prefix}_{name}": each.value for name, each in named.items()})
+            namespace.update({f"_{prefix}_{name}": each.value for name, each in named.items()})
         inputs = self._arguments.inputs
         # PyTorch leaves arguments out that have their default values.
-        namespace.update({f"default_{each.name}": each.default for each in inputs if each.has_default})
-        parameters = [f"{each.name}=default_{each.name}" if each.has_default else each.name for each in inputs]
+        namespace.update({f"_default_{each.name}": each.default for each in inputs if each.has_default})
+        parameters = [f"{each.name}=_default_{each.name}" if each.has_default else each.name for each in inputs]
         body = "".join(f"    {line}\n" for line in lines)
-        exec(f"def function({first}{', '.join(parameters)}):\n{body}", namespace)
-        function: Callable[..., Any] = namespace["function"]
+        exec(f"def _function({first}{', '.join(parameters)}):\n{body}", namespace)
+        function: Callable[..., Any] = namespace["_function"]
         return function
 
     def _preparation(self) -> Iterator[str]:
@@ -153,29 +155,29 @@ class OperatorFunctions:
         for each in self._arguments.tensors:
             there = f"{each.name} is not None and " if each.has_default else ""
             is_copied = self._non_contiguous == "copy" and not each.written  # a copy would take the result
-            change = f"{each.name} = {each.name}.contiguous()" if is_copied else f"refuse_strides({each.name!r})"
+            change = f"{each.name} = {each.name}.contiguous()" if is_copied else f"_refuse_strides({each.name!r})"
             yield f"if {there}not {each.name}.is_contiguous(): {change}"
 
     def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
         """Yield the lines that compute values and make outputs."""
         for name in values:
-            yield f"{name} = {self._expression(f'value_{name}', self._arguments.values[name])}"
+            yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
         for name in outputs:
             output = self._arguments.outputs[name]
-            like = "empty_like" if output.value is None else f"output_{name}"
+            like = "_empty_like" if output.value is None else f"_output_{name}"
             yield f"{name} = {like}({', '.join(output.names or ())})"
 
     def _launch(self, arguments: Iterable[str], after: str) -> Iterator[str]:
         """Yield the lines that compute values and outputs, launch the kernel with these arguments unless the grid is
         empty, and return the outputs. The line `after` follows a launch."""
-        settings = {name: self._expression(f"setting_{name}", each) for name, each in self._launching.items()}
+        settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
         grid, block = settings.pop("grid"), settings.pop("block")
         more = [f"{name}={value}" for name, value in settings.items()]
         yield from self._computations([*self._arguments.values], [*self._arguments.outputs])
-        yield f"grid_ = {grid}"
-        yield "if grid_ and (type(grid_) is int or 0 not in grid_):"
-        yield from (f"    increment_version({each.name})" for each in self._arguments.inputs if each.written)
-        yield f"    kernel.launch(grid_, {', '.join([block, *arguments, 'stream=current_stream(device)', *more])})"
+        yield f"_grid = {grid}"
+        yield "if _grid and (type(_grid) is int or 0 not in _grid):"
+        yield from (f"    _increment_version({each.name})" for each in self._arguments.inputs if each.written)
+        yield f"    _kernel.launch(_grid, {', '.join([block, *arguments, 'stream=_current_stream(_device)', *more])})"
         yield f"    {after}"
         yield self._return()
 

@@ -80,7 +80,12 @@ def _register(
     library.impl(short, _elsewhere(name), "CompositeExplicitAutograd")  # every device without an implementation
     torch.library.register_fake(name, functions.shape_function(), lib=library)
     if gradients is not None:
-        torch.library.register_autograd(name, gradients.differentiate, setup_context=gradients.keep, lib=library)
+        torch.library.register_autograd(
+            name,
+            gradients.differentiate,
+            setup_context=lambda ctx, inputs, output: gradients.keep(ctx, inputs, output),  # called with these names
+            lib=library,
+        )
         if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
             key = operator_functions.AUTOGRAD_KEY
             general, differentiable = torch.library.get_kernel(name, key), gradients.differentiable(torch, launch)

@@ -145,6 +145,26 @@ def test_launches_check_tensors_until_ones_of_their_types_were_accepted(name: st
         operator(x)
 
 
+def test_any_name_may_be_an_arguments(name: str, on_cpu: None) -> None:
+    kernel = StandIn("k", "const float*, const float*, float*, float, int", lambda x, w, y, s, n: y.copy_(x + w * s))
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=kernel,
+        arguments="kernel, keys, output, ctx, device",
+        outputs={"output": "kernel"},
+        values={"device": lambda kernel: kernel.numel()},
+        grid=lambda device: device,
+        block=1,
+        backward=lambda grad_output, keys, ctx: (grad_output, grad_output * ctx),
+    )
+    kernel_, keys = (torch.rand(5, requires_grad=True) for _ in "xw")
+    for _ in range(2):
+        output = operator(kernel_, keys, 3.0)
+        assert torch.allclose(output, kernel_ + keys * 3)
+        assert torch.autograd.grad(output.sum(), keys)[0].tolist() == [3] * 5
+    torch.library.opcheck(operator, (kernel_, keys, 3.0))
+
+
 def test_an_empty_grid_launches_nothing(name: str, on_cpu: None) -> None:
     operator, kernel = swish(name)
     y = operator(torch.empty(0, 3), 1.0)
@@ -470,6 +490,8 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ),
         ({"arguments": "x, y, n, n"}, "'n' in arguments is no name of its own"),
         ({"arguments": "x, y, n, class-"}, "'class-' in arguments is no name of its own"),
+        ({"arguments": "x, y, n, class"}, "'class' in arguments is no name of its own"),
+        ({"arguments": "x, y, n, _n"}, "'_n' in arguments begins with an underscore"),
         ({"outputs": {"z": "x"}}, "outputs names 'z', which is not one of x, y, n, beta"),
         ({"outputs": {"x": "y"}}, r"the output x is const float\* in swish<float>, which does not write it"),
         ({"outputs": {"n": "x"}}, r"the output n is int in swish<float>, which does not write it"),
