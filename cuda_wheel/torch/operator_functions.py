@@ -50,7 +50,8 @@ class OperatorFunctions:
             "_kernels": kernels,
             "_kernel_for": kernels.get,
             "_several_gpus": False,
-            "_current_device": self._torch.cuda.current_device,
+            # The first function is what the second calls after it has made sure that CUDA is initialised.
+            "_current_device": getattr(self._torch._C, "_cuda_getDevice", self._torch.cuda.current_device),
             "_cuda_device": self._torch.cuda.device,
             "_current_stream": CurrentStreams()[(self._torch.Tensor,)],
             "_increment_version": self._torch.autograd.graph.increment_version,
