@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,11 @@ SWISH: dict[str, Any] = {
 }
 
 
+SWISH_TYPES = "const float*, float*, int, float"
+
+
 def swish(name: str, **more: Any) -> tuple[Any, StandIn]:
-    kernel = swish_kernel()
+    kernel = more.get("kernel", swish_kernel())
     return cuda_wheel.torch.operator(name, **{**SWISH, "kernel": kernel, **more}), kernel
 
 
@@ -143,6 +147,29 @@ def test_launches_check_tensors_until_ones_of_their_types_were_accepted(name: st
         assert kernel.launched[-1].addresses == addresses
     with cuda_wheel.launch_stream(99):  # its memory belongs to PyTorch's stream, which the stand-in expects
         operator(x)
+
+
+def test_with_several_gpus_that_of_the_tensors_is_current(
+    name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = 0
+
+    @contextmanager
+    def device(number: int) -> Iterator[None]:
+        nonlocal current
+        before, current = current, number
+        yield
+        current = before
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: current)
+    monkeypatch.setattr(torch.cuda, "device", device)
+    seen: list[int] = []
+    operator, kernel = swish(name, kernel=StandIn("k", SWISH_TYPES, lambda *arguments: seen.append(current)))
+    for _ in range(3):
+        operator(torch.ones(3), 1.0)
+    assert seen == [-1] * 3 and current == 0  # PyTorch's number of the host
+    assert [each.addresses for each in kernel.launched] == [0, 2, 2]
 
 
 def test_any_name_may_be_an_arguments(name: str, on_cpu: None) -> None:
@@ -217,9 +244,7 @@ def test_tensors_that_are_not_contiguous(name: str, on_cpu: None) -> None:
         with pytest.raises(ArgumentError, match=message):
             refused(torch.empty(4, 5, device="cuda").t(), 1.0)
     assert not kernel.launched
-    passed, kernel = swish(
-        f"{name}pass", non_contiguous="pass", kernel=StandIn("p", "const float*, float*, int, float")
-    )
+    passed, kernel = swish(f"{name}pass", non_contiguous="pass", kernel=StandIn("p", SWISH_TYPES))
     passed(x, 1.0)
 
 
