@@ -69,7 +69,7 @@ class OperatorFunctions:
         begin = [*self._preparation(), f"_device = {first}.get_device()"]
         inputs = ", ".join(each.name for each in self._arguments.inputs)
         on_its_gpu = [
-            "if _several_gpus and _device != _current_device():",
+            "if _several_gpus and _device != _current_device() and _device >= 0:",  # -1: in host memory
             "    with _cuda_device(_device):",
             f"        return _function({inputs})",
         ]

@@ -197,25 +197,26 @@ def test_in_a_cuda_graph_with_its_gradient(demo: Any) -> None:
     x, bias = data(64, 32, grad=True)
     weight = torch.randn_like(x)
 
-    def step(function: Any) -> Any:
+    def step(function: Any, x: Any, bias: Any) -> Any:
         y = function(x, bias)
-        return y, *torch.autograd.grad((y * weight).sum(), (x, bias))
+        return y.detach(), *torch.autograd.grad((y * weight).sum(), (x, bias))
 
     side = torch.cuda.Stream()  # the first calls load the module, which a capture does not allow
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
-        step(demo.gated)
+        step(demo.gated, x, bias)
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        found = step(demo.gated)
+        found = step(demo.gated, x, bias)
     for _ in range(3):
         with torch.no_grad():
             for each in (x, bias, weight):
                 each.copy_(torch.randn_like(each))
         graph.replay()
         torch.cuda.synchronize()
-        torch.testing.assert_close(found, step(expected), rtol=1e-4, atol=1e-4)
+        wanted = step(expected, *(each.detach().clone().requires_grad_() for each in (x, bias)))
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_on_the_current_stream(demo: Any) -> None:

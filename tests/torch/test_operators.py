@@ -166,10 +166,12 @@ def test_with_several_gpus_that_of_the_tensors_is_current(
     monkeypatch.setattr(torch.cuda, "device", device)
     seen: list[int] = []
     operator, kernel = swish(name, kernel=StandIn("k", SWISH_TYPES, lambda *arguments: seen.append(current)))
+    operator(torch.ones(3), 1.0)  # host memory has the number -1, which is of no GPU
+    monkeypatch.setattr(torch.Tensor, "get_device", lambda tensor: 1)
     for _ in range(3):
         operator(torch.ones(3), 1.0)
-    assert seen == [-1] * 3 and current == 0  # PyTorch's number of the host
-    assert [each.addresses for each in kernel.launched] == [0, 2, 2]
+    assert seen == [0, 1, 1, 1] and current == 0
+    assert [each.addresses for each in kernel.launched] == [0, 0, 2, 2]
 
 
 def test_any_name_may_be_an_arguments(name: str, on_cpu: None) -> None:
