@@ -145,7 +145,8 @@ class OperatorFunctions:
         namespace.update({f"_default_{each.name}": each.default for each in inputs if each.has_default})
         parameters = [f"{each.name}=_default_{each.name}" if each.has_default else each.name for each in inputs]
         body = "".join(f"    {line}\n" for line in lines)
-        exec(f"def _function({first}{', '.join(parameters)}):\n{body}", namespace)
+        text = f"def _function({first}{', '.join(parameters)}):\n{body}"
+        exec(compile(text, f"<{self._operator}>", "exec"), namespace)  # the name in tracebacks
         function: Callable[..., Any] = namespace["_function"]
         return function
 
