@@ -40,9 +40,9 @@ launched.
 
 The gradient of an operator:
 
-- A formula is a function of the inputs and outputs that it names, and of `grad_y`, the gradient of the output y. It
-  returns the gradients of the tensor inputs, in their order: a tensor, or a tuple of tensors and None. It may call
-  other operators. If what it calls is differentiable, so is the gradient.
+- A formula is a function of the inputs and outputs that it names, and of `grad_y`, the gradient of the output y. An
+  output whose gradient it does not name has none. It returns the gradients of the tensor inputs, in their order: a
+  tensor, or a tuple of tensors and None. It may call other operators. If these are differentiable, so is the gradient.
 
       backward=lambda grad_y, x, w: (grad_y * w, grad_y * x)
 

@@ -39,7 +39,10 @@ class Gradients:
         numbers = [name for name in wanted if name in self._inputs and name not in is_tensor]
         known = [*kept, *numbers, *gradients]
         self._wanted = [known.index(name) for name in wanted]
-        self.keep = _keeping(self._inputs, list(roles.outputs), kept, numbers)
+        constant = [output for output in roles.outputs if f"grad_{output}" not in wanted]
+        if len(constant) == len(gradients):
+            raise ArgumentError(f"{operator}: backward must be a function of {' or '.join(gradients)}")
+        self.keep = _keeping(self._inputs, list(roles.outputs), kept, numbers, constant)
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
 
     def differentiate(self, ctx: Any, *gradients: Any) -> tuple[Any, ...]:
@@ -74,12 +77,16 @@ class Gradients:
         return apply
 
 
-def _keeping(inputs: list[str], outputs: list[str], kept: list[str], numbers: list[str]) -> Callable[..., None]:
-    """Return the function that keeps these tensors and numbers; straight-line source text is faster than loops."""
+def _keeping(
+    inputs: list[str], outputs: list[str], kept: list[str], numbers: list[str], constant: list[str]
+) -> Callable[..., None]:
+    """Return the function that keeps these tensors and numbers, and tells that the outputs in `constant` have no
+    gradient. Straight-line source text is faster than loops."""
     lines = [
         f"{', '.join(inputs)}, = _inputs",
         f"{', '.join(outputs)} = _output",
         f"_ctx.save_for_backward({', '.join(kept)})",
+        *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
         f"_ctx.numbers = ({''.join(f'{name}, ' for name in numbers)})",
     ]
     namespace: dict[str, Any] = {}

@@ -412,6 +412,25 @@ def test_gradients_by_a_formula_of_inputs_and_outputs(name: str, on_cpu: None) -
         wrong(x, 1.0).sum().backward()
 
 
+def test_an_output_whose_gradient_backward_does_not_take_has_none(name: str, on_cpu: None) -> None:
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("k", "const float*, float*, float*", lambda x, y, z: (y.copy_(x * 2), z.copy_(x.exp()))),
+        arguments="x, y, z",
+        outputs={"y": "x", "z": "x"},
+        grid=1,
+        block=1,
+        backward=lambda grad_y: 2 * grad_y,
+    )
+    x = torch.rand(5, requires_grad=True)
+    compiled = torch.compile(lambda x: operator(x), fullgraph=True, backend="aot_eager")
+    for function in (operator, compiled):
+        y, z = function(x)
+        assert y.requires_grad and not z.requires_grad
+        assert torch.autograd.grad((y * z.sum()).sum(), x)[0].allclose(2 * z.sum())
+    torch.library.opcheck(operator, (x,))
+
+
 def test_plain_tensors_take_the_short_way_to_their_gradient(name: str, on_cpu: None) -> None:
     operator = differentiable(name)
     x = torch.ones(3, requires_grad=True)
@@ -539,6 +558,7 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ({"kernel": {}}, "kernel must map element types, or tuples of as many each, to kernels"),
         ({"kernel": "swish"}, r"'swish' is the name of a kernel: name its module too, by module='\.\.\.'"),
         ({"backward": lambda grad_z: grad_z}, "backward is a function of grad_z: its parameters must be names among"),
+        ({"backward": lambda x: x}, "backward must be a function of grad_y"),
         ({"outputs": {}, "backward": lambda x: x}, "cannot have a gradient, because it writes y: PyTorch"),
         ({"non_contiguous": "no"}, 'non_contiguous is "copy", "refuse" or "pass", not \'no\''),
         (

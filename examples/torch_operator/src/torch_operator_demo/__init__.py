@@ -27,4 +27,5 @@ normalise = cuda_wheel.torch.operator(
     block=128,
     backward=gradient,  # it gets what its arguments name: the gradient of y, and the outputs y and scale
 )
-"""normalise(x, epsilon=1e-6) -> (y, scale): `x` is (rows, columns), float32, on a GPU; `scale` has no gradient."""
+"""normalise(x, epsilon=1e-6) -> (y, scale): `x` is (rows, columns), float32, on a GPU. `scale` has no gradient, because
+`backward` takes no grad_scale."""
