@@ -69,7 +69,10 @@ class Gradients:
             self.keep(ctx, inputs, output)
             return output
 
-        members = {"forward": staticmethod(forward), "backward": staticmethod(self.differentiate)}
+        def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:  # compiled autograd takes no bound method
+            return self.differentiate(ctx, *gradients)
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
         name = self._operator.partition("::")[2]  # the tensors' grad_fn is "<swishBackward object at ...>"
         function = type(name, (torch.autograd.Function,), members)
         # Function.apply only adds what the transforms of torch.func need, which no plain tensor passes.

@@ -493,6 +493,19 @@ def test_torch_compile_keeps_the_operator_in_one_graph(name: str, on_cpu: None) 
         assert x.grad is not None
 
 
+def test_compiled_autograd_runs_the_gradient(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    x = torch.linspace(-1, 1, 10, requires_grad=True)
+
+    def step() -> None:
+        operator(x).sum().backward()
+
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        torch.compile(step, backend="eager")()
+    (wanted,) = torch.autograd.grad((x * torch.sigmoid(x)).sum(), x)
+    assert x.grad is not None and torch.allclose(x.grad, wanted, atol=1e-6)
+
+
 def test_torch_export_keeps_the_operator(name: str) -> None:
     operator = differentiable(name)
 
