@@ -98,15 +98,13 @@ def _register(
 
 
 def _elsewhere(name: str) -> Callable[..., Any]:
-    """Return the implementation for tensors that are not on a GPU."""
+    """Return the implementation for tensors that are not on a GPU, sparse or quantized, which raises ArgumentError."""
 
     def refuse(*arguments: Any, **more: Any) -> Any:
         tensors = [each for each in (*arguments, *more.values()) if hasattr(each, "device")]
         if all(tensor.is_cuda for tensor in tensors):
-            kinds = sorted({str(tensor.layout).removeprefix("torch.") for tensor in tensors})
-            raise ArgumentError(
-                f"{name} takes plain tensors, not nested or quantized ones or of layout {', '.join(kinds)}"
-            )
+            kinds = sorted({f"{tensor.layout} of {tensor.dtype}".replace("torch.", "") for tensor in tensors})
+            raise ArgumentError(f"{name} takes tensors that are neither sparse nor quantized, not {', '.join(kinds)}")
         devices = sorted({str(tensor.device) for tensor in tensors})
         raise ArgumentError(f"{name} takes tensors on a GPU of CUDA, not on {', '.join(devices)}")
 

@@ -119,7 +119,7 @@ def test_wrong_tensors_are_refused(demo: Any) -> None:
         ((x, bias.cpu()), r"argument 2 \(const float\*\): is a tensor in host memory"),
         ((x.cpu(), bias.cpu()), r"gated takes tensors on a GPU of CUDA, not on cpu$"),
         ((x.cpu(), bias), r"gated: the first tensor is in host memory, but others are on a GPU$"),
-        ((x.to_sparse(), bias), r"gated takes plain tensors, not .* of layout sparse_coo, strided$"),
+        ((x.to_sparse(), bias), r"neither sparse nor quantized, not sparse_coo of float32, strided of float32$"),
         ((x.long(), bias), r"gated takes x of float32 or float16, not of int64$"),
     ):
         with pytest.raises(cuda_wheel.ArgumentError, match=message):
