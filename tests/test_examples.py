@@ -6,8 +6,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import pytest
-
 from cuda_wheel.runtime.variants.index import all_manifests
 from tests.support.processes import run
 from tests.support.projects import ROOT
@@ -29,22 +27,3 @@ def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel)
     assert shown.stdout.strip() == repr([(real, degree) for degree, real in found])
     sizes = {each.variant: each.kernels[0].parameters[3].size for each in all_manifests(text, "x")}
     assert sizes[("DEGREE", 3), ("REAL", "double")] == 32
-
-
-def test_the_example_of_an_operator_builds_and_fits_its_kernels(tmp_path: Path, cuda_wheel, monkeypatch) -> None:
-    monkeypatch.setenv("CUDAARCHS", "80-real")
-    result = cuda_wheel("build", ROOT / "examples/torch_operator", "-o", tmp_path)
-    assert result.returncode == 0, result.stdout
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    package = ROOT / "examples/torch_operator/src/torch_operator_demo"
-    shutil.copytree(package, tmp_path / "torch_operator_demo", dirs_exist_ok=True)
-    monkeypatch.syspath_prepend(tmp_path)
-    import torch_operator_demo
-    from torch._subclasses import FakeTensorMode
-
-    with FakeTensorMode():
-        x = torch.empty(6, 8, device="cuda", requires_grad=True)
-        y, scale = torch_operator_demo.normalise(x)
-        assert y.requires_grad
-        grad_x = torch_operator_demo.gradient(y, y, scale)
-    assert (y.shape, scale.shape, grad_x.shape) == ((6, 8), (6,), (6, 8))
