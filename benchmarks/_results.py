@@ -146,17 +146,16 @@ def rows(result: Result) -> list[list[str]]:
     once = all(len(values) == 1 for values in result.values.values())
     spread = [] if once else ["lowest", "highest"]
     headings = ["contender", result.unit if once else f"median, {result.unit}", *spread]
-    goals = {goal.contender: goal for goal in result.goals}
-    lines = [headings + ["ratio"] * bool(result.base) + ["goal"] * bool(goals)]
+    lines = [headings + ["ratio"] * bool(result.base) + ["goal"] * bool(result.goals)]
     for name, values in result.values.items():
         median = result.median(name)
         cells = [median] if once else [median, min(values), max(values)]
         line = [name, *(f"{value:,.{result.digits}f}" for value in cells)]
         if result.base:
             line.append(f"{median / result.median(result.base):.3f}")
-        if goals:
-            goal = goals.get(name)
-            line.append(f"{goal.text(result)}: {goal.reached(result)}" if goal else "")
+        if result.goals:
+            goals = [goal for goal in result.goals if goal.contender == name]
+            line.append("; ".join(f"{goal.text(result)}: {goal.reached(result)}" for goal in goals))
         lines.append(line)
     return lines
 

@@ -36,6 +36,7 @@ WHEELS = {
     "matmul-jit": ("matmul_templates", "none"),
     "reduce": ("reduce_cub", "none"),
     "reduce-size": ("reduce_cub", "size"),
+    "torch-op": ("torch_op", "none"),
 }
 """The fixture and compression of each wheel."""
 JIT = "120-real;80-virtual"
@@ -86,6 +87,7 @@ def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str])
         "launch-cupy": section("launch", "measure", saxpy, "CuPy's arrays and Python's numbers"),
         "launch-pytorch": section("launch", "measure", saxpy, "PyTorch's tensors and Python's numbers"),
         "launch-addresses": section("launch", "measure", saxpy, "addresses and NumPy's numbers"),
+        "torch-operators": section("torch_operators", "measure", wheels["torch-op"]),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),
     }
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as in an installation; the first round writes the bytecode

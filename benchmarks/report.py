@@ -37,7 +37,8 @@ def markdown(report: Report, plots: Mapping[str, str]) -> str:
     for result in report.results:
         parts += [f"## {result.title}", result.about, f"![{result.title}]({plots[result.title]})", table(rows(result))]
         missed = [goal for goal in result.goals if goal.limit and not goal.met(result)]
-        parts += [f"The cause of the missed goal of {goal.contender}: {goal.limit}" for goal in missed]
+        causes = [f"The cause of the missed goal of {goal.contender}: {goal.limit}" for goal in missed]
+        parts += dict.fromkeys(causes)
         parts += result.notes
         if result.details:
             parts.append(table(result.details))

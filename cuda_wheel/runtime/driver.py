@@ -153,9 +153,11 @@ def current_device() -> int | None:
     """Return the number of the current context's GPU; None without a context."""
     driver = cuda_driver()
     result = driver.cuCtxGetDevice()
-    if int(result[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
-        return None
-    return int(check_result(result, "getting the current GPU"))
+    if not result[0]:  # first, because each launch comes here where there are several GPUs
+        return int(result[1])
+    if int(result[0]) != int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
+        check_result(result, "getting the current GPU")
+    return None
 
 
 def device_with_context() -> int:

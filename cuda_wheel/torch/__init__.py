@@ -31,13 +31,39 @@ The parameters of a function are names of what it needs: inputs, and values befo
 `block`, `shared_memory`, `cluster`) may also name outputs. With a 0 in the grid, as for empty tensors, nothing is
 launched.
 
-- `backward` makes the operator differentiable. Its parameters are names of inputs and outputs, and `grad_y` for the
-  gradient of the output y. It returns the gradients of the tensor inputs, in their order: a tensor, or a tuple of
-  tensors and None. It may call another operator. Without it, PyTorch warns where a gradient is asked for.
+- `backward` makes the operator differentiable. It is a formula or a kernel, see below. Without it, PyTorch warns where
+  a gradient is asked for.
 - `autocast` is the element type to which autocast converts the floating-point inputs.
 - `non_contiguous` says what happens to a tensor that is not contiguous: "copy" (the default) makes it contiguous, and
   refuses it if the operator writes it; "refuse" raises ArgumentError; "pass" gives the kernel its address, and its
   strides can be computed in `values`.
+
+The gradient of an operator:
+
+- A formula is a function of the inputs and outputs that it names, and of `grad_y`, the gradient of the output y. An
+  output whose gradient it does not name has none. It returns the gradients of the tensor inputs, in their order: a
+  tensor, or a tuple of tensors and None. It may call other operators. If these are differentiable, so is the gradient.
+
+      backward=lambda grad_y, x, w: (grad_y * w, grad_y * x)
+
+- A kernel is another operator, whose arguments have such names:
+
+      gradient = cuda_wheel.torch.operator(
+          "demo::swish_gradient",
+          module="demo.kernels.activations",
+          kernel="swish_gradient",
+          arguments="grad_y, x, grad_x, n, beta",
+          outputs={"grad_x": "x"},
+          ...
+      )
+      swish = cuda_wheel.torch.operator("demo::swish", ..., backward=gradient)
+
+Only the tensors that `backward` names are kept for it. Tensor subclasses, modes, `torch.vmap` and profilers see the
+operator as they see PyTorch's own. `torch.func.grad` and `torch.func.jvp` support no operators of `torch.library`.
+
+An operator always launches on PyTorch's current stream, also inside `cuda_wheel.launch_stream`, because its outputs are
+memory of that stream. Tensors are checked against the kernel's parameters before the first launch with their GPUs and
+element types.
 
 PyTorch is no dependency of cuda-wheel: it is imported when the first operator is made.
 """

@@ -56,6 +56,8 @@ class KernelInstances:
         if isinstance(found, Kernel):
             return found
         assert self._module is not None, "the constructor checked it"
+        if device < 0:
+            raise ArgumentError(f"{self._operator}: the first tensor is in host memory, but others are on a GPU")
         return load(self._module, device=device)[found]
 
     def _infos(self) -> list[KernelInfo]:

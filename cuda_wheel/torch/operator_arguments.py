@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from ..runtime.errors import ArgumentError
 from .kernel_instances import KernelInstances
 
-__all__ = ["Bound", "OperatorArguments", "bound", "launch_settings", "operator_arguments"]
+__all__ = ["Bound", "InputArgument", "OperatorArguments", "bound", "launch_settings", "operator_arguments"]
 
 _SCALARS = {"Integer": "SymInt", "Real": "float", "bool": "bool"}
 """The schema's type of a number, by the type that stubs give the parameter. A SymInt is an integer that may be unknown
@@ -87,8 +88,10 @@ def operator_arguments(
     inputs = []
     for index, (name, (type_, written)) in enumerate(zip(names, kernels.kinds, strict=True)):
         cpp = kernels.parameters[index].cpp_or_ptx_type
-        if not name.isidentifier() or names.count(name) > 1:
+        if not name.isidentifier() or iskeyword(name) or names.count(name) > 1:
             raise ArgumentError(f"{operator}: {name!r} in arguments is no name of its own")
+        if name.startswith("_"):  # the generated functions have such names
+            raise ArgumentError(f"{operator}: {name!r} in arguments begins with an underscore")
         if name in outputs and not (type_ == "Pointer" and written):
             raise ArgumentError(f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it")
         if name in outputs or name in values:

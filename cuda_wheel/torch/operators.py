@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..runtime.errors import ArgumentError
+from . import operator_functions
 from .gradients import Gradients
 from .kernel_instances import KernelInstances
 from .operator_arguments import OperatorArguments, launch_settings, operator_arguments
@@ -74,11 +75,22 @@ def _register(
     library = torch.library.Library(namespace, "FRAGMENT")
     library.define(roles.schema(short), tags=(torch.Tag.pt2_compliant_tag,))
     # Not torch.library.custom_op: its wrappers take twice the time of a call.
-    library.impl(short, functions.launching_function(), "CUDA")
+    launch = functions.launching_function()
+    library.impl(short, launch, operator_functions.GPU_KEY)
     library.impl(short, _elsewhere(name), "CompositeExplicitAutograd")  # every device without an implementation
     torch.library.register_fake(name, functions.shape_function(), lib=library)
     if gradients is not None:
-        torch.library.register_autograd(name, gradients.differentiate, setup_context=gradients.keep, lib=library)
+        torch.library.register_autograd(
+            name,
+            gradients.differentiate,
+            setup_context=lambda ctx, inputs, output: gradients.keep(ctx, inputs, output),  # called with these names
+            lib=library,
+        )
+        if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
+            key = operator_functions.AUTOGRAD_KEY
+            general, differentiable = torch.library.get_kernel(name, key), gradients.differentiable(torch, launch)
+            function = functions.differentiable_function(launch, differentiable, general)
+            library.impl(short, function, key, with_keyset=True)
     if autocast is not None:
         torch.library.register_autocast(name, "cuda", autocast, lib=library)
     _libraries.append(library)
@@ -86,11 +98,15 @@ def _register(
 
 
 def _elsewhere(name: str) -> Callable[..., Any]:
-    """Return the implementation for tensors that are not on a GPU."""
+    """Return the implementation for tensors that are not on a GPU, sparse or quantized, which raises ArgumentError."""
 
     def refuse(*arguments: Any, **more: Any) -> Any:
-        devices = {str(each.device) for each in (*arguments, *more.values()) if hasattr(each, "device")}
-        raise ArgumentError(f"{name} takes tensors on a GPU of CUDA, not on {', '.join(sorted(devices))}")
+        tensors = [each for each in (*arguments, *more.values()) if hasattr(each, "device")]
+        if all(tensor.is_cuda for tensor in tensors):
+            kinds = sorted({f"{tensor.layout} of {tensor.dtype}".replace("torch.", "") for tensor in tensors})
+            raise ArgumentError(f"{name} takes tensors that are neither sparse nor quantized, not {', '.join(kinds)}")
+        devices = sorted({str(tensor.device) for tensor in tensors})
+        raise ArgumentError(f"{name} takes tensors on a GPU of CUDA, not on {', '.join(devices)}")
 
     return refuse
 

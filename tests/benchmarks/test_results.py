@@ -55,6 +55,16 @@ def test_a_document_needs_only_the_file_and_shows_which_goals_are_met(benchmarks
     assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
 
 
+def test_a_contender_may_have_several_goals_missed_for_one_cause(benchmarks, tmp_path: Path) -> None:
+    results = benchmarks.results
+    goals = [results.Goal("a", base, times, limit="c.") for base, times in (("b", 0.5), ("a", 0.5))]
+    measured = results.Result("Two", "", "s", {"a": [1.0], "b": [1.0]}, goals=goals)
+    missed = "≤ 0.5 times b: 1.000 times, **missed**; ≤ 0.5 times a: 1.000 times, **missed**"
+    assert results.rows(measured)[1:] == [["a", "1.0", missed], ["b", "1.0", ""]]
+    results.Report("All", "nox", {}, {}, [measured]).write(tmp_path / "a.json")
+    assert shown(benchmarks, tmp_path / "a.json").count("The cause of the missed goal of a: c.") == 1
+
+
 def test_a_goal_can_be_a_difference(benchmarks) -> None:
     results = benchmarks.results
     measured = results.Result("Again", "", "ms", {"off": [70.0], "on": [170.0]}, "off")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +13,28 @@ import pytest
 
 import cuda_wheel
 from tests.gpu.conftest import prebuilt_sets
+from tests.support.processes import run
+from tests.support.projects import ROOT
 from tests.support.toolchains import installed_extra
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # PyTorch's own
+EXAMPLE = ROOT / "examples/torch_operator"
+
+PYTORCHS_OWN_WARNINGS = [
+    "ignore::DeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore:The CUDA Graph is empty",  # a graph that torch.compile begins with
+    "ignore:TensorFloat32 tensor cores",
+    "ignore:There is a performance drop",  # torch.vmap of any operator without a rule of its own
+    "ignore:.*[Pp]rofiler",
+]
+pytestmark = pytest.mark.filterwarnings(*PYTORCHS_OWN_WARNINGS)
 
 
 @pytest.fixture(scope="module")
 def demo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return the fixture's package. Its operators are registered once in a process, so that it stays imported."""
-    import sys
     import zipfile
 
     if installed_extra():
@@ -70,19 +82,45 @@ def test_pytorchs_checks_of_operators_pass(demo: Any) -> None:
     torch.library.opcheck(demo.gradient, (x, x, bias))
 
 
-def test_tensors_that_are_not_contiguous_are_copied(demo: Any) -> None:
+def test_plain_tensors_take_the_short_way_to_their_gradient(demo: Any) -> None:
+    x, bias = data(5, 7, grad=True)
+    assert type(demo.gated(x, bias).grad_fn).__name__ == "gatedBackward"
+    with torch.no_grad():
+        assert not demo.gated(x, bias).requires_grad
+    found = torch.autograd.grad(demo.gated(x, bias).square().sum(), bias)
+    torch.testing.assert_close(found, torch.autograd.grad(expected(x, bias).square().sum(), bias))
+
+
+def declared(demo: Any, name: str, **more: Any) -> Any:
+    """Return another operator of the kernel for float32."""
+    declaration = {"kernel": "gate<float>", "arguments": "x, bias, y, n, columns", "outputs": {"y": "x"}, **demo.SHAPE}
+    return cuda_wheel.torch.operator(f"cuda_wheel_gpu_tests::{name}", **declaration | more)
+
+
+def test_tensors_that_are_not_contiguous(demo: Any) -> None:
     x, _ = data(9, 5)
     bias = torch.randn(18, device="cuda")[::2]
     torch.testing.assert_close(demo.gated(x.t(), bias), expected(x.t(), bias))
+    refusing = declared(demo, "refusing", non_contiguous="refuse")
+    with pytest.raises(cuda_wheel.ArgumentError, match=r"refusing: bias must be contiguous: pass bias.contiguous\(\)$"):
+        refusing(x.t().contiguous(), bias)
+    torch.testing.assert_close(refusing(x, x[0]), expected(x, x[0]))
+    passing = declared(demo, "passing", non_contiguous="pass")  # like x, y has its elements in the order of the columns
+    zero = torch.zeros(9, device="cuda")
+    torch.testing.assert_close(passing(x.t(), zero), expected(x.t(), zero))
 
 
 def test_wrong_tensors_are_refused(demo: Any) -> None:
     x, bias = data(4, 6)
+    torch.testing.assert_close(demo.gated(x, bias), expected(x, bias))  # what was accepted before changes nothing
     for arguments, message in (
         ((x.double(), bias.double()), r"gated takes x of float32 or float16, not of float64$"),
         ((x, bias.half()), r"argument 2 \(const float\*\): takes an array of float32, not of float16$"),
         ((x, bias.cpu()), r"argument 2 \(const float\*\): is a tensor in host memory"),
         ((x.cpu(), bias.cpu()), r"gated takes tensors on a GPU of CUDA, not on cpu$"),
+        ((x.cpu(), bias), r"gated: the first tensor is in host memory, but others are on a GPU$"),
+        ((x.to_sparse(), bias), r"neither sparse nor quantized, not sparse_coo of float32, strided of float32$"),
+        ((x.long(), bias), r"gated takes x of float32 or float16, not of int64$"),
     ):
         with pytest.raises(cuda_wheel.ArgumentError, match=message):
             demo.gated(*arguments)
@@ -94,6 +132,38 @@ def test_autocast_converts_the_inputs(demo: Any) -> None:
         found = demo.gated(x, bias)
     assert found.dtype is torch.float16
     torch.testing.assert_close(found, expected(x.half(), bias.half()))
+    x.requires_grad_()
+    with torch.autocast("cuda", dtype=torch.float16):
+        found = torch.autograd.grad(demo.gated(x, bias).float().sum(), x)
+    assert found[0].dtype is torch.float32
+    torch.testing.assert_close(found, torch.autograd.grad(expected(x, bias).sum(), x), rtol=0.02, atol=0.02)
+
+
+def test_modes_and_transforms_of_pytorch(demo: Any) -> None:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Log(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    x, bias = data(5, 7, grad=True)
+    with Log():
+        demo.gated(x, bias).sum().backward()
+    assert [each for each in seen if each.startswith("torch_op_demo")] == [
+        "torch_op_demo.gated.default",
+        "torch_op_demo.gated_gradient.default",
+    ]
+    with torch.profiler.profile() as profile:
+        demo.gated(x, bias)
+    assert "torch_op_demo::gated" in {event.name for event in profile.events()}
+    x, bias = data(5, 7)
+    torch.testing.assert_close(torch.vmap(demo.gated, in_dims=(0, None))(x, bias), expected(x, bias))
+    torch.testing.assert_close(torch.func.functionalize(demo.gated)(x, bias), expected(x, bias))
+    with torch.inference_mode():
+        torch.testing.assert_close(demo.gated(x, bias), expected(x, bias))
 
 
 BACKENDS = ["aot_eager", "cudagraphs"] + (["inductor"] if shutil.which("gcc") else [])
@@ -123,16 +193,30 @@ def test_torch_export_runs_the_operator(demo: Any) -> None:
     torch.testing.assert_close(program.module()(x, bias), expected(x, bias))
 
 
-def test_in_a_cuda_graph(demo: Any) -> None:
-    x, bias = data(64, 32)
-    demo.gated(x, bias)  # the first call loads the module, which a capture does not allow
+def test_in_a_cuda_graph_with_its_gradient(demo: Any) -> None:
+    x, bias = data(64, 32, grad=True)
+    weight = torch.randn_like(x)
+
+    def step(function: Any, x: Any, bias: Any) -> Any:
+        y = function(x, bias)
+        return y.detach(), *torch.autograd.grad((y * weight).sum(), (x, bias))
+
+    side = torch.cuda.Stream()  # the first calls load the module, which a capture does not allow
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step(demo.gated, x, bias)
+    torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        y = demo.gated(x, bias)
-    x.copy_(torch.randn_like(x))
-    graph.replay()
-    torch.cuda.synchronize()
-    torch.testing.assert_close(y, expected(x, bias))
+        found = step(demo.gated, x, bias)
+    for _ in range(3):
+        with torch.no_grad():
+            for each in (x, bias, weight):
+                each.copy_(torch.randn_like(each))
+        graph.replay()
+        torch.cuda.synchronize()
+        wanted = step(expected, *(each.detach().clone().requires_grad_() for each in (x, bias)))
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_on_the_current_stream(demo: Any) -> None:
@@ -193,6 +277,15 @@ def test_a_model_learns_as_with_pytorchs_own_operators(demo: Any, compiled: bool
     assert fused[:20] == pytest.approx(plain[:20], rel=1e-3)
     assert fused[-1] == pytest.approx(plain[-1], abs=0.02)
     assert fused[-1] < 0.2
+
+
+def test_the_example_runs(tmp_path: Path) -> None:
+    if not installed_extra():
+        pytest.skip("no toolchain is installed")
+    shutil.copytree(EXAMPLE, tmp_path / "example")
+    result = run(sys.executable, "-m", "torch_operator_demo", PYTHONPATH=str(tmp_path / "example/src"))
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.startswith("largest error ")
 
 
 SAXPY: dict[str, Any] = {

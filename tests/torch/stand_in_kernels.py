@@ -9,9 +9,18 @@ from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
 from tests.runtime.test_launching import module_of
 
-__all__ = ["StandIn"]
+__all__ = ["STREAM", "Address", "StandIn"]
+
+STREAM = 0x57EA
+"""PyTorch's current stream, in tests without a GPU."""
 
 TYPES = {"float": ("f32", 4), "int": ("u32", 4), "long": ("u64", 8), "bool": ("u8", 1), "double": ("f64", 8)}
+
+
+class Address(int):
+    """The address of a tensor, which it leads to."""
+
+    tensor: Any
 
 
 class Launched(NamedTuple):
@@ -19,6 +28,8 @@ class Launched(NamedTuple):
     block: Any
     arguments: tuple[Any, ...]
     more: dict[str, Any]
+    addresses: int
+    """The number of tensors of which the kernel was given only the address."""
 
 
 class StandIn(Kernel):
@@ -38,7 +49,10 @@ class StandIn(Kernel):
         self.launched: list[Launched] = []
 
     def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
-        self.launched.append(Launched(grid, block, args, more))
+        assert more.pop("stream") == STREAM
+        addresses = sum(isinstance(each, Address) for each in args)
+        args = tuple(each.tensor if isinstance(each, Address) else each for each in args)
+        self.launched.append(Launched(grid, block, args, more, addresses))
         import torch
 
         with torch.no_grad():  # autograd does not see what a kernel does

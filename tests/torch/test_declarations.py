@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch.gradients import Gradients
 from cuda_wheel.torch.kernel_instances import KernelInstances
 from cuda_wheel.torch.operator_arguments import OperatorArguments, launch_settings, operator_arguments
+from cuda_wheel.torch.operators import _elsewhere as refusing
 from tests.support.processes import run
 from tests.torch.stand_in_kernels import StandIn
 
@@ -81,6 +83,19 @@ def test_settings_that_launches_need_not_be_given_are_left_out() -> None:
 def test_an_operator_without_outputs_has_no_gradient() -> None:
     with pytest.raises(ArgumentError, match=r"^a::b cannot have a gradient, because it writes y: PyTorch diff"):
         Gradients("a::b", declared("const float*, float*", "x, y"), lambda x: x)
+
+
+@pytest.mark.parametrize(
+    ("device", "layout", "message"),
+    [
+        ("cuda:0", "torch.sparse_coo", "a::b takes .* neither sparse nor quantized, not sparse_coo of float32$"),
+        ("cpu", "torch.strided", "a::b takes tensors on a GPU of CUDA, not on cpu$"),
+    ],
+)
+def test_what_the_implementation_for_gpus_does_not_take_is_refused(device: str, layout: str, message: str) -> None:
+    tensor = SimpleNamespace(device=device, is_cuda=device != "cpu", layout=layout, dtype="torch.float32")
+    with pytest.raises(ArgumentError, match=message):
+        refusing("a::b")(tensor, 1.0, weight=tensor)
 
 
 def test_without_pytorch_the_error_says_so() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, ImageError, UnknownKernelError
-from tests.torch.stand_in_kernels import StandIn
+from cuda_wheel.torch import operator_functions
+from tests.torch.stand_in_kernels import STREAM, Address, StandIn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -50,15 +52,18 @@ def swish_backward_kernel() -> StandIn:
 
 @pytest.fixture
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the implementations for GPUs also serve tensors in host memory."""
-    register = torch.library.Library.impl
+    """Let what operators register for GPUs serve tensors in host memory, whose addresses stand-ins can compute with."""
+    monkeypatch.setattr(operator_functions, "GPU_KEY", "CPU")
+    monkeypatch.setattr(operator_functions, "AUTOGRAD_KEY", "AutogradCPU")
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: STREAM)
+    data_ptr = torch.Tensor.data_ptr
 
-    def impl(self: Any, name: str, function: Any, key: str, **more: Any) -> None:
-        register(self, name, function, key, **more)
-        if key == "CUDA":
-            register(self, name, function, "CPU", **more)
+    def address(tensor: Any) -> Address:
+        found = Address(data_ptr(tensor))
+        found.tensor = tensor
+        return found
 
-    monkeypatch.setattr(torch.library.Library, "impl", impl)
+    monkeypatch.setattr(torch.Tensor, "data_ptr", address)
 
 
 @pytest.fixture
@@ -80,8 +85,11 @@ SWISH: dict[str, Any] = {
 }
 
 
+SWISH_TYPES = "const float*, float*, int, float"
+
+
 def swish(name: str, **more: Any) -> tuple[Any, StandIn]:
-    kernel = swish_kernel()
+    kernel = more.get("kernel", swish_kernel())
     return cuda_wheel.torch.operator(name, **{**SWISH, "kernel": kernel, **more}), kernel
 
 
@@ -106,10 +114,84 @@ def test_an_operator_launches_its_kernel(name: str, on_cpu: None) -> None:
     for arguments, beta in (((x,), 1.0), ((x, 0.5), 0.5)):
         y = operator(*arguments)
         assert torch.allclose(y, x * torch.sigmoid(beta * x))
-        grid, block, given, more = kernel.launched[-1]
+        grid, block, given, more, _ = kernel.launched[-1]
         assert (grid, block, more) == (2, 256, {"shared_memory": 1200, "cooperative": True})
         assert given[0] is x and given[1].data_ptr() == y.data_ptr() and given[2:] == (300, beta)
     assert operator(x=x, beta=0.5).equal(operator(x, 0.5))
+
+
+def test_launches_check_tensors_until_ones_of_their_types_were_accepted(name: str, on_cpu: None) -> None:
+    kernel = StandIn("k", "const float*, const float*, float*, float*")
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=kernel,
+        arguments="x, bias, y, z",
+        outputs={"y": "x", "z": lambda x: x.new_zeros(2)},
+        defaults={"bias": None},
+        grid=lambda x: x.numel(),
+        block=1,
+    )
+    x = torch.ones(3)
+    calls: list[tuple[tuple[Any, ...], int]] = [
+        ((x,), 0),
+        ((x,), 2),  # x and y; each z may be of another type
+        ((x, x), 0),
+        ((x, x), 3),
+        ((x, x.double()), 0),
+        ((x.half(), x), 0),
+        ((x, x), 3),
+    ]
+    for arguments, addresses in calls:
+        operator(*arguments)
+        operator(torch.ones(0))
+        assert kernel.launched[-1].addresses == addresses
+    with cuda_wheel.launch_stream(99):  # its memory belongs to PyTorch's stream, which the stand-in expects
+        operator(x)
+
+
+def test_with_several_gpus_that_of_the_tensors_is_current(
+    name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = 0
+
+    @contextmanager
+    def device(number: int) -> Iterator[None]:
+        nonlocal current
+        before, current = current, number
+        yield
+        current = before
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: current)
+    monkeypatch.setattr(torch.cuda, "device", device)
+    seen: list[int] = []
+    operator, kernel = swish(name, kernel=StandIn("k", SWISH_TYPES, lambda *arguments: seen.append(current)))
+    operator(torch.ones(3), 1.0)  # host memory has the number -1, which is of no GPU
+    monkeypatch.setattr(torch.Tensor, "get_device", lambda tensor: 1)
+    for _ in range(3):
+        operator(torch.ones(3), 1.0)
+    assert seen == [0, 1, 1, 1] and current == 0
+    assert [each.addresses for each in kernel.launched] == [0, 0, 2, 2]
+
+
+def test_any_name_may_be_an_arguments(name: str, on_cpu: None) -> None:
+    kernel = StandIn("k", "const float*, const float*, float*, float, int", lambda x, w, y, s, n: y.copy_(x + w * s))
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=kernel,
+        arguments="kernel, keys, output, ctx, device",
+        outputs={"output": "kernel"},
+        values={"device": lambda kernel: kernel.numel()},
+        grid=lambda device: device,
+        block=1,
+        backward=lambda grad_output, keys, ctx: (grad_output, grad_output * ctx),
+    )
+    kernel_, keys = (torch.rand(5, requires_grad=True) for _ in "xw")
+    for _ in range(2):
+        output = operator(kernel_, keys, 3.0)
+        assert torch.allclose(output, kernel_ + keys * 3)
+        assert torch.autograd.grad(output.sum(), keys)[0].tolist() == [3] * 5
+    torch.library.opcheck(operator, (kernel_, keys, 3.0))
 
 
 def test_an_empty_grid_launches_nothing(name: str, on_cpu: None) -> None:
@@ -164,9 +246,7 @@ def test_tensors_that_are_not_contiguous(name: str, on_cpu: None) -> None:
         with pytest.raises(ArgumentError, match=message):
             refused(torch.empty(4, 5, device="cuda").t(), 1.0)
     assert not kernel.launched
-    passed, kernel = swish(
-        f"{name}pass", non_contiguous="pass", kernel=StandIn("p", "const float*, float*, int, float")
-    )
+    passed, kernel = swish(f"{name}pass", non_contiguous="pass", kernel=StandIn("p", SWISH_TYPES))
     passed(x, 1.0)
 
 
@@ -279,6 +359,36 @@ def test_gradients_by_a_backward_kernel(name: str, on_cpu: None) -> None:
     torch.library.opcheck(operator, (torch.ones(6, 4).t().requires_grad_(),))
 
 
+def test_gradients_by_an_operator_that_names_what_it_needs(name: str, on_cpu: None) -> None:
+    def compute(y: Any, grad_y: Any, factor: float, out: Any) -> None:
+        out.copy_(grad_y * y * factor)
+
+    gradient = cuda_wheel.torch.operator(
+        f"{name}_gradient",
+        kernel=StandIn("b", "const float*, const float*, float, float*", compute),
+        arguments="y, grad_y, factor, out",
+        outputs={"out": "y"},
+        defaults={"factor": 1.0},
+        grid=1,
+        block=1,
+    )
+    declaration: dict[str, Any] = {
+        "kernel": StandIn("k", "const float*, float*, float", lambda x, y, factor: y.copy_((factor * x).exp())),
+        "arguments": "x, y, factor",
+        "outputs": {"y": "x"},
+        "grid": 1,
+        "block": 1,
+    }
+    operator = cuda_wheel.torch.operator(name, **declaration, backward=gradient)
+    x = torch.rand(5, requires_grad=True)
+    (found,) = torch.autograd.grad(operator(x, 2.0).sum(), x)
+    assert torch.allclose(found, 2 * (2 * x).exp())
+    torch.library.opcheck(operator, (x, 2.0))
+    with pytest.raises(ArgumentError, match="backward is a function of y, grad_y, factor: its parameters must be"):
+        declaration["arguments"] = "x, y, scale"
+        cuda_wheel.torch.operator(f"{name}b", **declaration, backward=gradient)
+
+
 def test_gradients_by_a_formula_of_inputs_and_outputs(name: str, on_cpu: None) -> None:
     def compute(x: Any, w: Any, y: Any, z: Any) -> None:
         y.copy_(x * w)
@@ -302,6 +412,69 @@ def test_gradients_by_a_formula_of_inputs_and_outputs(name: str, on_cpu: None) -
         wrong(x, 1.0).sum().backward()
 
 
+def test_an_output_whose_gradient_backward_does_not_take_has_none(name: str, on_cpu: None) -> None:
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("k", "const float*, float*, float*", lambda x, y, z: (y.copy_(x * 2), z.copy_(x.exp()))),
+        arguments="x, y, z",
+        outputs={"y": "x", "z": "x"},
+        grid=1,
+        block=1,
+        backward=lambda grad_y: 2 * grad_y,
+    )
+    x = torch.rand(5, requires_grad=True)
+    compiled = torch.compile(lambda x: operator(x), fullgraph=True, backend="aot_eager")
+    for function in (operator, compiled):
+        y, z = function(x)
+        assert y.requires_grad and not z.requires_grad
+        assert torch.autograd.grad((y * z.sum()).sum(), x)[0].allclose(2 * z.sum())
+    torch.library.opcheck(operator, (x,))
+
+
+def test_plain_tensors_take_the_short_way_to_their_gradient(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    x = torch.ones(3, requires_grad=True)
+    y = operator(x)
+    assert type(y.grad_fn).__name__ == f"{name.partition('::')[2]}Backward"
+    y.sum().backward()
+    assert x.grad is not None
+    with torch.no_grad():
+        assert operator(x).grad_fn is None
+    assert not operator(x.detach()).requires_grad
+
+
+def test_modes_and_transforms_of_pytorch_see_the_operator(name: str, on_cpu: None) -> None:
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.checkpoint import checkpoint
+
+    seen = []
+
+    class Log(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    operator = differentiable(name)
+    x = torch.linspace(-2, 2, 12).reshape(3, 4)
+    expected = x * torch.sigmoid(x)
+    tracked = x.clone().requires_grad_()
+    with Log():
+        operator(tracked).sum().backward()
+    assert seen[0] is operator and any(str(each).endswith("_backward.default") for each in seen)
+    assert torch.allclose(torch.vmap(operator)(x), expected)
+    assert torch.allclose(torch.func.functionalize(operator)(x), expected)
+    assert torch.allclose(operator(torch._neg_view(-x)), expected)
+    with torch.inference_mode():
+        assert torch.allclose(operator(x), expected)
+
+    def twice(x: Any) -> Any:
+        return checkpoint(lambda x: operator(operator(x)), x, use_reentrant=False)
+
+    (found,) = torch.autograd.grad(twice(tracked).sum(), tracked)
+    inner = tracked * torch.sigmoid(tracked)
+    assert torch.allclose(found, torch.autograd.grad((inner * torch.sigmoid(inner)).sum(), tracked)[0], atol=1e-6)
+
+
 def test_without_gradients_backward_says_so(name: str, on_cpu: None) -> None:
     operator, _ = swish(name)
     y = operator(torch.ones(3, requires_grad=True), 1.0)
@@ -318,6 +491,19 @@ def test_torch_compile_keeps_the_operator_in_one_graph(name: str, on_cpu: None) 
         y.sum().backward()
         assert torch.allclose(y, 2 * x * torch.sigmoid(x) + 1, atol=1e-6)
         assert x.grad is not None
+
+
+def test_compiled_autograd_runs_the_gradient(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    x = torch.linspace(-1, 1, 10, requires_grad=True)
+
+    def step() -> None:
+        operator(x).sum().backward()
+
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        torch.compile(step, backend="eager")()
+    (wanted,) = torch.autograd.grad((x * torch.sigmoid(x)).sum(), x)
+    assert x.grad is not None and torch.allclose(x.grad, wanted, atol=1e-6)
 
 
 def test_torch_export_keeps_the_operator(name: str) -> None:
@@ -363,6 +549,8 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ),
         ({"arguments": "x, y, n, n"}, "'n' in arguments is no name of its own"),
         ({"arguments": "x, y, n, class-"}, "'class-' in arguments is no name of its own"),
+        ({"arguments": "x, y, n, class"}, "'class' in arguments is no name of its own"),
+        ({"arguments": "x, y, n, _n"}, "'_n' in arguments begins with an underscore"),
         ({"outputs": {"z": "x"}}, "outputs names 'z', which is not one of x, y, n, beta"),
         ({"outputs": {"x": "y"}}, r"the output x is const float\* in swish<float>, which does not write it"),
         ({"outputs": {"n": "x"}}, r"the output n is int in swish<float>, which does not write it"),
@@ -383,6 +571,7 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ({"kernel": {}}, "kernel must map element types, or tuples of as many each, to kernels"),
         ({"kernel": "swish"}, r"'swish' is the name of a kernel: name its module too, by module='\.\.\.'"),
         ({"backward": lambda grad_z: grad_z}, "backward is a function of grad_z: its parameters must be names among"),
+        ({"backward": lambda x: x}, "backward must be a function of grad_y"),
         ({"outputs": {}, "backward": lambda x: x}, "cannot have a gradient, because it writes y: PyTorch"),
         ({"non_contiguous": "no"}, 'non_contiguous is "copy", "refuse" or "pass", not \'no\''),
         (
