@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from ..declarations.operator_arguments import OperatorArguments, bound
 from ..runtime.errors import ArgumentError
-from .operator_arguments import OperatorArguments, bound
 
 __all__ = ["Gradients"]
 

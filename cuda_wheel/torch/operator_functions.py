@@ -6,9 +6,9 @@ As in `runtime.launching.launcher`, straight-line source text is faster than a l
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..declarations.kernel_instances import KernelInstances
+from ..declarations.operator_arguments import Bound, OperatorArguments
 from ..runtime.errors import ArgumentError
-from .kernel_instances import KernelInstances
-from .operator_arguments import Bound, OperatorArguments
 
 __all__ = ["OperatorFunctions"]
 

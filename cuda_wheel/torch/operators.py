@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..declarations.kernel_instances import KernelInstances
+from ..declarations.operator_arguments import OperatorArguments, launch_settings, operator_arguments
 from ..runtime.errors import ArgumentError
 from .gradients import Gradients
-from .kernel_instances import KernelInstances
-from .operator_arguments import OperatorArguments, launch_settings, operator_arguments
 from .operator_functions import OperatorFunctions
+from .schemas import schema
 
 __all__ = ["operator"]
 
@@ -72,7 +73,7 @@ def _register(
     """Register an operator with PyTorch and return it."""
     namespace, _, short = name.partition("::")
     library = torch.library.Library(namespace, "FRAGMENT")
-    library.define(roles.schema(short), tags=(torch.Tag.pt2_compliant_tag,))
+    library.define(schema(short, roles), tags=(torch.Tag.pt2_compliant_tag,))
     # Not torch.library.custom_op: its wrappers take twice the time of a call.
     library.impl(short, functions.launching_function(), "CUDA")
     library.impl(short, _elsewhere(name), "CompositeExplicitAutograd")  # every device without an implementation

@@ -1,11 +1,11 @@
-"""The kernels that serve an operator, by the element types of its tensors; their signatures need no GPU."""
+"""The kernels that serve an operator, by the element types of its arrays; their signatures need no GPU."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ..runtime.errors import ArgumentError, UnknownKernelError
 from ..runtime.files import files_and_manifest
-from ..runtime.launching.parameters import argument_type
+from ..runtime.launching.parameters import argument_type, long_size
 from ..runtime.launching.pointers import pointee
 from ..runtime.loading import load
 from ..runtime.manifest import KernelInfo, Parameter
@@ -32,8 +32,10 @@ class KernelInstances:
         if len(counts) != 1:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
-        """The number of tensors whose element types decide which kernel runs; 0 for one kernel."""
+        """The number of arrays whose element types decide which kernel runs; 0 for one kernel."""
         infos = self._infos()
+        self.infos = dict(zip(self._given, infos, strict=True))
+        """What the manifest says of each kernel, by the element types."""
         self.kinds = [_kind(parameter) for parameter in infos[0].parameters]
         """The parameters that all kernels have."""
         self.parameters = infos[0].parameters
@@ -51,7 +53,7 @@ class KernelInstances:
         return list(self._given)
 
     def loaded(self, dtypes: tuple[Any, ...], device: int) -> Kernel:
-        """Return the kernel for tensors of these element types on the GPU of this number."""
+        """Return the kernel for arrays of these element types on the GPU of this number."""
         found = self._given[dtypes]
         if isinstance(found, Kernel):
             return found
