@@ -1,7 +1,8 @@
 """CUDA kernels in ordinary Python wheels: load the kernels of an installed wheel.
 
 The public names are those of `cuda_wheel.runtime`; `cuda_wheel.torch` and `cuda_wheel.jax` make operators of
-kernels for PyTorch and JAX. Importing this package imports nothing else; the first use of a name imports the file that defines it.
+kernels for PyTorch and JAX. Importing this package imports nothing else; the first use of a name imports the file that
+defines it.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package

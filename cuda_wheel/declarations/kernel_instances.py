@@ -63,9 +63,13 @@ class KernelInstances:
     def _infos(self) -> list[KernelInfo]:
         """Return what the manifest says of each kernel."""
         named: Mapping[str, KernelInfo] = {}
+        manifests = [each.module.manifest for each in self._given.values() if isinstance(each, Kernel)]
         if self._module is not None:
-            kernels = files_and_manifest(self._module, None)[1].kernels
-            named = ByName(self._module, "kernel", kernels, lambda info: info, UnknownKernelError)
+            manifest = files_and_manifest(self._module, None)[1]
+            named = ByName(self._module, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
+            manifests.append(manifest)
+        self.long_size = long_size(manifests[0]) if manifests else None
+        """The bytes of a `long` in the kernels' code; None if it is not known."""
         found = []
         for kernel in self._given.values():
             if isinstance(kernel, str) and self._module is None:

@@ -1,0 +1,5 @@
+"""JAX operators."""
+
+from .array_operators import operator
+
+__all__ = ["operator"]
