@@ -114,7 +114,7 @@ def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any
         if argument.type == "Real":
             return float(value).hex()
         return bool(value) if argument.type == "bool" else int(index(value))
-    except TypeError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(value, jax.core.Tracer):
             raise ArgumentError(
                 f"{operator}: {argument.name} is a number that the kernel takes by value, so it is a part of the "

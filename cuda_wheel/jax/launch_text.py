@@ -74,7 +74,7 @@ def plain(value: Any) -> tuple[str, Any]:
         return "value", value
     if isinstance(value, (tuple, list)):
         return "value", [plain(each)[1] for each in value]
-    if hasattr(value, "__index__"):
+    if hasattr(value, "__index__") and not hasattr(value, "dtype"):
         return "value", int(value.__index__())
     return "bytes", host_bytes(value).tobytes().hex()
 

@@ -14,7 +14,7 @@ from ..runtime.errors import ArgumentError
 from .call_frames import Api, CallFrame, header_version
 from .ffi_handler import close, handler
 from .launch_text import Launch
-from .launches import GpuLaunches, Launches
+from .program_launches import GpuLaunches, ProgramLaunches
 
 __all__ = ["TARGET", "imported_jax", "launches", "register"]
 
@@ -23,7 +23,7 @@ TARGET = "cuda_wheel_launch"
 
 _operators: dict[str, KernelInstances] = {}
 _lock = threading.Lock()
-launches = Launches(_operators)
+launches = ProgramLaunches(_operators)
 
 
 def imported_jax() -> Any:

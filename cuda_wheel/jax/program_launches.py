@@ -16,7 +16,7 @@ from ..runtime.module import Kernel
 from .call_frames import DATA_TYPES, Api, Buffer, CallFrame
 from .launch_text import ArrayType, Launch
 
-__all__ = ["GpuLaunches", "Launches"]
+__all__ = ["GpuLaunches", "ProgramLaunches"]
 
 ALIGNMENT = 16
 """Bytes. XLA aligns arrays at least so, and kernels may read vectors of 16 bytes."""
@@ -40,7 +40,7 @@ class ReadyLaunch(NamedTuple):
     output_places: list[tuple[int, int]]
 
 
-class Launches:
+class ProgramLaunches:
     """The launches of a process. `operators` has the kernels of each operator, by its name in programs."""
 
     def __init__(self, operators: dict[str, KernelInstances]) -> None:
@@ -113,9 +113,9 @@ class Launches:
 
 
 class GpuLaunches:
-    """Launches on the stream that XLA names, on whichever GPU that is."""
+    """ProgramLaunches on the stream that XLA names, on whichever GPU that is."""
 
-    def __init__(self, launches: Launches) -> None:
+    def __init__(self, launches: ProgramLaunches) -> None:
         self._launches = launches
         self._several = device_count() > 1
         pointer = ctypes.c_void_p
@@ -127,7 +127,7 @@ class GpuLaunches:
         self._exchange_capture_mode = driver_function("cuThreadExchangeStreamCaptureMode", pointer)
 
     def run(self, api: Api, frame: CallFrame) -> None:
-        """Launch what a call frame says; raise what `Launches.run` raises, and DriverError."""
+        """Launch what a call frame says; raise what `ProgramLaunches.run` raises, and DriverError."""
         stream = api.stream(frame.context)
         context, current = ctypes.c_void_p(), ctypes.c_void_p()
         _checked(self._stream_context(stream, ctypes.byref(context)), "finding the context of XLA's stream")
