@@ -29,7 +29,7 @@ ELEMENTS = 1024
 @cache
 def operator_of(wheel: Path) -> Callable[[Any], Any]:
     """Return the operator with a constant factor."""
-    saxpy = cuda_wheel.jax.operator(
+    return cuda_wheel.jax.operator(
         "benchmarks::saxpy",
         kernel=kernel_of(wheel),
         arguments="a, x, y, n",
@@ -38,7 +38,6 @@ def operator_of(wheel: Path) -> Callable[[Any], Any]:
         grid=lambda n: -(-n // 256),
         block=256,
     )
-    return saxpy
 
 
 def microseconds(call: Callable[[Any], Any], calls: int) -> Callable[[], float]:
@@ -97,8 +96,8 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
     results.append(
         compare(
             "JAX: a call in a program",
-            f"One of {IN_PROGRAM} calls in one program, each of which needs the result of the one before it. XLA makes a "
-            "CUDA graph of them, which it launches again without calling Python.",
+            f"One of {IN_PROGRAM} calls in one program, each of which needs the result of the one before it. XLA may "
+            "make a CUDA graph of them, which it launches again without calling Python.",
             {name: in_program(calls[name]) for name in ("jax.numpy.exp", "the operator")},
             rounds or 40,
             "µs",
