@@ -40,8 +40,8 @@ class Launch(NamedTuple):
     arguments: Sequence[tuple[str, Any]]
     """Each of the kernel's arguments: ("input", its number), ("output", its number), or ("value", what it is) and
     ("bytes", hexadecimal digits)."""
-    grid: Any
-    block: Any
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
     settings: dict[str, Any]
     """The other arguments of `Kernel.launch`, by name."""
 

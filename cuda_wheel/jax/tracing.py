@@ -6,6 +6,7 @@ from typing import Any
 from ..declarations.kernel_instances import KernelInstances
 from ..declarations.operator_arguments import Bound, OperatorArguments
 from ..runtime.errors import ArgumentError
+from ..runtime.launching.launcher import dimensions, whole_number
 from ..runtime.launching.pointers import element_types, pointee
 from ..runtime.manifest import KernelInfo
 from .call_frames import DATA_TYPES
@@ -82,9 +83,7 @@ class TracedOperator:
                 outputs=[self._checked_type(name, each, info) for name, each in results.items()],
                 aliases=aliases,
                 arguments=[self._argument(name, [*inputs], [*results], known) for name in self._roles.names],
-                grid=grid,
-                block=settings.pop("block"),
-                settings=settings,
+                **self._configuration(grid, settings.pop("block"), settings),
             )
             found = self._call_handler(launch, [*inputs.values()], [*results.values()])
         return found[0] if len(found) == 1 else tuple(found)
@@ -108,6 +107,22 @@ class TracedOperator:
             if type(each).__name__ == "_DimExpr":
                 raise ArgumentError(f"{self._name}: {what} is {each}: a program with symbolic shapes cannot launch")
         return found
+
+    def _configuration(self, grid: Any, block: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of `Launch` that say what runs; raise ArgumentError for what is no number of blocks, ..."""
+        checks: dict[str, Callable[[Any], Any]] = {
+            "cluster": lambda value: dimensions(value, "cluster"),
+            "shared_memory": lambda value: whole_number(value, "shared_memory", 0),
+            "cooperative": bool,
+        }
+        try:
+            return {
+                "grid": dimensions(grid, "grid"),
+                "block": dimensions(block, "block"),
+                "settings": {name: checks[name](value) for name, value in settings.items()},
+            }
+        except ArgumentError as error:
+            raise ArgumentError(f"{self._name}: {error}") from None
 
     def _argument(self, name: str, inputs: list[str], results: list[str], known: Mapping[str, Any]) -> tuple[str, Any]:
         """Return a kernel's argument as `Launch` has it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 
 import cuda_wheel
 from tests.support.processes import run
+from tests.support.projects import ROOT
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX takes the memory of the other tests
 
@@ -332,3 +334,10 @@ def test_exported_programs_name_the_operator(swish: Any, kernels: Any) -> None:
     checks = [export.DisabledSafetyCheck.custom_call("cuda_wheel_launch")]
     program = export.export(jax.jit(swish), platforms=["cuda"], disabled_checks=checks)(x)
     assert_close(export.deserialize(program.serialize()).call(x), expected(x))
+
+
+def test_the_example_runs(kernels: Any, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples/jax_operator", tmp_path / "example")
+    result = run(sys.executable, "-m", "jax_operator_demo", PYTHONPATH=str(tmp_path / "example/src"))
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.count("largest error") == 9

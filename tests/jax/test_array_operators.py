@@ -62,7 +62,7 @@ def test_an_operator_launches_its_kernel() -> None:
     assert_close(operator(X), expected(X))
     assert_close(operator(jnp.asarray(X).reshape(30, 10), beta=0.5), expected(X, 0.5).reshape(30, 10))
     grid, block, given, more = kernel.launched[-1]
-    assert (grid, block, more) == (2, 256, {"shared_memory": 1200, "cooperative": True, "stream": 5})
+    assert (grid, block, more) == ((2, 1, 1), (256, 1, 1), {"shared_memory": 1200, "cooperative": True, "stream": 5})
     assert given[2:] == (300, 0.5) and given[0] % 16 == given[1] % 16 == 0
     assert len(kernel.launched) == 2
     with pytest.raises(TypeError, match="missing a required argument: 'x'"):
@@ -257,6 +257,8 @@ def test_what_a_launch_raises_is_an_error_of_jax() -> None:
             lambda: swish(values={"n": lambda x: object()}, grid=1)[0](X),
             "the value n: object is not a buffer in host memory",
         ),
+        (lambda: swish(grid=lambda n: n / 7)[0](X), "grid takes integers, not 42.8"),
+        (lambda: swish(shared_memory=-1)[0](X), "shared_memory takes integers of 0 and more, not -1"),
         (lambda: swish(outputs={}, read_only=["y"]), "the kernel writes nothing that the operator could return"),
         (lambda: swish(outputs={"z": "x"}), "outputs names 'z', which is not one of x, y, n, beta"),
         (lambda: swish(kernel={"float31": swish_kernel()}), "kernel must map element types of JAX to kernels: "),
