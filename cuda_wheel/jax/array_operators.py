@@ -13,6 +13,7 @@ from .derivatives import differentiable
 from .launch_text import Launch
 from .registration import TARGET, imported_jax, register
 from .tracing import TracedOperator
+from .varying_axes import alike, varying
 
 __all__ = ["operator"]
 
@@ -55,16 +56,25 @@ def operator(
 
     def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:
         text = launch._replace(operator=program_name).text()
+        axes = frozenset[str]().union(*(varying(jax, each) for each in inputs))
+        if axes:  # only an array tells its axes to all versions of JAX; XLA removes it, since nothing reads it
+            inputs = alike(jax, inputs)
+            results = alike(jax, [jax.numpy.zeros(each.shape, each.dtype) for each in results], axes)
         call = jax.ffi.ffi_call(
             TARGET, results, vmap_method="sequential", input_output_aliases=dict(launch.aliases) or None
         )
         found: Sequence[Any] = call(*inputs, launch=text)
+        if any(varying(jax, each) != axes for each in found):
+            raise ArgumentError(
+                f"{name}: JAX {jax.__version__} cannot tell shard_map that the results differ over the axes "
+                f"{', '.join(sorted(axes))}: use a later version, or check_vma=False"
+            )
         return found
 
     traced = TracedOperator(jax, name, kernels, roles, launching, call_handler)
     run = traced.run if backward is None else differentiable(jax, name, roles, traced, backward)
     # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
-    jitted = jax.jit(run, static_argnums=0, inline=True)
+    jitted = jax.jit(lambda static, *arrays: run(static, *alike(jax, arrays)), static_argnums=0, inline=True)
     program_name = register(jax, name, kernels)
     return _function(jax, name, roles, jitted)
 

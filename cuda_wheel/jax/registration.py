@@ -5,7 +5,7 @@ import ctypes
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -65,11 +65,15 @@ def _register_handlers(jax: Any) -> None:
             f"cuda_wheel.jax knows version 0 of XLA's FFI, and JAX {jax.__version__} has {version[0]}.{version[1]}: it "
             "was tested with JAX 0.5.0 to 0.12.0"
         )
-    for platform, run in PLATFORMS.items():
-        pointer = ctypes.cast(handler(run, version), ctypes.c_void_p)
+    for platform in PLATFORMS:
+        pointer = ctypes.cast(handler(partial(_run, platform), version), ctypes.c_void_p)
         jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(pointer), platform=platform, api_version=1)
     # JAX's own functions for exit were registered before, so run later.
     atexit.register(_finish, jax)
+
+
+def _run(platform: str, api: Api, frame: CallFrame) -> None:
+    PLATFORMS[platform](api, frame)
 
 
 def _run_on_gpu(api: Api, frame: CallFrame) -> None:

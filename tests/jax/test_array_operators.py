@@ -5,27 +5,39 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cuda_wheel
+from cuda_wheel.jax import registration
 from cuda_wheel.runtime.errors import ArgumentError
-from tests.jax.host_kernels import HostKernel, let_the_cpu_launch, memory
+from tests.jax.host_kernels import HostKernel, launch_on_cpu, memory
+from tests.support.processes import run
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")  # for shard_map
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 
 import jax.numpy as jnp  # noqa: E402
 
-let_the_cpu_launch()
-
 pytestmark = [
     pytest.mark.one_toolchain,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # JAX's own
 ]
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let programs run on the CPU, and launch kernels there."""
+    monkeypatch.setitem(registration.PLATFORMS, "cpu", launch_on_cpu)
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
 
 
 def swish_kernel(element: Any = np.float32, name: str = "float") -> HostKernel:
@@ -156,6 +168,9 @@ def test_an_input_that_the_kernel_changes_is_returned() -> None:
     address = given.unsafe_buffer_pointer()
     donated = donating(x, given)
     assert given.is_deleted() and donated.unsafe_buffer_pointer() == address == kernel.launched[-1].arguments[2]
+    rows = jnp.arange(120.0).reshape(3, 40)
+    assert_close(jax.vmap(lambda x, y: axpy(2.0, x, y))(rows, rows), rows * 3)
+    assert_close(jax.vmap(lambda x: axpy(2.0, x, jnp.ones(40)))(rows), rows * 2 + 1)
     with pytest.raises(ArgumentError, match=r"^demo::axpy cannot have a gradient, because it changes y: wrap it"):
         cuda_wheel.jax.operator("demo::axpy", kernel=kernel, arguments="a, x, y, n", backward=lambda x: x, **SIZES)
 
@@ -210,7 +225,7 @@ def test_in_threads() -> None:
 
     def work(number: int) -> None:
         try:
-            x = jnp.asarray(X[: 100 + number])
+            x = jax.device_put(X[: 100 + number], jax.devices("cpu")[0])
             for _ in range(30):
                 assert_close(operator(x), expected(x))
         except BaseException as error:
@@ -222,6 +237,43 @@ def test_in_threads() -> None:
     for thread in threads:
         thread.join()
     assert not failures and len(kernel.launched) == 180
+
+
+def test_on_several_devices() -> None:
+    devices = jax.devices("cpu")[:2]
+    if len(devices) < 2:
+        pytest.skip("JAX was imported before this test could ask for two devices")
+    shard_map = getattr(jax, "shard_map", None)
+    if shard_map is None:
+        from jax.experimental.shard_map import shard_map
+    rows = jax.sharding.PartitionSpec("rows")
+    mesh = jax.sharding.Mesh(np.array(devices), ("rows",))
+    x = jax.device_put(X.reshape(10, 30), jax.sharding.NamedSharding(mesh, rows))
+    operator, kernel = swish(backward=lambda grad_y: grad_y)
+    parts = jax.jit(shard_map(operator, mesh=mesh, in_specs=rows, out_specs=rows))
+    assert_close(parts(x), expected(x))
+    assert [each.arguments[2] for each in kernel.launched] == [150, 150]
+    assert_close(jax.jit(jax.grad(lambda x: parts(x).sum()))(x), jnp.ones((10, 30)))
+    with pytest.raises(Exception, match=r"(?s)out_specs.*replicated|replicat.*out_specs"):  # the results differ
+        jax.jit(shard_map(operator, mesh=mesh, in_specs=rows, out_specs=jax.sharding.PartitionSpec()))(x)
+    assert_close(jax.jit(operator)(x), expected(x))
+    assert_close(jax.vmap(operator)(x), expected(x))
+
+
+def test_without_a_gpu_the_error_says_so() -> None:
+    program = """
+import jax, jax.numpy as jnp
+import cuda_wheel, cuda_wheel.jax
+from tests.jax.host_kernels import HostKernel
+kernel = HostKernel("k", "const float*, float*")
+operator = cuda_wheel.jax.operator("a::b", kernel=kernel, arguments="x, y", outputs={"y": "x"}, grid=1, block=1)
+try:
+    jax.block_until_ready(operator(jnp.ones(3)))
+except Exception as error:
+    print(error)
+"""
+    result = run(sys.executable, "-c", program, JAX_PLATFORMS="cpu")
+    assert "a::b takes arrays on a GPU of CUDA, but this program runs on the CPU" in result.stdout, result.stdout
 
 
 def test_what_a_launch_raises_is_an_error_of_jax() -> None:
