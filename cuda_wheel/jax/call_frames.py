@@ -9,18 +9,20 @@ where a format says otherwise; "4x" is padding.
 import ctypes
 import re
 import struct
-from typing import NamedTuple
+import sys
+from typing import Any, NamedTuple
 
 from ..runtime.errors import ArgumentError
 
 __all__ = [
     "DATA_TYPES",
     "Api",
-    "Buffer",
+    "BufferType",
     "CallFrame",
     "HandlerError",
     "answered_metadata",
-    "api_of",
+    "api_at",
+    "frame_base",
     "header_version",
     "read_frame",
 ]
@@ -54,10 +56,22 @@ _EXTENSION = struct.Struct("=Qi4xQ")  # struct_size, type, next
 _METADATA = struct.Struct("=Q QQii I")  # struct_size; api_version: struct_size, extension_start, major, minor; traits
 _API = struct.Struct("=QQ QQii Q 5Q")  # ..., api_version, internal_api, Error_Create, GetMessage, ..., Stream_Get
 _ERROR_CREATE = struct.Struct("=QQQi")  # struct_size, extension_start, message, errc
-_STREAM_GET = struct.Struct("=QQQQ")  # struct_size, extension_start, ctx, stream
 
 _ARGS_SIZE = 40
 _ATTRS_SIZE = 48
+
+_memory: Any = (ctypes.c_char * sys.maxsize).from_address(0)
+"""All of the process's memory, as a buffer whose offsets are addresses: the fastest way to read at one."""
+
+
+class _StreamGet(ctypes.Structure):
+    _fields_ = (
+        ("struct_size", ctypes.c_uint64),
+        ("extension_start", ctypes.c_uint64),
+        ("ctx", ctypes.c_uint64),
+        ("stream", ctypes.c_uint64),
+    )
+
 
 _pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 """A function of XLA's API. It does not wait, so that it may be called while Python's lock is held."""
@@ -74,8 +88,7 @@ class HandlerError(Exception):
 class Api:
     """XLA's functions that a handler calls."""
 
-    def __init__(self, major: int, minor: int, error_create: int, stream_get: int) -> None:
-        self.version = major, minor
+    def __init__(self, error_create: int, stream_get: int) -> None:
         self._error_create = _pointer_argument(error_create)
         self._stream_get = _pointer_argument(stream_get)
 
@@ -89,22 +102,16 @@ class Api:
 
     def stream(self, context: int) -> int:
         """Return the address of the CUstream of an execution context; raise HandlerError where there is none."""
-        arguments = ctypes.create_string_buffer(_STREAM_GET.pack(_STREAM_GET.size, 0, context, 0), _STREAM_GET.size)
+        arguments = _StreamGet(32, 0, context)
         error = self._stream_get(ctypes.addressof(arguments))
         if error:
             raise HandlerError(error)
-        stream: int = _STREAM_GET.unpack(arguments)[3]
+        stream: int = arguments.stream
         return stream
 
 
-class Buffer(NamedTuple):
-    """An argument or a result."""
-
-    data_type: int
-    rank: int
-    dimensions: bytes
-    """`rank` integers of 64 bits."""
-    address: int
+BufferType = tuple[int, int, bytes]
+"""XLA's number of an array's element type; its rank; and as many dimensions, integers of 64 bits."""
 
 
 class CallFrame(NamedTuple):
@@ -112,8 +119,11 @@ class CallFrame(NamedTuple):
 
     context: int
     """The address of XLA's execution context, which has the stream."""
-    arguments: list[Buffer]
-    results: list[Buffer]
+    argument_types: list[BufferType]
+    arguments: list[int]
+    """The addresses of the arrays."""
+    result_types: list[BufferType]
+    results: list[int]
     attribute: bytes
     """The content of the only attribute, a string."""
 
@@ -124,30 +134,30 @@ def header_version(text: str) -> tuple[int, int]:
     return (int(found[0][1]), int(found[1][1])) if found[0] and found[1] else (0, 0)
 
 
-def api_of(frame: int) -> Api | None:
-    """Return the functions that a frame names; None where XLA is of a version whose structures are not known, or
-    names none."""
-    if _size_at(frame) < _BASE.size:
-        return None
-    address = _BASE.unpack(ctypes.string_at(frame, _BASE.size))[2]
-    if not address or _size_at(address) < _API.size:
-        return None
-    fields = _API.unpack(ctypes.string_at(address, _API.size))
-    major, minor = fields[4:6]
-    return Api(major, minor, fields[7], fields[11]) if (major, minor) >= (0, 1) and major == 0 else None
+def frame_base(address: int) -> tuple[int, int]:
+    """Return the addresses of a frame's extensions and of XLA's functions, each 0 if there are none."""
+    size, extension, api = _BASE.unpack_from(_memory, address)
+    return (extension, api) if size >= _BASE.size else (0, 0)
 
 
-def answered_metadata(frame: int, version: tuple[int, int]) -> bool:
-    """Return whether a call only asks for the handler's traits and version, after answering that it is `version`.
+def api_at(address: int) -> Api | None:
+    """Return XLA's functions at an address; None for a version whose structures are not known, and at 0."""
+    if not address or _word_at(address) < _API.size:
+        return None
+    fields = _API.unpack_from(_memory, address)
+    return Api(fields[7], fields[11]) if fields[4] == 0 else None
+
+
+def answered_metadata(extension: int, version: tuple[int, int]) -> bool:
+    """Return whether a call with these extensions only asks for the handler's traits and version, after answering it.
 
     Where the structures are not as expected, there is no answer, and XLA refuses to register the handler.
     """
-    extension = _BASE.unpack(ctypes.string_at(frame, _BASE.size))[1]
     while extension:
-        size, kind, following = _EXTENSION.unpack(ctypes.string_at(extension, _EXTENSION.size))
+        size, kind, following = _EXTENSION.unpack_from(_memory, extension)
         if kind == METADATA:
-            metadata = ctypes.c_uint64.from_address(extension + _EXTENSION.size).value
-            if size < _EXTENSION.size + 8 or _size_at(metadata) < _METADATA.size:
+            metadata = _word_at(extension + _EXTENSION.size)
+            if size < _EXTENSION.size + 8 or _word_at(metadata) < _METADATA.size:
                 return True
             ctypes.c_int32.from_address(metadata + 24).value = version[0]
             ctypes.c_int32.from_address(metadata + 28).value = version[1]
@@ -159,12 +169,13 @@ def answered_metadata(frame: int, version: tuple[int, int]) -> bool:
 
 def read_frame(address: int) -> CallFrame:
     """Return the content of a frame; raise ArgumentError for one that is not laid out as XLA's versions 0.x do."""
-    _check(_size_at(address), _FRAME.size, "call frame")
-    fields = _FRAME.unpack(ctypes.string_at(address, _FRAME.size))
-    context, stage = fields[3:5]
-    args_size, _, args_count, args_types, args = fields[5:10]
-    rets_size, _, rets_count, rets_types, rets = fields[10:15]
-    attrs_size, _, attrs_count, attrs_types, _, attrs = fields[15:]
+    _check(_word_at(address), _FRAME.size, "call frame")
+    (
+        _, _, _, context, stage,
+        args_size, _, args_count, args_types, args,
+        rets_size, _, rets_count, rets_types, rets,
+        attrs_size, _, attrs_count, attrs_types, _, attrs,
+    ) = _FRAME.unpack_from(_memory, address)  # fmt: skip
     if args_size < _ARGS_SIZE or rets_size < _ARGS_SIZE or attrs_size < _ATTRS_SIZE:
         _check(min(args_size, rets_size), _ARGS_SIZE, "list of arguments")
         _check(attrs_size, _ATTRS_SIZE, "list of attributes")
@@ -172,32 +183,32 @@ def read_frame(address: int) -> CallFrame:
         raise ArgumentError(f"XLA called the handler in stage {stage}, not to execute it")
     if attrs_count != 1 or ctypes.c_int32.from_address(attrs_types).value != STRING:
         raise ArgumentError(f"XLA passed {attrs_count} attributes, not the text of a launch alone")
-    text, length = _SPAN.unpack(ctypes.string_at(ctypes.c_uint64.from_address(attrs).value, _SPAN.size))
-    return CallFrame(
-        context,
-        _buffers(args_count, args_types, args),
-        _buffers(rets_count, rets_types, rets),
-        ctypes.string_at(text, length),
-    )
+    text, length = _SPAN.unpack_from(_memory, _word_at(attrs))
+    arguments = _arrays(args_count, args_types, args)
+    results = _arrays(rets_count, rets_types, rets)
+    return CallFrame(context, *arguments, *results, _memory[text : text + length])
 
 
-def _buffers(count: int, types: int, values: int) -> list[Buffer]:
-    buffers: list[Buffer] = []
+def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], list[int]]:
+    """Return the types of arrays, and their addresses."""
+    types: list[BufferType] = []
+    addresses: list[int] = []
     if not count:
-        return buffers
-    kinds = struct.unpack(f"={count}i", ctypes.string_at(types, 4 * count))
-    for kind, value in zip(kinds, struct.unpack(f"={count}Q", ctypes.string_at(values, 8 * count)), strict=True):
-        if kind != BUFFER:
-            raise ArgumentError(f"XLA passed an argument of kind {kind}, which is not an array")
-        size, _, data_type, data, rank, dims = _BUFFER.unpack(ctypes.string_at(value, _BUFFER.size))
+        return types, addresses
+    found = struct.unpack_from(f"={count}i", _memory, kinds)
+    if found.count(BUFFER) != count:
+        raise ArgumentError(f"XLA passed arguments of kinds {found}, of which only {BUFFER} is an array")
+    for buffer in struct.unpack_from(f"={count}Q", _memory, buffers):
+        size, _, data_type, data, rank, dimensions = _BUFFER.unpack_from(_memory, buffer)
         if size < _BUFFER.size:
             _check(size, _BUFFER.size, "buffer")
-        buffers.append(Buffer(data_type, rank, ctypes.string_at(dims, 8 * rank) if rank else b"", data))
-    return buffers
+        types.append((data_type, rank, _memory[dimensions : dimensions + 8 * rank] if rank else b""))
+        addresses.append(data)
+    return types, addresses
 
 
-def _size_at(address: int) -> int:
-    """Return the size that a structure says it has."""
+def _word_at(address: int) -> int:
+    """Return a size or an address: the first field of every structure is its size."""
     return ctypes.c_uint64.from_address(address).value
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..runtime.errors import ArgumentError, CudaWheelError
-from .call_frames import Api, CallFrame, HandlerError, answered_metadata, api_of, read_frame
+from .call_frames import Api, CallFrame, HandlerError, answered_metadata, api_at, frame_base, read_frame
 from .guarded_code import guarded
 
 __all__ = ["close", "handler"]
@@ -41,9 +41,10 @@ def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> 
     apis: dict[int, Api] = {}
 
     def call(frame: int) -> int | None:
-        if answered_metadata(frame, version):
+        extension, address = frame_base(frame)
+        if extension and answered_metadata(extension, version):
             return None
-        api = _api(frame, apis)
+        api = apis.get(address) or _api(address, apis)
         if _state["closed"]:
             return api.error("the Python interpreter is ending: cuda-wheel launches no kernels any more", UNAVAILABLE)
         run(api, read_frame(frame))
@@ -65,16 +66,13 @@ def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> 
     return pointer
 
 
-def _api(frame: int, apis: dict[int, Api]) -> Api:
+def _api(address: int, apis: dict[int, Api]) -> Api:
     """Return XLA's functions; end the process if they are not known, since no error can be returned."""
-    address = ctypes.c_uint64.from_address(frame + 16).value
-    api = apis.get(address)
+    api = api_at(address)
     if api is None:
-        api = api_of(frame)
-        if api is None:
-            print("cuda_wheel.jax does not know this version of XLA, and cannot return an error to it", file=sys.stderr)
-            os.abort()
-        apis[address] = api
+        print("cuda_wheel.jax does not know this version of XLA, and cannot return an error to it", file=sys.stderr)
+        os.abort()
+    apis[address] = api
     return api
 
 
@@ -82,7 +80,7 @@ def _returned(error: BaseException, frame: int, apis: dict[int, Api]) -> int:
     """Return the error object of XLA for an exception."""
     if isinstance(error, HandlerError):
         return error.address
-    api = _api(frame, apis)
+    api = _api(frame_base(frame)[1], apis)
     if isinstance(error, ArgumentError):
         return api.error(str(error), INVALID_ARGUMENT)
     if isinstance(error, CudaWheelError):

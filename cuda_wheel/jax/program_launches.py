@@ -13,7 +13,7 @@ from ..runtime.driver import check_result, cuda_driver, device_count
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.driver_functions import driver_function
 from ..runtime.module import Kernel
-from .call_frames import DATA_TYPES, Api, Buffer, CallFrame
+from .call_frames import DATA_TYPES, Api, BufferType, CallFrame
 from .launch_text import ArrayType, Launch
 
 __all__ = ["GpuLaunches", "ProgramLaunches"]
@@ -30,9 +30,8 @@ class ReadyLaunch(NamedTuple):
 
     launch: Launch
     kernel: Kernel
-    inputs: list[tuple[int, int, bytes]]
-    """The first fields of each `Buffer`."""
-    outputs: list[tuple[int, int, bytes]]
+    inputs: list[BufferType]
+    outputs: list[BufferType]
     arguments: list[Any]
     """The kernel's arguments, but for the addresses."""
     input_places: list[tuple[int, int]]
@@ -64,23 +63,22 @@ class ProgramLaunches:
         key = frame.attribute, device
         ready = self._ready.get(key) or self._prepare(frame.attribute, device)
         launch = ready.launch
-        if [each[:3] for each in frame.arguments] != ready.inputs:
-            raise _mismatch(launch, "input", frame.arguments, launch.inputs)
-        if [each[:3] for each in frame.results] != ready.outputs:
-            raise _mismatch(launch, "output", frame.results, launch.outputs)
+        if frame.argument_types != ready.inputs:
+            raise _mismatch(launch, "input", frame.argument_types, launch.inputs)
+        if frame.result_types != ready.outputs:
+            raise _mismatch(launch, "output", frame.result_types, launch.outputs)
         arguments = ready.arguments.copy()
         for place, index in ready.input_places:
-            arguments[place] = frame.arguments[index].address
+            arguments[place] = frame.arguments[index]
         for place, index in ready.output_places:
-            arguments[place] = frame.results[index].address
-        for each in (*frame.arguments, *frame.results):
-            if each.address % ALIGNMENT:
+            arguments[place] = frame.results[index]
+        for address in (*frame.arguments, *frame.results):
+            if address % ALIGNMENT:
                 raise ArgumentError(
-                    f"{launch.operator}: XLA passed an array at {each.address:#x}, which is not a multiple of "
-                    f"{ALIGNMENT}"
+                    f"{launch.operator}: XLA passed an array at {address:#x}, which is not a multiple of {ALIGNMENT}"
                 )
         for source, target in launch.aliases:
-            if frame.arguments[source].address != frame.results[target].address:
+            if frame.arguments[source] != frame.results[target]:
                 raise ArgumentError(
                     f"{launch.operator}: the kernel changes input {source} in place to make output {target}, but XLA "
                     "gave them different memory"
@@ -162,21 +160,23 @@ class GpuLaunches:
 
 
 def _checked(code: int, doing: str) -> None:
-    check_result((cuda_driver().CUresult(code),), doing)
+    if code:
+        check_result((cuda_driver().CUresult(code),), doing)
 
 
-def _expected(types: Sequence[ArrayType]) -> list[tuple[int, int, bytes]]:
-    """Return the first fields that a `Buffer` of each type has."""
+def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
+    """Return types as XLA has them."""
     return [
         (DATA_TYPES[each.dtype], len(each.shape), struct.pack(f"={len(each.shape)}q", *each.shape)) for each in types
     ]
 
 
-def _mismatch(launch: Launch, what: str, buffers: Sequence[Buffer], types: Sequence[ArrayType]) -> ArgumentError:
+def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
     names = {number: name for name, number in DATA_TYPES.items()}
-    shapes = [struct.unpack(f"={each.rank}q", each.dimensions) for each in buffers]
-    dtypes = [names.get(each.data_type, f"type {each.data_type}") for each in buffers]
-    found = [str(ArrayType(dtype, shape)) for dtype, shape in zip(dtypes, shapes, strict=True)]
+    found = [
+        str(ArrayType(names.get(data_type, f"type {data_type}"), struct.unpack(f"={rank}q", shape)))
+        for data_type, rank, shape in passed
+    ]
     return ArgumentError(
         f"{launch.operator}: XLA passed {what}s ({', '.join(found)}), but the program says "
         f"({', '.join(map(str, types))})"

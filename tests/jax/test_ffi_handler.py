@@ -214,7 +214,9 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: lost.append(unraisable.exc_type))
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for _ in range(10):
+        for _ in range(200):
+            if len(caught) + len(lost) > 40:
+                break
             try:
                 signal.setitimer(signal.ITIMER_REAL, 1e-4, 2e-4)
                 ctypes.CDLL(None).qsort(numbers, len(numbers), 4, pointer)
@@ -224,7 +226,7 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert caught
+    assert len(caught) + len(lost) > 40
     if guard:
         assert not lost
     elif sys.version_info >= (3, 11):
