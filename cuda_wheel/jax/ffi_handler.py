@@ -38,7 +38,7 @@ def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> 
 
     XLA may call it in any of its threads, and in several at a time. It is never freed.
     """
-    apis: dict[int, Api] = {}
+    apis: dict[int, Api] = {}  # by address: XLA's functions do not move
 
     def call(frame: int) -> int | None:
         extension, address = frame_base(frame)

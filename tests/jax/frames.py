@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import POINTER, Structure, addressof, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p, cast
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,7 +60,11 @@ class Extension(Structure):
 class Xla:
     """XLA's API and one call frame. An error object is a number; `errors` has their codes and messages."""
 
+    all: ClassVar[list[Xla]] = []
+    """XLA's functions stay where they are as long as the process lives, and handlers rely on that."""
+
     def __init__(self, text: bytes = b"{}", inputs: Sequence[Any] = (), outputs: Sequence[Any] = ()) -> None:
+        self.all.append(self)
         self.errors: list[tuple[int, str]] = []
         self.stream = 0x5EA
         self.kept: list[Any] = []

@@ -5,20 +5,20 @@ from __future__ import annotations
 import ctypes
 import signal
 import sys
-import types
 from collections.abc import Callable
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from cuda_wheel.declarations.kernel_instances import KernelInstances
-from cuda_wheel.jax import ffi_handler
+from cuda_wheel.jax import ffi_handler, program_launches
 from cuda_wheel.jax.call_frames import header_version
 from cuda_wheel.jax.guarded_code import guarded
 from cuda_wheel.jax.launch_text import ArrayType, Launch, plain
 from cuda_wheel.jax.program_launches import ProgramLaunches
-from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from tests.jax.frames import Xla, aligned
 from tests.jax.host_kernels import HostKernel
 from tests.support.processes import run
@@ -146,6 +146,77 @@ def test_an_error_of_xla_is_returned_as_it_is(call: Any, kernel: HostKernel) -> 
     assert call(xla) == 0xBAD and not xla.errors and not kernel.launched
 
 
+class Driver:
+    """The functions of the driver that XLA's streams need; each records its call. `contexts` are GPU numbers."""
+
+    def __init__(self, current: int | None) -> None:
+        self.calls: list[str] = []
+        self.contexts = [] if current is None else [0xC0 + current]
+        self.failing = ""
+
+    def function(self, name: str, *types: Any) -> Callable[..., int]:
+        def call(*arguments: Any) -> int:
+            self.calls.append(name)
+            if name == self.failing:
+                return 201  # CUDA_ERROR_INVALID_CONTEXT
+            result = getattr(arguments[-1], "_obj", None)
+            if name == "cuStreamGetCtx":
+                result.value = 0xC1 if arguments[0] == 0x5EA else 0xC0
+            elif name == "cuCtxGetCurrent":
+                result.value = self.contexts[-1] if self.contexts else None
+            elif name == "cuCtxPushCurrent":
+                self.contexts.append(arguments[0].value)
+            elif name == "cuCtxPopCurrent":
+                self.contexts.pop()
+            elif name == "cuCtxGetDevice":
+                result.value = self.contexts[-1] - 0xC0
+            elif name == "cuThreadExchangeStreamCaptureMode":
+                self.calls[-1] += f" {result.value}"
+                result.value = 1
+            return 0
+
+        return call
+
+
+@pytest.mark.parametrize("current", [None, 0, 1])
+def test_the_gpu_and_the_context_are_the_streams(
+    kernel: HostKernel, current: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driver(current)
+    monkeypatch.setattr(program_launches, "driver_function", driver.function)
+    monkeypatch.setattr(program_launches, "device_count", lambda: 2)
+    monkeypatch.setattr(program_launches, "cuda_driver", lambda: SimpleNamespace(CUresult=lambda code: code))
+    monkeypatch.setattr(program_launches, "check_result", failed)
+    kernels = KernelInstances("demo::axpy", kernel, None)
+    loaded = []
+    monkeypatch.setattr(kernels, "loaded", lambda dtypes, device: loaded.append(device) or kernel)
+    kernel.launch = lambda *arguments, **more: driver.calls.append(f"launch {driver.contexts} {more['stream']:#x}")
+    launches = program_launches.GpuLaunches(ProgramLaunches({"demo::axpy": kernels}))
+    pointer = ffi_handler.handler(launches.run, (0, 3))
+    there = [] if current is None else [0xC0 + current]
+    for stream, device in ((0x5EA, 1), (0x5EB, 0)):
+        for first in (True, False):
+            driver.calls.clear()
+            xla = frame()
+            xla.stream = stream
+            assert pointer(xla.address) is None and not xla.errors
+            assert driver.contexts == there
+            inside = there if current == device else [*there, 0xC0 + device]
+            relaxed = "cuThreadExchangeStreamCaptureMode 2", "cuThreadExchangeStreamCaptureMode 1"
+            expected = [relaxed[0]] * first + [f"launch {inside} {stream:#x}"] + [relaxed[1]] * first
+            pushed = ["cuCtxPushCurrent", "cuCtxGetDevice", *expected, "cuCtxPopCurrent"]
+            assert driver.calls[2:] == (pushed if current != device else pushed[1:-1])
+    assert loaded == [1, 0]
+    for driver.failing in ("cuStreamGetCtx", "cuCtxGetDevice"):
+        xla = frame()
+        assert pointer(xla.address) == 1 and driver.contexts == there
+        assert xla.errors[0][1].startswith("DriverError: (201,)")
+
+
+def failed(result: Any, doing: str) -> None:
+    raise DriverError(f"{result} {doing}")
+
+
 def test_the_version_and_the_traits_are_told(call: Any) -> None:
     xla = frame()
     metadata = xla.add_metadata()
@@ -208,7 +279,7 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
     def work() -> int:
         return 0
 
-    copy = types.FunctionType(callback.__code__, callback.__globals__, "copy", None, callback.__closure__)
+    copy = FunctionType(callback.__code__, callback.__globals__, "copy", None, callback.__closure__)
     pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(guarded(copy) if guard else copy)
     numbers = (ctypes.c_int * 3000)()
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: lost.append(unraisable.exc_type))
