@@ -6,7 +6,7 @@ from typing import Any
 from ..runtime.errors import ArgumentError, UnknownKernelError
 from ..runtime.files import files_and_manifest
 from ..runtime.launching.parameters import argument_type, long_size
-from ..runtime.launching.pointers import pointee
+from ..runtime.launching.pointers import element_types, pointee
 from ..runtime.loading import load
 from ..runtime.manifest import KernelInfo, Parameter
 from ..runtime.module import ByName, Kernel
@@ -51,6 +51,10 @@ class KernelInstances:
     def accepted(self) -> list[tuple[Any, ...]]:
         """The element types that have a kernel."""
         return list(self._given)
+
+    def element_types(self, parameter: Parameter) -> set[str] | None:
+        """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
+        return element_types(pointee(parameter.cpp)[0], self.long_size) if parameter.cpp else None
 
     def loaded(self, dtypes: tuple[Any, ...], device: int) -> Kernel:
         """Return the kernel for arrays of these element types on the GPU of this number."""

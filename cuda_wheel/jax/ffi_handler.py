@@ -34,9 +34,8 @@ def close() -> None:
 def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> Any:
     """Return a function for XLA, as a ctypes pointer, that calls `run` and returns what it raises as an error object.
 
-    `version` is that of XLA's FFI, which the JAX of 0.5 accepts no handlers of other versions for. It must be 0.x.
-
-    XLA may call it in any of its threads, and in several at a time. It is never freed.
+    `version` is that of XLA's FFI: the handler says that it is of this version, because JAX 0.5 accepts no other. XLA
+    may call it in any of its threads, and in several at a time. It is never freed.
     """
     apis: dict[int, Api] = {}  # by address: XLA's functions do not move
 

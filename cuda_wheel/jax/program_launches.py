@@ -101,8 +101,14 @@ class ProgramLaunches:
             self._ready.clear()
         places: dict[str, list[tuple[int, int]]] = {"input": [], "output": []}
         arguments: list[Any] = []
-        for kind, value in launch.arguments:
+        types = {"input": launch.inputs, "output": launch.outputs}
+        for parameter, (kind, value) in zip(info.parameters, launch.arguments, strict=True):
             if kind in places:
+                accepted = kernels.element_types(parameter)
+                if accepted is not None and types[kind][value].dtype not in accepted:
+                    raise ArgumentError(
+                        f"{launch.operator}: the program passes {types[kind][value]} for {parameter.cpp_or_ptx_type}"
+                    )
                 places[kind].append((len(arguments), value))
             arguments.append(bytes.fromhex(value) if kind == "bytes" else value)
         kernel = kernels.loaded(launch.dtypes, device)
@@ -111,7 +117,7 @@ class ProgramLaunches:
 
 
 class GpuLaunches:
-    """ProgramLaunches on the stream that XLA names, on whichever GPU that is."""
+    """Launch on the stream that XLA names, on whichever GPU that is."""
 
     def __init__(self, launches: ProgramLaunches) -> None:
         self._launches = launches

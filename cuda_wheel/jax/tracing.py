@@ -7,7 +7,6 @@ from ..declarations.kernel_instances import KernelInstances
 from ..declarations.operator_arguments import Bound, OperatorArguments
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.launcher import dimensions, whole_number
-from ..runtime.launching.pointers import element_types, pointee
 from ..runtime.manifest import KernelInfo
 from .call_frames import DATA_TYPES
 from .launch_text import ArrayType, Launch, plain
@@ -156,9 +155,7 @@ class TracedOperator:
         """Return the type of an input or output that the kernel's parameter takes."""
         found = self._type(name, array)
         parameter = info.parameters[self._roles.names.index(name)]
-        accepted = None
-        if parameter.cpp:
-            accepted = element_types(pointee(parameter.cpp)[0], self._kernels.long_size)
+        accepted = self._kernels.element_types(parameter)
         if accepted is not None and found.dtype not in accepted:
             raise ArgumentError(
                 f"{self._name}: {name} is {parameter.cpp} in {info.name}, which takes an array of "

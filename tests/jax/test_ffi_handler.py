@@ -132,6 +132,10 @@ def test_a_frame_that_is_not_as_expected(call: Any, kernel: HostKernel, damage: 
             LAUNCH._replace(parameters="float").text().encode(),
             "the program was made for another version of demo::axpy, whose kernel for () takes (float): make the",
         ),
+        (
+            LAUNCH._replace(inputs=[ArrayType("int32", (6,))] * 2).text().encode(),
+            "demo::axpy: the program passes int32[6] for const float*",
+        ),
         (LAUNCH._replace(dtypes=("int32",)).text().encode(), "the program was made for another version of demo::axpy"),
     ],
 )
@@ -282,14 +286,14 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
     copy = FunctionType(callback.__code__, callback.__globals__, "copy", None, callback.__closure__)
     pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(guarded(copy) if guard else copy)
     numbers = (ctypes.c_int * 3000)()
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: lost.append(unraisable.exc_type))
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: lost.append(unraisable.object))
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for _ in range(200):
-            if len(caught) + len(lost) > 40:
+        for _ in range(1000):
+            if len(caught) + len(lost) > 20:
                 break
             try:
-                signal.setitimer(signal.ITIMER_REAL, 1e-4, 2e-4)
+                signal.setitimer(signal.ITIMER_REAL, 1e-4)  # once: another one may interrupt `except`
                 ctypes.CDLL(None).qsort(numbers, len(numbers), 4, pointer)
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except Interrupted:
@@ -297,7 +301,8 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(caught) + len(lost) > 40
+    assert len(caught) + len(lost) > 20
+    lost = [each for each in lost if each is copy]  # other code may be interrupted where it cannot raise, as JAX's is
     if guard:
         assert not lost
     elif sys.version_info >= (3, 11):
