@@ -25,7 +25,8 @@ def guarded(function: F) -> F:
     code: Any = function.__code__
     entries = list(_entries(code.co_exceptiontable))
     start, length, target, depth = entries[0]
-    assert depth >> 1 == 0, "the first try is not the function's outermost"
+    if depth >> 1:  # not the outermost `try`: a later Python has another format
+        return function
     entries[0] = (0, start + length, target, depth)
     function.__code__ = code.replace(co_exceptiontable=b"".join(map(_encoded, entries)))
     return function
