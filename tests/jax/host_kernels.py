@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cuda_wheel.jax import registration
 from cuda_wheel.jax.call_frames import Api, CallFrame
-from tests.torch.stand_in_kernels import Launched, StandIn
+from tests.torch.stand_in_kernels import StandIn
 
 __all__ = ["HostKernel", "launch_on_cpu", "memory"]
+
+
+class HostLaunch(NamedTuple):
+    grid: Any
+    block: Any
+    arguments: tuple[Any, ...]
+    more: dict[str, Any]
 
 
 class HostKernel(StandIn):
     """A kernel that computes in Python, given addresses in host memory."""
 
+    launched: list[HostLaunch]  # type: ignore[assignment]
+
     def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
-        self.launched.append(Launched(grid, block, args, more))
+        self.launched.append(HostLaunch(grid, block, args, more))
         self._compute(*args)
 
 
