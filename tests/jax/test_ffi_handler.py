@@ -286,7 +286,7 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
     copy = FunctionType(callback.__code__, callback.__globals__, "copy", None, callback.__closure__)
     pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(guarded(copy) if guard else copy)
     numbers = (ctypes.c_int * 3000)()
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: lost.append(unraisable.object))
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: lost.append(str(unraisable.err_msg)))
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for _ in range(1000):
@@ -302,7 +302,9 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert len(caught) + len(lost) > 20
-    lost = [each for each in lost if each is copy]  # other code may be interrupted where it cannot raise, as JAX's is
+    lost = [
+        each for each in lost if "ctypes callback" in each
+    ]  # a function that the garbage collector calls may be too
     if guard:
         assert not lost
     elif sys.version_info >= (3, 11):
