@@ -1,5 +1,5 @@
 """Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
-`ptx`, `lint`, `gpu` and `bench`. Each session installs its own requirements."""
+`ptx`, `jax`, `lint`, `gpu` and `bench`. Each session installs its own requirements."""
 
 from __future__ import annotations
 
@@ -167,6 +167,15 @@ def ptx(session: nox.Session) -> None:
     session.run(
         "python", "scripts/ptx_requirements.py", str(assemblers), "--texts", str(folder / "texts"), *session.posargs
     )
+
+
+@nox.session(venv_backend=INSTALLER)
+@nox.parametrize("release", ["==0.5.0", ""])
+def jax(session: nox.Session, release: str) -> None:
+    """Run the tests of JAX operators with the oldest release that they support, or the newest, on the CPU."""
+    install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
+    session.install(f"jax{release}", f"jaxlib{release}", "flatbuffers")
+    session.run("pytest", "tests/jax", "tests/test_examples.py", *session.posargs, env={"JAX_PLATFORMS": "cpu"})
 
 
 @nox.session

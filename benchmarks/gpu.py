@@ -41,7 +41,7 @@ WHEELS = {
 """The fixture and compression of each wheel."""
 JIT = "120-real;80-virtual"
 """Targets of which only the PTX fits current GPUs."""
-PEERS = ("cuda-bindings", "cuda-core", "cupy", "cupy-cuda12x", "cupy-cuda13x", "torch", "numpy")
+PEERS = ("cuda-bindings", "cuda-core", "cupy", "cupy-cuda12x", "cupy-cuda13x", "torch", "jax", "numpy")
 
 
 def build(folder: Path) -> None:
@@ -88,6 +88,7 @@ def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str])
         "launch-pytorch": section("launch", "measure", saxpy, "PyTorch's tensors and Python's numbers"),
         "launch-addresses": section("launch", "measure", saxpy, "addresses and NumPy's numbers"),
         "torch-operators": section("torch_operators", "measure", wheels["torch-op"]),
+        "jax": section("jax_operators", "measure", saxpy),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),
     }
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as in an installation; the first round writes the bytecode

@@ -1,7 +1,8 @@
 """CUDA kernels in ordinary Python wheels: load the kernels of an installed wheel.
 
-The public names are those of `cuda_wheel.runtime`; `cuda_wheel.torch` makes PyTorch operators of kernels. Importing
-this package imports nothing else; the first use of a name imports the file that defines it.
+The public names are those of `cuda_wheel.runtime`; `cuda_wheel.torch` and `cuda_wheel.jax` make operators of
+kernels for PyTorch and JAX. Importing this package imports nothing else; the first use of a name imports the file that
+defines it.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
@@ -19,8 +20,8 @@ SOURCE_HOOK = "cuda_wheel.builder.editable"
 def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
-    if name == "torch":  # a submodule, which does not import PyTorch yet
-        return import_module(f"{__name__}.torch")
+    if name in ("torch", "jax"):  # submodules, which do not import PyTorch or JAX yet
+        return import_module(f"{__name__}.{name}")
     runtime = import_module(f"{__name__}.runtime")  # `from . import runtime` would call this function for "runtime"
     if name == "__all__":
         return sorted([*runtime.__all__, "__version__"])

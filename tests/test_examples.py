@@ -6,6 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
+import pytest
+
 from cuda_wheel.runtime.choosing.tuning_table import parse_table
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.variants.index import all_manifests
@@ -14,11 +16,30 @@ from tests.support.processes import run
 from tests.support.projects import ROOT
 
 
-def test_the_example_of_tuned_choices_builds_with_its_table(tmp_path: Path, cuda_wheel) -> None:
-    project = tmp_path / "project"
-    shutil.copytree(ROOT / "examples/tuned", project, ignore=shutil.ignore_patterns("__pycache__"))
-    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDAARCHS="80-real")
+def build(example: str, folder: Path, cuda_wheel, architectures: str = "80-real") -> Path:
+    """Copy an example, build its modules, and return the project's folder."""
+    project = folder / "project"
+    shutil.copytree(ROOT / "examples" / example, project, ignore=shutil.ignore_patterns("__pycache__"))
+    result = cuda_wheel("build", project, "-o", folder / "out", CUDAARCHS=architectures)
     assert result.returncode == 0, result.stdout
+    return project
+
+
+def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel) -> None:
+    project = build("variants", tmp_path, cuda_wheel)
+    text = (tmp_path / "out/variants_demo/polynomial.fatbin.json").read_bytes()
+    found = [tuple(dict(each.variant).values()) for each in all_manifests(text, "x")]
+    program = "from variants_demo.__main__ import VARIANTS; print(VARIANTS)"
+    pattern = "import sys; sys.modules['cuda.core'] = type(sys)('core')\nsys.modules['cuda.core'].Device = 0\n"
+    pattern += "sys.modules['cuda.core'].LegacyPinnedMemoryResource = 0\n"
+    shown = run(sys.executable, "-c", pattern + program, PYTHONPATH=str(project / "src"))
+    assert shown.stdout.strip() == repr([(real, degree) for degree, real in found])
+    sizes = {each.variant: each.kernels[0].parameters[3].size for each in all_manifests(text, "x")}
+    assert sizes[("DEGREE", 3), ("REAL", "double")] == 32
+
+
+def test_the_example_of_tuned_choices_builds_with_its_table(tmp_path: Path, cuda_wheel) -> None:
+    project = build("tuned", tmp_path, cuda_wheel)
     name = "tuned_demo.kernels.row_sums"
     table = tmp_path / "out/tuned_demo/kernels/row_sums.tuned.json"
     rows = parse_table(table.read_bytes(), name, "x")
@@ -31,31 +52,10 @@ def test_the_example_of_tuned_choices_builds_with_its_table(tmp_path: Path, cuda
     assert shown.stdout.strip() == f"{name} row_sums {problems}"
 
 
-def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel) -> None:
-    project = tmp_path / "project"
-    shutil.copytree(ROOT / "examples/variants", project, ignore=shutil.ignore_patterns("__pycache__"))
-    settings = project / "pyproject.toml"
-    settings.write_text(settings.read_text().replace('.polynomial"\n', '.polynomial"\narchitectures = "80-real"\n'))
-    result = cuda_wheel("build", project, "-o", tmp_path / "out")
-    assert result.returncode == 0, result.stdout
-    text = (tmp_path / "out/variants_demo/polynomial.fatbin.json").read_bytes()
-    found = [tuple(dict(each.variant).values()) for each in all_manifests(text, "x")]
-    program = "from variants_demo.__main__ import VARIANTS; print(VARIANTS)"
-    pattern = "import sys; sys.modules['cuda.core'] = type(sys)('core')\nsys.modules['cuda.core'].Device = 0\n"
-    pattern += "sys.modules['cuda.core'].LegacyPinnedMemoryResource = 0\n"
-    shown = run(sys.executable, "-c", pattern + program, PYTHONPATH=str(project / "src"))
-    assert shown.stdout.strip() == repr([(real, degree) for degree, real in found])
-    sizes = {each.variant: each.kernels[0].parameters[3].size for each in all_manifests(text, "x")}
-    assert sizes[("DEGREE", 3), ("REAL", "double")] == 32
-
-
 def test_the_example_of_launches_builds_for_gpus_with_and_without_programmatic_launches(
     tmp_path: Path, cuda_wheel
 ) -> None:
-    project = tmp_path / "project"
-    shutil.copytree(ROOT / "examples/launches", project, ignore=shutil.ignore_patterns("__pycache__"))
-    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDAARCHS="75-virtual;90-virtual")
-    assert result.returncode == 0, result.stdout
+    build("launches", tmp_path, cuda_wheel, "75-virtual;90-virtual")
     manifest = Manifest.from_json((tmp_path / "out/heat_demo/heat.fatbin.json").read_bytes(), "x")
     fatbin = (tmp_path / "out/heat_demo/heat.fatbin").read_bytes()
     used = {
@@ -65,3 +65,22 @@ def test_the_example_of_launches_builds_for_gpus_with_and_without_programmatic_l
     }
     assert used == {"compute_75": 0, "compute_90": 2}
     assert [each.name for each in manifest.kernels[0].parameters] == ["before", "after", "rate", "n"]
+
+
+def test_the_example_of_a_jax_operator_builds_and_is_traced(tmp_path: Path, cuda_wheel) -> None:
+    project = build("jax_operator", tmp_path, cuda_wheel)
+    (manifest,) = all_manifests((tmp_path / "out/jax_operator_demo/rms_norm.fatbin.json").read_bytes(), "x")
+    lists = {each.name: each.parameter_list for each in manifest.kernels}
+    for element in ("float", "__half", "__nv_bfloat16"):
+        types = f"const {element}*, const {element}*, {element}*, int, float"
+        assert lists[f"rms_norm<{element}>"] == types
+    pytest.importorskip("jax", reason="JAX is not installed")
+    shutil.copytree(project / "src", tmp_path / "out", dirs_exist_ok=True)
+    program = """
+import jax, jax.numpy as jnp
+from jax_operator_demo import rms_norm
+x, weight = jnp.ones((4, 100), jnp.bfloat16), jnp.ones(100, jnp.bfloat16)
+print(jax.eval_shape(jax.grad(lambda x: rms_norm(x, weight, 1e-3).sum().astype(float)), x))
+"""
+    result = run(sys.executable, "-c", program, PYTHONPATH=f"{tmp_path / 'out'}:{ROOT}", JAX_PLATFORMS="cpu")
+    assert "ShapeDtypeStruct(shape=(4, 100), dtype=bfloat16" in result.stdout, result.stdout

@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ..declarations.operator_arguments import OperatorArguments, bound
 from ..runtime.errors import ArgumentError
-from .operator_arguments import OperatorArguments, bound
 
 __all__ = ["Gradients"]
 

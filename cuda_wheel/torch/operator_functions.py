@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from ..declarations.kernel_instances import KernelInstances
+from ..declarations.operator_arguments import Bound, InputArgument, OperatorArguments
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.current_streams import CurrentStreams
-from .kernel_instances import KernelInstances
-from .operator_arguments import Bound, InputArgument, OperatorArguments
 
 __all__ = ["AUTOGRAD_KEY", "GPU_KEY", "OperatorFunctions"]
 

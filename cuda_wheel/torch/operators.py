@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..declarations.kernel_instances import KernelInstances
+from ..declarations.operator_arguments import OperatorArguments, launch_settings, operator_arguments
 from ..runtime.errors import ArgumentError
 from . import operator_functions
 from .gradients import Gradients
-from .kernel_instances import KernelInstances
-from .operator_arguments import OperatorArguments, launch_settings, operator_arguments
 from .operator_functions import OperatorFunctions
+from .schemas import schema
 
 __all__ = ["operator"]
 
@@ -73,7 +74,7 @@ def _register(
     """Register an operator with PyTorch and return it."""
     namespace, _, short = name.partition("::")
     library = torch.library.Library(namespace, "FRAGMENT")
-    library.define(roles.schema(short), tags=(torch.Tag.pt2_compliant_tag,))
+    library.define(schema(short, roles), tags=(torch.Tag.pt2_compliant_tag,))
     # Not torch.library.custom_op: its wrappers take twice the time of a call.
     launch = functions.launching_function()
     library.impl(short, launch, operator_functions.GPU_KEY)

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from cuda_wheel.declarations.kernel_instances import KernelInstances
+from cuda_wheel.declarations.operator_arguments import OperatorArguments, launch_settings, operator_arguments
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch.gradients import Gradients
-from cuda_wheel.torch.kernel_instances import KernelInstances
-from cuda_wheel.torch.operator_arguments import OperatorArguments, launch_settings, operator_arguments
 from cuda_wheel.torch.operators import _elsewhere as refusing
+from cuda_wheel.torch.schemas import schema as schema_of
 from tests.support.processes import run
 from tests.torch.stand_in_kernels import StandIn
 
@@ -40,7 +41,7 @@ def declared(types: str, arguments: str, **more: Any) -> OperatorArguments:
     ],
 )
 def test_schemas(types: str, arguments: str, more: dict[str, Any], schema: str) -> None:
-    assert declared(types, arguments, **more).schema("b") == f"b{schema}"
+    assert schema_of("b", declared(types, arguments, **more)) == f"b{schema}"
 
 
 def test_the_order_of_outputs_is_the_declarations() -> None:
@@ -57,13 +58,13 @@ def test_the_order_of_outputs_is_the_declarations() -> None:
             {"outputs": {"x": "y"}},
             r"the output x is const float\* in k, which does not write it",
         ),
-        ("const float*, struct", {}, "y is struct in k, which does not tell what PyTorch should pass"),
+        ("const float*, struct", {}, "y is struct in k, which does not tell what to pass"),
         (
             "const float*, long",
             {"values": {"y": lambda q: q}},
             "the value y is a function of q: its parameters must be",
         ),
-        ("int, float", {}, "kernel names the element types of more tensors than the operator always takes"),
+        ("int, float", {}, "kernel names the element types of more arrays than the operator always takes"),
     ],
 )
 def test_declarations_that_do_not_fit(types: str, more: dict[str, Any], message: str) -> None:

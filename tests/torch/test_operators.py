@@ -564,9 +564,9 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ({"values": {"m": 1}}, "values names 'm', which is not one of"),
         ({"grid": lambda *sizes: 1}, "grid is a function of sizes: its parameters must be names among beta, n, x, y"),
         ({"grid": max}, r"grid is a function of "),
-        ({"defaults": {"beta": None}}, "the default of a tensor is None, that of a number is not: beta is float"),
-        ({"defaults": {"x": 1}}, r"the default of a tensor is None, that of a number is not: x is const float\*"),
-        ({"defaults": {"x": None}}, "kernel names the element types of more tensors than the operator always takes"),
+        ({"defaults": {"beta": None}}, "the default of a pointer is None, that of a number is not: beta is float"),
+        ({"defaults": {"x": 1}}, r"the default of a pointer is None, that of a number is not: x is const float\*"),
+        ({"defaults": {"x": None}}, "kernel names the element types of more arrays than the operator always takes"),
         ({"kernel": 5}, "kernel takes kernels of cuda-wheel, not 5"),
         ({"kernel": {}}, "kernel must map element types, or tuples of as many each, to kernels"),
         ({"kernel": "swish"}, r"'swish' is the name of a kernel: name its module too, by module='\.\.\.'"),
@@ -576,7 +576,7 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ({"non_contiguous": "no"}, 'non_contiguous is "copy", "refuse" or "pass", not \'no\''),
         (
             {"kernel": StandIn("k", "const float*, float*, int, struct"), "values": {"n": 1}},
-            "beta is struct in k, which does not tell what PyTorch should pass: compute it in values",
+            "beta is struct in k, which does not tell what to pass: compute it in values",
         ),
     ],
 )

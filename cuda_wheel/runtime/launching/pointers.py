@@ -22,7 +22,7 @@ from .buffers import (
 )
 from .driver_functions import memory_attribute
 
-__all__ = ["PointerConverter", "RawWordConverter", "pointee"]
+__all__ = ["PointerConverter", "RawWordConverter", "element_types", "pointee"]
 
 _DTYPES = {
     "bool": {"bool", "uint8"},
@@ -82,7 +82,7 @@ def pointee(pointer: str) -> tuple[str, bool]:
     return element, "const" in outer.rpartition("*")[2].split()
 
 
-def _dtypes(element: str, long_size: int | None) -> set[str] | None:
+def element_types(element: str, long_size: int | None) -> set[str] | None:
     """Return the element types that a pointer to this C++ type accepts: None for all, and none where the size of the
     type is not known."""
     if element.endswith("*"):
@@ -118,7 +118,7 @@ class PointerConverter(dict[type, Reader], Converter):
         Converter.__init__(self, "Q")
         self._check = check
         element, self._const = pointee(cpp)
-        self._dtypes = _dtypes(element, long_size) if check else None
+        self._dtypes = element_types(element, long_size) if check else None
         self._namespaces: list[tuple[str, dict[str, Any]]] = []
 
     def expression(self, value: str, name: str) -> str:

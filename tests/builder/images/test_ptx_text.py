@@ -334,7 +334,10 @@ def test_what_one_text_has_proven_is_not_proven_again_for_another() -> None:
     first = text(".reg .f32 %f<9>;", "add.f32 %f1, %f2, %f3;")
     assert ptx.version(lower(first, "auto", "80", "k.cu", assemble)) == (7, 0)
     assert len(asked) == 2
-    assert ptx.version(lower(text(".reg .f32 %f<9>;", "add.f32 %f7, %f2, %f3;"), "auto", "80", "k.cu", assemble)) == (7, 0)
+    assert ptx.version(lower(text(".reg .f32 %f<9>;", "add.f32 %f7, %f2, %f3;"), "auto", "80", "k.cu", assemble)) == (
+        7,
+        0,
+    )
     assert len(asked) == 2
     new = text(".reg .f32 %f<9>;", "ex2.approx.f32 %f1, %f2;")
     assert ptx.version(lower(new, "auto", "80", "k.cu", assemble)) == (9, 5)  # another form, which differs

@@ -1,12 +1,12 @@
-"""The kernels that serve an operator, by the element types of its tensors; their signatures need no GPU."""
+"""The kernels that serve an operator, by the element types of its arrays; their signatures need no GPU."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ..runtime.errors import ArgumentError, UnknownKernelError
 from ..runtime.files import files_and_manifest
-from ..runtime.launching.parameters import argument_type
-from ..runtime.launching.pointers import pointee
+from ..runtime.launching.parameters import argument_type, long_size
+from ..runtime.launching.pointers import element_types, pointee
 from ..runtime.loading import load
 from ..runtime.manifest import KernelInfo, Parameter
 from ..runtime.module import ByName, Kernel
@@ -32,8 +32,10 @@ class KernelInstances:
         if len(counts) != 1:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
-        """The number of tensors whose element types decide which kernel runs; 0 for one kernel."""
+        """The number of arrays whose element types decide which kernel runs; 0 for one kernel."""
         infos = self._infos()
+        self.infos = dict(zip(self._given, infos, strict=True))
+        """What the manifest says of each kernel, by the element types."""
         self.kinds = [_kind(parameter) for parameter in infos[0].parameters]
         """The parameters that all kernels have."""
         self.parameters = infos[0].parameters
@@ -50,8 +52,12 @@ class KernelInstances:
         """The element types that have a kernel."""
         return list(self._given)
 
+    def element_types(self, parameter: Parameter) -> set[str] | None:
+        """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
+        return element_types(pointee(parameter.cpp)[0], self.long_size) if parameter.cpp else None
+
     def loaded(self, dtypes: tuple[Any, ...], device: int) -> Kernel:
-        """Return the kernel for tensors of these element types on the GPU of this number."""
+        """Return the kernel for arrays of these element types on the GPU of this number."""
         found = self._given[dtypes]
         if isinstance(found, Kernel):
             return found
@@ -63,9 +69,13 @@ class KernelInstances:
     def _infos(self) -> list[KernelInfo]:
         """Return what the manifest says of each kernel."""
         named: Mapping[str, KernelInfo] = {}
+        manifests = [each.module.manifest for each in self._given.values() if isinstance(each, Kernel)]
         if self._module is not None:
-            kernels = files_and_manifest(self._module, None)[1].kernels
-            named = ByName(self._module, "kernel", kernels, lambda info: info, UnknownKernelError)
+            manifest = files_and_manifest(self._module, None)[1]
+            named = ByName(self._module, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
+            manifests.append(manifest)
+        self.long_size = long_size(manifests[0]) if manifests else None
+        """The bytes of a `long` in the kernels' code; None if it is not known."""
         found = []
         for kernel in self._given.values():
             if isinstance(kernel, str) and self._module is None:

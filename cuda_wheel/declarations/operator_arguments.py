@@ -10,10 +10,6 @@ from .kernel_instances import KernelInstances
 
 __all__ = ["Bound", "InputArgument", "OperatorArguments", "bound", "launch_settings", "operator_arguments"]
 
-_SCALARS = {"Integer": "SymInt", "Real": "float", "bool": "bool"}
-"""The schema's type of a number, by the type that stubs give the parameter. A SymInt is an integer that may be unknown
-while PyTorch compiles; the kernel gets an int."""
-
 
 class Bound(NamedTuple):
     """A constant, or a function with the names of the operator's arguments that it takes."""
@@ -24,20 +20,14 @@ class Bound(NamedTuple):
 
 
 class InputArgument(NamedTuple):
-    """An argument of the operator. A tensor has the type "Tensor"."""
+    """An argument of the operator."""
 
     name: str
     type: str
+    """The type that stubs give the parameter: "Pointer" for an array, "Integer", "Real" or "bool"."""
     written: bool
     has_default: bool
     default: Any
-
-    @property
-    def schema(self) -> str:
-        """The argument in PyTorch's schema language: "Tensor(a!) x", "float beta=1.0"."""
-        type_ = f"Tensor({self.name}!)" if self.written else self.type
-        optional = "?" if self.has_default and self.default is None else ""
-        return f"{type_}{optional} {self.name}{f'={self.default}' if self.has_default else ''}"
 
 
 class OperatorArguments(NamedTuple):
@@ -50,18 +40,13 @@ class OperatorArguments(NamedTuple):
 
     @property
     def tensors(self) -> list[InputArgument]:
-        return [each for each in self.inputs if each.type == "Tensor"]
+        """The arguments that are arrays."""
+        return [each for each in self.inputs if each.type == "Pointer"]
 
     @property
     def selecting(self) -> list[InputArgument]:
-        """The tensors that are always there. The first of them decide which kernel runs, and on which GPU."""
+        """The arrays that are always there. The first of them decide which kernel runs, and on which GPU."""
         return [each for each in self.tensors if not each.has_default]
-
-    def schema(self, name: str) -> str:
-        """Return the operator's schema: "swish(Tensor x, float beta=1.0) -> Tensor"."""
-        results = ", ".join(["Tensor"] * len(self.outputs))
-        inputs = ", ".join(each.schema for each in self.inputs)
-        return f"{name}({inputs}) -> {results if len(self.outputs) == 1 else f'({results})'}"
 
 
 def operator_arguments(
@@ -96,22 +81,20 @@ def operator_arguments(
             raise ArgumentError(f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it")
         if name in outputs or name in values:
             continue
-        if type_ not in (*_SCALARS, "Pointer") or (not kernels.parameters[index].cpp and name not in read_only):
+        if type_ not in ("Pointer", "Integer", "Real", "bool") or (
+            not kernels.parameters[index].cpp and name not in read_only
+        ):
             raise ArgumentError(
-                f"{operator}: {name} is {cpp} in {kernels.name}, which does not tell what PyTorch should pass: compute "
-                "it in values"
+                f"{operator}: {name} is {cpp} in {kernels.name}, which does not tell what to pass: compute it in values"
             )
         if name in defaults and (defaults[name] is None) != (type_ == "Pointer"):
             raise ArgumentError(
-                f"{operator}: the default of a tensor is None, that of a number is not: {name} is {cpp}"
+                f"{operator}: the default of a pointer is None, that of a number is not: {name} is {cpp}"
             )
         is_written = written and name not in read_only
-        schema_type = _SCALARS.get(type_, "Tensor")
-        inputs.append(InputArgument(name, schema_type, is_written, name in defaults, defaults.get(name)))
-    if len([each for each in inputs if each.type == "Tensor" and not each.has_default]) < max(kernels.count, 1):
-        raise ArgumentError(
-            f"{operator}: kernel names the element types of more tensors than the operator always takes"
-        )
+        inputs.append(InputArgument(name, type_, is_written, name in defaults, defaults.get(name)))
+    if len([each for each in inputs if each.type == "Pointer" and not each.has_default]) < max(kernels.count, 1):
+        raise ArgumentError(f"{operator}: kernel names the element types of more arrays than the operator always takes")
     inputs.sort(key=lambda each: each.has_default)  # as in Python, arguments with defaults come last
     known = {each.name for each in inputs}
     bound_values = {}
@@ -166,6 +149,6 @@ def _output(operator: str, name: str, output: str | Callable[..., Any], known: s
     elif output in known:
         return Bound(None, (output,))
     raise ArgumentError(
-        f"{operator}: the output {name} must be the name of an input that it is like, or a function that returns a new "
-        f"tensor, not {output!r}"
+        f"{operator}: the output {name} must be the name of an input that it is like, or a function that makes it, "
+        f"not {output!r}"
     )

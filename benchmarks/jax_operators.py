@@ -1,0 +1,112 @@
+"""Measure a JAX operator beside `jax.numpy.exp`: called from Python, and in a program.
+
+`python benchmarks/jax_operators.py WHEEL [ROUNDS]`: WHEEL is a wheel of `fixtures/saxpy`. The arrays have 1,024
+elements. The operator returns a new array; saxpy adds to whatever that contains, which does not matter to its time.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from _interleave import compare
+from _results import Result
+from launch import kernel_of
+
+import cuda_wheel
+
+__all__ = ["measure"]
+
+CALLS = 400
+IN_PROGRAM = 50
+ELEMENTS = 1024
+
+
+@cache
+def operator_of(wheel: Path) -> Callable[[Any], Any]:
+    """Return the operator with a constant factor."""
+    return cuda_wheel.jax.operator(
+        "benchmarks::saxpy",
+        kernel=kernel_of(wheel),
+        arguments="a, x, y, n",
+        outputs={"y": "x"},
+        values={"a": 0.5, "n": lambda x: x.size},
+        grid=lambda n: -(-n // 256),
+        block=256,
+    )
+
+
+def microseconds(call: Callable[[Any], Any], calls: int) -> Callable[[], float]:
+    """Return a contender that times so many calls in a row, and the end of the last, and returns the time of one."""
+    import jax
+    import jax.numpy as jnp
+
+    x = jnp.ones(ELEMENTS)
+
+    def contender() -> float:
+        call(x).block_until_ready()
+        before = time.perf_counter_ns()
+        for _ in range(calls - 1):
+            call(x)
+        jax.block_until_ready(call(x))
+        return (time.perf_counter_ns() - before) / calls / 1e3
+
+    return contender
+
+
+def repeated(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a program of calls, each of which waits for the one before it."""
+    import jax
+
+    def program(x: Any) -> Any:
+        for _ in range(IN_PROGRAM):
+            x = jax.lax.optimization_barrier(call(x))  # else XLA makes one kernel of all
+        return x
+
+    compiled: Callable[[Any], Any] = jax.jit(program)
+    return compiled
+
+
+def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
+    """Compare calls from Python, and calls in a program."""
+    import jax
+    import jax.numpy as jnp
+
+    calls = {"jax.numpy.exp": jnp.exp, "jax.jit(jax.numpy.exp)": jax.jit(jnp.exp), "the operator": operator_of(wheel)}
+    results = [
+        compare(
+            "JAX: a call from Python",
+            f"One call on 1,024 elements, of {CALLS} in a row.",
+            {name: microseconds(call, CALLS) for name, call in calls.items()},
+            rounds or 40,
+            "µs",
+            warm_up=3,
+            digits=2,
+        )
+    ]
+
+    def in_program(call: Callable[[Any], Any]) -> Callable[[], float]:
+        contender = microseconds(repeated(call), CALLS // IN_PROGRAM)
+        return lambda: contender() / IN_PROGRAM
+
+    results.append(
+        compare(
+            "JAX: a call in a program",
+            f"One of {IN_PROGRAM} calls in one program, each of which needs the result of the one before it. XLA may "
+            "make a CUDA graph of them, which it launches again without calling Python.",
+            {name: in_program(calls[name]) for name in ("jax.numpy.exp", "the operator")},
+            rounds or 40,
+            "µs",
+            warm_up=3,
+            digits=2,
+        )
+    )
+    return results
+
+
+if __name__ == "__main__":
+    measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)

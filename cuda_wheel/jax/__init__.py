@@ -1,0 +1,58 @@
+"""JAX operators made of kernels, without C++.
+
+    swish = cuda_wheel.jax.operator(
+        "demo::swish",
+        module="demo.kernels.activations",
+        kernel={jnp.float32: "swish<float>", jnp.float16: "swish<__half>"},
+        arguments="x, y, n, beta",  # of swish(const float* x, float* y, int n, float beta)
+        outputs={"y": "x"},
+        values={"n": lambda x: x.size},
+        defaults={"beta": 1.0},
+        grid=lambda n: -(-n // 256),
+        block=256,
+    )
+    y = jax.jit(lambda x: swish(x, 0.5))(x)
+
+The manifest of the module tells the types of the kernel's parameters, so that operators can be made, traced, lowered
+and exported without a GPU. XLA calls a handler in Python by its foreign function interface (`jax.ffi`, so JAX 0.5.0 or
+later), which launches the kernel on XLA's stream. The module is loaded for a GPU when the operator first runs there.
+
+What the kernel's parameters, which `arguments` names, are to the operator:
+
+- A name in `outputs` is a new array that the operator returns: like an input (`"x"`: its shape and element type), or
+  made by a function, which returns a `jax.ShapeDtypeStruct`, or an array with the content that the kernel finds in it
+  (`lambda x: jnp.zeros(9, x.dtype)`).
+- A name in `values` is a constant, or computed by a function.
+- All others are the operator's arguments; those with `defaults` come last. A pointer is an array, with the default
+  None one that may be missing. A number is a part of the program: each of its values is traced and compiled, and
+  `jax.jit` must take it by `static_argnames`. What changes in each step is better an array.
+- An array whose pointer is not `const` is changed by the kernel, unless `read_only` names it. JAX's arrays do not
+  change, so the operator returns the array with its new content, after the outputs. XLA copies the array first, unless
+  it was donated (`jax.jit(..., donate_argnums=...)`) or nothing else needs it.
+
+The parameters of a function are names of what it needs: inputs, and values before it. Functions for launches (`grid`,
+`block`, `shared_memory`, `cluster`) may also name outputs. They run while JAX traces, and know shapes and numbers only.
+With a 0 in the grid, as for empty arrays, nothing is launched, and new outputs are zeros.
+
+`backward` makes the operator differentiable in reverse mode (`jax.grad`, `jax.vjp`). Its parameters are names of
+inputs and outputs, and `grad_y` for the gradient of the output y. It returns the gradients of the input arrays, in
+their order: an array, or a tuple of arrays and None. It may call another operator.
+
+What JAX does with an operator:
+
+- `jax.vmap` calls it for one element after the other. A kernel for the whole batch is faster.
+- `jax.shard_map` calls it on each GPU for that GPU's part. `jax.jit` of a sharded array without `shard_map` collects
+  the array on each GPU first.
+- CUDA graphs: XLA may capture the launch and replay it without Python.
+- `jax.export` keeps it in programs (`DisabledSafetyCheck.custom_call("cuda_wheel_launch")`); the process that runs one
+  makes the operator first. Programs with symbolic shapes are refused.
+- An error that only the launch shows, such as a block that is too large for the kernel, is JAX's `JaxRuntimeError`.
+- When the interpreter ends, the programs that run are waited for. A daemon thread that still calls JAX then may end
+  the process with an error, as with JAX's own functions.
+
+JAX is no dependency of cuda-wheel: it is imported when the first operator is made.
+"""
+
+from .array_operators import operator
+
+__all__ = ["operator"]

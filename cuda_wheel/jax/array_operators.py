@@ -1,0 +1,138 @@
+"""Make a JAX function of a kernel: `operator`."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
+from typing import Any
+
+from ..declarations.kernel_instances import KernelInstances
+from ..declarations.operator_arguments import InputArgument, OperatorArguments, launch_settings, operator_arguments
+from ..runtime.errors import ArgumentError
+from ..runtime.module import Kernel
+from .derivatives import differentiable
+from .launch_text import Launch
+from .registration import TARGET, imported_jax, register
+from .tracing import TracedOperator
+from .varying_axes import alike, varying
+
+__all__ = ["operator"]
+
+
+def operator(
+    name: str,
+    *,
+    kernel: Any,
+    arguments: str | Sequence[str],
+    grid: Any,
+    block: Any,
+    module: str | None = None,
+    outputs: Mapping[str, Any] = {},
+    values: Mapping[str, Any] = {},
+    defaults: Mapping[str, Any] = {},
+    backward: Callable[..., Any] | None = None,
+    read_only: Iterable[str] = (),
+    shared_memory: Any = 0,
+    cluster: Any = None,
+    cooperative: bool = False,
+) -> Callable[..., Any]:
+    """Return a function of JAX arrays that launches a kernel.
+
+    `name` is in error messages and in compiled programs. `kernel` is a kernel or its name in `module`, or maps the
+    element type of the first array to one, or the element types of the first few arrays (a tuple). `arguments` names
+    the kernel's parameters in their order; `outputs`, `values` and `defaults` say what they are. `grid`, `block`,
+    `shared_memory`, `cluster` and `cooperative` are what `Kernel.launch` takes, or functions. The documentation of
+    `cuda_wheel.jax` has an example and describes all of them.
+
+    Raises ArgumentError for a declaration that does not fit the kernel, ImageError if the module or a kernel is
+    missing, and ImportError if JAX is not installed or older than 0.5.0. A call raises ArgumentError for arrays and
+    numbers that the kernel does not take; what fails when the program runs is an error of JAX.
+    """
+    jax = imported_jax()
+    kernels = KernelInstances(name, _by_type_names(jax, name, kernel), module)
+    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, tuple(read_only))
+    settings = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
+    launching = launch_settings(name, roles, settings | {"cooperative": cooperative})
+    program_name = ""
+
+    def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:
+        text = launch._replace(operator=program_name).text()
+        axes = frozenset[str]().union(*(varying(jax, each) for each in inputs))
+        if axes:  # only an array tells its axes to all versions of JAX; XLA removes it, since nothing reads it
+            inputs = alike(jax, inputs)
+            results = alike(jax, [jax.numpy.zeros(each.shape, each.dtype) for each in results], axes)
+        call = jax.ffi.ffi_call(
+            TARGET, results, vmap_method="sequential", input_output_aliases=dict(launch.aliases) or None
+        )
+        found: Sequence[Any] = call(*inputs, launch=text)
+        if any(varying(jax, each) != axes for each in found):
+            raise ArgumentError(
+                f"{name}: JAX {jax.__version__} cannot tell shard_map that the results differ over the axes "
+                f"{', '.join(sorted(axes))}: use a later version, or check_vma=False"
+            )
+        return found
+
+    traced = TracedOperator(jax, name, kernels, roles, launching, call_handler)
+    run = traced.run if backward is None else differentiable(jax, name, roles, traced, backward)
+    # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
+    jitted = jax.jit(lambda static, *arrays: run(static, *alike(jax, arrays)), static_argnums=0, inline=True)
+    program_name = register(jax, name, kernels)
+    return _function(jax, name, roles, jitted)
+
+
+def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
+    """Return the kernels by the names of element types, such as "float32"."""
+    if not isinstance(kernel, Mapping) or isinstance(kernel, Kernel):
+        return kernel
+    try:
+        return {
+            tuple(jax.numpy.dtype(each).name for each in (key if isinstance(key, tuple) else (key,))): value
+            for key, value in kernel.items()
+        }
+    except TypeError as error:
+        raise ArgumentError(f"{operator}: kernel must map element types of JAX to kernels: {error}") from None
+
+
+def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that users call; `jitted` takes the numbers, and then the arrays."""
+    inputs = roles.inputs
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(each.name, kind, default=each.default if each.has_default else inspect.Parameter.empty)
+            for each in inputs
+        ]
+    )
+    numbers = [(place, each) for place, each in enumerate(inputs) if each.type != "Pointer"]
+    arrays = [place for place, each in enumerate(inputs) if each.type == "Pointer"]
+
+    defaults = tuple(each.default for each in inputs)
+    required = len([each for each in inputs if not each.has_default])
+
+    def call(*args: Any, **more: Any) -> Any:
+        if not more and required <= len(args) <= len(inputs):
+            args += defaults[len(args) :]  # what binding does, which takes longer than all else here
+        else:
+            given = signature.bind(*args, **more)
+            given.apply_defaults()
+            args = given.args
+        static = tuple([_static(jax, operator, each, args[place]) for place, each in numbers])
+        return jitted(static, *[args[place] for place in arrays])
+
+    call.__name__ = call.__qualname__ = operator
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any:
+    """Return a number as `TracedOperator.numbers` reads it."""
+    try:
+        if argument.type == "Real":
+            return float(value).hex()
+        return bool(value) if argument.type == "bool" else int(index(value))
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(value, jax.core.Tracer):
+            raise ArgumentError(
+                f"{operator}: {argument.name} is a number that the kernel takes by value, so it is a part of the "
+                "program and cannot be traced: pass a Python number, which jax.jit takes by static_argnames"
+            ) from None
+        raise ArgumentError(f"{operator}: {argument.name}: {error}") from None

@@ -1,0 +1,220 @@
+"""Read the call frames that XLA passes to a handler, and make its error objects: XLA's FFI, without C++.
+
+Source: `xla/ffi/api/c_api.h` in `jax.ffi.include_dir()`; versions 0.1 (JAX 0.5.0) to 0.5 (JAX 0.12.0) lay out what is
+read here in the same way. Each structure begins with its size, and later versions only add fields at the end; so one
+that is smaller than in version 0.1 is refused, and one of another major version too. All integers are of 64 bits but
+where a format says otherwise; "4x" is padding.
+"""
+
+import ctypes
+import re
+import struct
+import sys
+from typing import Any, NamedTuple
+
+from ..runtime.errors import ArgumentError
+
+__all__ = [
+    "DATA_TYPES",
+    "Api",
+    "BufferType",
+    "CallFrame",
+    "HandlerError",
+    "answered_metadata",
+    "api_at",
+    "frame_base",
+    "header_version",
+    "read_frame",
+]
+
+DATA_TYPES = {
+    "bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8, "uint64": 9,
+    "float16": 10, "float32": 11, "float64": 12, "complex64": 15, "bfloat16": 16, "complex128": 18, "float8_e5m2": 19,
+    "float8_e4m3fn": 20, "float8_e4m3b11fnuz": 23, "float8_e5m2fnuz": 24, "float8_e4m3fnuz": 25, "float8_e4m3": 28,
+    "float8_e3m4": 29, "float8_e8m0fnu": 33,
+}  # fmt: skip
+"""XLA_FFI_DataType by the name of NumPy's dtype: the types whose elements have whole bytes."""
+
+EXECUTE = 3
+"""XLA_FFI_ExecutionStage_EXECUTE"""
+BUFFER = 1
+"""XLA_FFI_ArgType_BUFFER and XLA_FFI_RetType_BUFFER"""
+STRING = 4
+"""XLA_FFI_AttrType_STRING"""
+METADATA = 1
+"""XLA_FFI_Extension_Metadata"""
+COMMAND_BUFFER_COMPATIBLE = 1
+"""XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE"""
+
+_BASE = struct.Struct("=QQQ")  # struct_size, extension_start, api
+# struct_size, extension_start, api, ctx, stage; args and rets: struct_size, extension_start, size, types, values;
+# attrs: struct_size, extension_start, size, types, names, values.
+_FRAME = struct.Struct("=4Qi4x 2QqQQ 2QqQQ 2QqQQQ")
+_BUFFER = struct.Struct("=QQi4xQqQ")  # struct_size, extension_start, dtype, data, rank, dims
+_SPAN = struct.Struct("=QQ")  # ptr, len
+_EXTENSION = struct.Struct("=Qi4xQ")  # struct_size, type, next
+_METADATA = struct.Struct("=Q QQii I")  # struct_size; api_version: struct_size, extension_start, major, minor; traits
+_API = struct.Struct("=QQ QQii Q 5Q")  # ..., api_version, internal_api, Error_Create, GetMessage, ..., Stream_Get
+_ERROR_CREATE = struct.Struct("=QQQi")  # struct_size, extension_start, message, errc
+
+_ARGS_SIZE = 40
+_ATTRS_SIZE = 48
+
+_memory: Any = (ctypes.c_char * sys.maxsize).from_address(0)
+"""All of the process's memory, as a buffer whose offsets are addresses: the fastest way to read at one."""
+
+
+class _StreamGet(ctypes.Structure):
+    _fields_ = (
+        ("struct_size", ctypes.c_uint64),
+        ("extension_start", ctypes.c_uint64),
+        ("ctx", ctypes.c_uint64),
+        ("stream", ctypes.c_uint64),
+    )
+
+
+_pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+"""A function of XLA's API. It does not wait, so that it may be called while Python's lock is held."""
+
+
+class HandlerError(Exception):
+    """An error object of XLA, which a function of its API returned. The handler returns it in turn."""
+
+    def __init__(self, address: int) -> None:
+        super().__init__(address)
+        self.address = address
+
+
+class Api:
+    """XLA's functions that a handler calls."""
+
+    def __init__(self, error_create: int, stream_get: int) -> None:
+        self._error_create = _pointer_argument(error_create)
+        self._stream_get = _pointer_argument(stream_get)
+
+    def error(self, message: str, code: int) -> int:
+        """Return the address of a new error object, which the handler's caller will free."""
+        # XLA copies the message, which ends at a NUL.
+        text = ctypes.create_string_buffer(message.replace("\0", " ").encode(errors="replace"))
+        size = _ERROR_CREATE.size
+        arguments = ctypes.create_string_buffer(_ERROR_CREATE.pack(size, 0, ctypes.addressof(text), code), size)
+        return int(self._error_create(ctypes.addressof(arguments)))
+
+    def stream(self, context: int) -> int:
+        """Return the address of the CUstream of an execution context; raise HandlerError where there is none."""
+        arguments = _StreamGet(32, 0, context)
+        error = self._stream_get(ctypes.addressof(arguments))
+        if error:
+            raise HandlerError(error)
+        stream: int = arguments.stream
+        return stream
+
+
+BufferType = tuple[int, int, bytes]
+"""XLA's number of an array's element type; its rank; and as many dimensions, integers of 64 bits."""
+
+
+class CallFrame(NamedTuple):
+    """What a handler is called with, when it runs."""
+
+    context: int
+    """The address of XLA's execution context, which has the stream."""
+    argument_types: list[BufferType]
+    arguments: list[int]
+    """The addresses of the arrays."""
+    result_types: list[BufferType]
+    results: list[int]
+    attribute: bytes
+    """The content of the only attribute, a string."""
+
+
+def header_version(text: str) -> tuple[int, int]:
+    """Return the version of XLA's FFI that a header `c_api.h` declares; (0, 0) if it does not."""
+    found = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", text) for part in ("MAJOR", "MINOR")]
+    return (int(found[0][1]), int(found[1][1])) if found[0] and found[1] else (0, 0)
+
+
+def frame_base(address: int) -> tuple[int, int]:
+    """Return the addresses of a frame's extensions and of XLA's functions, each 0 if there are none."""
+    size, extension, api = _BASE.unpack_from(_memory, address)
+    return (extension, api) if size >= _BASE.size else (0, 0)
+
+
+def api_at(address: int) -> Api | None:
+    """Return XLA's functions at an address; None for a version whose structures are not known, and at 0."""
+    if not address or _word_at(address) < _API.size:
+        return None
+    fields = _API.unpack_from(_memory, address)
+    return Api(fields[7], fields[11]) if fields[4] == 0 else None
+
+
+def answered_metadata(extension: int, version: tuple[int, int]) -> bool:
+    """Return whether a call with these extensions only asks for the handler's traits and version, after answering it.
+
+    Where the structures are not as expected, there is no answer, and XLA refuses to register the handler.
+    """
+    while extension:
+        size, kind, following = _EXTENSION.unpack_from(_memory, extension)
+        if kind == METADATA:
+            metadata = _word_at(extension + _EXTENSION.size)
+            if size < _EXTENSION.size + 8 or _word_at(metadata) < _METADATA.size:
+                return True
+            ctypes.c_int32.from_address(metadata + 24).value = version[0]
+            ctypes.c_int32.from_address(metadata + 28).value = version[1]
+            ctypes.c_uint32.from_address(metadata + 32).value = COMMAND_BUFFER_COMPATIBLE
+            return True
+        extension = following
+    return False
+
+
+def read_frame(address: int) -> CallFrame:
+    """Return the content of a frame; raise ArgumentError for one that is not laid out as XLA's versions 0.x do."""
+    _check(_word_at(address), _FRAME.size, "call frame")
+    (
+        _, _, _, context, stage,
+        args_size, _, args_count, args_types, args,
+        rets_size, _, rets_count, rets_types, rets,
+        attrs_size, _, attrs_count, attrs_types, _, attrs,
+    ) = _FRAME.unpack_from(_memory, address)  # fmt: skip
+    if args_size < _ARGS_SIZE or rets_size < _ARGS_SIZE or attrs_size < _ATTRS_SIZE:
+        _check(min(args_size, rets_size), _ARGS_SIZE, "list of arguments")
+        _check(attrs_size, _ATTRS_SIZE, "list of attributes")
+    if stage != EXECUTE:
+        raise ArgumentError(f"XLA called the handler in stage {stage}, not to execute it")
+    if attrs_count != 1 or ctypes.c_int32.from_address(attrs_types).value != STRING:
+        raise ArgumentError(f"XLA passed {attrs_count} attributes, not the text of a launch alone")
+    text, length = _SPAN.unpack_from(_memory, _word_at(attrs))
+    arguments = _arrays(args_count, args_types, args)
+    results = _arrays(rets_count, rets_types, rets)
+    return CallFrame(context, *arguments, *results, _memory[text : text + length])
+
+
+def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], list[int]]:
+    """Return the types of arrays, and their addresses."""
+    types: list[BufferType] = []
+    addresses: list[int] = []
+    if not count:
+        return types, addresses
+    found = struct.unpack_from(f"={count}i", _memory, kinds)
+    if found.count(BUFFER) != count:
+        raise ArgumentError(f"XLA passed arguments of kinds {found}, of which only {BUFFER} is an array")
+    for buffer in struct.unpack_from(f"={count}Q", _memory, buffers):
+        size, _, data_type, data, rank, dimensions = _BUFFER.unpack_from(_memory, buffer)
+        if size < _BUFFER.size:
+            _check(size, _BUFFER.size, "buffer")
+        types.append((data_type, rank, _memory[dimensions : dimensions + 8 * rank] if rank else b""))
+        addresses.append(data)
+    return types, addresses
+
+
+def _word_at(address: int) -> int:
+    """Return a size or an address: the first field of every structure is its size."""
+    return ctypes.c_uint64.from_address(address).value
+
+
+def _check(size: int, least: int, what: str) -> None:
+    if size < least:
+        raise ArgumentError(
+            f"XLA's {what} has {size} bytes, and {least} were expected: this version of JAX is not supported; "
+            "cuda_wheel.jax was tested with JAX 0.5.0 to 0.12.0"
+        )

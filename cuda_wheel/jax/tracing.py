@@ -1,0 +1,168 @@
+"""Trace a call of an operator: what it computes from shapes and numbers, and the call of the handler in the program."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..declarations.kernel_instances import KernelInstances
+from ..declarations.operator_arguments import Bound, OperatorArguments
+from ..runtime.errors import ArgumentError
+from ..runtime.launching.configurations import dimensions, whole_number
+from ..runtime.manifest import KernelInfo
+from .call_frames import DATA_TYPES
+from .launch_text import ArrayType, Launch, plain
+
+__all__ = ["TracedOperator"]
+
+
+class TracedOperator:
+    """An operator as JAX traces it."""
+
+    def __init__(
+        self,
+        jax: Any,
+        name: str,
+        kernels: KernelInstances,
+        roles: OperatorArguments,
+        launching: Mapping[str, Bound],
+        call_handler: Callable[..., Any],
+    ) -> None:
+        self._jax = jax
+        self._name = name
+        self._kernels = kernels
+        self._roles = roles
+        self._launching = launching
+        self._call_handler = call_handler
+        self._numbers = [each for each in roles.inputs if each.type != "Pointer"]
+        self._written = [each.name for each in roles.tensors if each.written]
+        if not roles.outputs and not self._written:
+            raise ArgumentError(f"{name}: the kernel writes nothing that the operator could return")
+
+    def numbers(self, static: tuple[Any, ...]) -> dict[str, Any]:
+        """Return the operator's numbers by name. A float is a static argument as text, since JAX compares these, and
+        0.0 == -0.0."""
+        return {
+            each.name: float.fromhex(value) if each.type == "Real" else value
+            for each, value in zip(self._numbers, static, strict=True)
+        }
+
+    def run(self, static: tuple[Any, ...], *arrays: Any) -> Any:
+        """Return what the operator returns for these numbers and arrays, which are of its inputs' order."""
+        known = self.numbers(static)
+        for each, array in zip(self._roles.tensors, arrays, strict=True):
+            known[each.name] = None if array is None else self._jax.numpy.asarray(array)
+        selecting = [each.name for each in self._roles.selecting[: self._kernels.count]]
+        dtypes = tuple(self._type(name, known[name]).dtype for name in selecting)
+        info = self._info(selecting, dtypes)
+        for name, value in self._roles.values.items():
+            known[name] = self._computed(f"the value {name}", value, known)
+        inputs = {each.name: known[each.name] for each in self._roles.tensors if known[each.name] is not None}
+        results: dict[str, Any] = {}
+        aliases: list[tuple[int, int]] = []
+        for name, output in self._roles.outputs.items():
+            made = known[(output.names or ())[0]] if output.value is None else _called(output, known)
+            if output.value is not None and isinstance(made, self._jax.Array):  # the kernel adds to what is in it
+                aliases.append((len(inputs), len(results)))
+                inputs[name] = made
+            results[name] = known[name] = self._jax.ShapeDtypeStruct(self._type(name, made).shape, made.dtype)
+        for name in self._written:
+            if name in inputs:
+                aliases.append(([*inputs].index(name), len(results)))
+                results[name] = self._jax.ShapeDtypeStruct(inputs[name].shape, inputs[name].dtype)
+        settings = {name: self._computed(name, each, known) for name, each in self._launching.items()}
+        grid = settings.pop("grid")
+        if 0 in (grid if isinstance(grid, (tuple, list)) else (grid,)):  # as for empty arrays
+            zeros = self._jax.numpy.zeros
+            found = [inputs.get(name, zeros(each.shape, each.dtype)) for name, each in results.items()]
+        else:
+            launch = Launch(
+                operator=self._name,
+                dtypes=dtypes,
+                parameters=info.parameter_list,
+                inputs=[self._checked_type(name, each, info) for name, each in inputs.items()],
+                outputs=[self._checked_type(name, each, info) for name, each in results.items()],
+                aliases=aliases,
+                arguments=[self._argument(name, [*inputs], [*results], known) for name in self._roles.names],
+                **self._configuration(grid, settings.pop("block"), settings),
+            )
+            found = self._call_handler(launch, [*inputs.values()], [*results.values()])
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _info(self, selecting: list[str], dtypes: tuple[str, ...]) -> KernelInfo:
+        info = self._kernels.infos.get(dtypes)
+        if info is None:
+            accepted = " or ".join(", ".join(each) for each in self._kernels.accepted)
+            raise ArgumentError(f"{self._name} takes {', '.join(selecting)} of {accepted}, not of {', '.join(dtypes)}")
+        return info
+
+    def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
+        """Return a value that a launch needs; it cannot depend on an array's content."""
+        found = _called(value, known)
+        for each in found if isinstance(found, (tuple, list)) else (found,):
+            if isinstance(each, self._jax.core.Tracer):
+                raise ArgumentError(
+                    f"{self._name}: {what} depends on the content of an array, which is not known before the program "
+                    "runs: use shapes and numbers only"
+                )
+            if type(each).__name__ == "_DimExpr":
+                raise ArgumentError(f"{self._name}: {what} is {each}: a program with symbolic shapes cannot launch")
+        return found
+
+    def _configuration(self, grid: Any, block: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of `Launch` that say what runs; raise ArgumentError for what is no number of blocks, ..."""
+        checks: dict[str, Callable[[Any], Any]] = {
+            "cluster": lambda value: dimensions(value, "cluster"),
+            "shared_memory": lambda value: whole_number(value, "shared_memory", 0),
+            "cooperative": bool,
+        }
+        try:
+            return {
+                "grid": dimensions(grid, "grid"),
+                "block": dimensions(block, "block"),
+                "settings": {name: checks[name](value) for name, value in settings.items()},
+            }
+        except ArgumentError as error:
+            raise ArgumentError(f"{self._name}: {error}") from None
+
+    def _argument(self, name: str, inputs: list[str], results: list[str], known: Mapping[str, Any]) -> tuple[str, Any]:
+        """Return a kernel's argument as `Launch` has it."""
+        if name in results:
+            return "output", results.index(name)
+        if name in inputs:
+            return "input", inputs.index(name)
+        try:
+            return plain(known[name])
+        except (TypeError, ArgumentError) as error:
+            raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
+
+    def _type(self, name: str, array: Any) -> ArrayType:
+        """Return the element type and shape of an array; raise ArgumentError for what kernels cannot read."""
+        try:
+            found = ArrayType(array.dtype.name, tuple(array.shape))
+        except AttributeError:
+            raise ArgumentError(
+                f"{self._name}: the output {name} must be made by a function that returns an array, whose content the "
+                f"kernel finds there, or a jax.ShapeDtypeStruct, not {array!r}"
+            ) from None
+        if found.dtype not in DATA_TYPES:
+            raise ArgumentError(f"{self._name}: {name} is an array of {found.dtype}, which kernels cannot read")
+        if not all(type(each) is int for each in found.shape):
+            raise ArgumentError(
+                f"{self._name}: the shape of {name} is {found.shape}, which is symbolic: a launch needs numbers"
+            )
+        return found
+
+    def _checked_type(self, name: str, array: Any, info: KernelInfo) -> ArrayType:
+        """Return the type of an input or output that the kernel's parameter takes."""
+        found = self._type(name, array)
+        parameter = info.parameters[self._roles.names.index(name)]
+        accepted = self._kernels.element_types(parameter)
+        if accepted is not None and found.dtype not in accepted:
+            raise ArgumentError(
+                f"{self._name}: {name} is {parameter.cpp} in {info.name}, which takes an array of "
+                f"{' or '.join(sorted(accepted))}, not of {found.dtype}"
+            )
+        return found
+
+
+def _called(value: Bound, known: Mapping[str, Any]) -> Any:
+    return value.value if value.names is None else value.value(*(known[name] for name in value.names))

@@ -1,0 +1,342 @@
+"""JAX operators of `cuda_wheel.jax` on a real GPU, compared with JAX's own functions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuda_wheel
+from tests.support.processes import run
+from tests.support.projects import ROOT
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX takes the memory of the other tests
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+
+import jax.numpy as jnp  # noqa: E402
+
+pytestmark = [
+    pytest.mark.usefixtures("nvrtc"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # JAX's own
+]
+
+SOURCE = """
+#include <cuda_fp16.h>
+template <typename T>
+__global__ void swish(const T* x, T* y, int n, float beta)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = T(float(x[i]) / (1.0f + expf(-beta * float(x[i]))));
+}
+
+__global__ void swish_gradient(const float* grad_y, const float* x, float* grad_x, int n, float beta)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float s = 1.0f / (1.0f + expf(-beta * x[i]));
+        grad_x[i] = grad_y[i] * (s + beta * x[i] * s * (1.0f - s));
+    }
+}
+
+__global__ void add_scaled(float a, const float* x, float* y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+
+__global__ void count(const int* x, int* counts, float* largest, int n, int classes)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && x[i] < classes) atomicAdd(&counts[x[i]], 1);
+    if (i == 0) *largest = classes;
+}
+"""
+
+SIZES: dict[str, Any] = {"values": {"n": lambda x: x.size}, "grid": lambda n: -(-n // 256), "block": 256}
+
+
+def why_no_gpu() -> str | None:
+    try:
+        jax.devices("cuda")
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+@cache
+def compiled() -> Any:
+    return cuda_wheel.compile(SOURCE, instantiate=["swish<float>", "swish<__half>"])
+
+
+@pytest.fixture
+def kernels(nvrtc: None) -> Any:
+    """Return the kernels. Programs that JAX keeps use them, so they stay loaded."""
+    reason = why_no_gpu()
+    if reason:
+        pytest.skip(f"JAX finds no GPU: {reason}")
+    return compiled()
+
+
+@pytest.fixture
+def swish(kernels: Any) -> Callable[..., Any]:
+    return operators(kernels)[0]
+
+
+@cache
+def operators(kernels: Any) -> tuple[Callable[..., Any], ...]:
+    """Return `swish`, `add_scaled` and `count`."""
+    gradient = cuda_wheel.jax.operator(
+        "tests::swish_gradient",
+        kernel=kernels["swish_gradient"],
+        arguments="grad_y, x, grad_x, n, beta",
+        outputs={"grad_x": "x"},
+        **SIZES,
+    )
+    swish = cuda_wheel.jax.operator(
+        "tests::swish",
+        kernel={jnp.float32: kernels["swish<float>"], jnp.float16: kernels["swish<__half>"]},
+        arguments="x, y, n, beta",
+        outputs={"y": "x"},
+        defaults={"beta": 1.0},
+        backward=lambda grad_y, x, beta: gradient(grad_y, x, beta),
+        **SIZES,
+    )
+    add_scaled = cuda_wheel.jax.operator(
+        "tests::add_scaled", kernel=kernels["add_scaled"], arguments="a, x, y, n", **SIZES
+    )
+    count = cuda_wheel.jax.operator(
+        "tests::count",
+        kernel=kernels["count"],
+        arguments="x, counts, largest, n, classes",
+        outputs={
+            "counts": lambda classes: jnp.zeros(classes, jnp.int32),
+            "largest": lambda: jax.ShapeDtypeStruct((), jnp.float32),
+        },
+        **SIZES,
+    )
+    return swish, add_scaled, count
+
+
+def expected(x: Any, beta: float = 1.0) -> Any:
+    return (x.astype(jnp.float32) * jax.nn.sigmoid(beta * x.astype(jnp.float32))).astype(x.dtype)
+
+
+def data(*shape: int, dtype: Any = np.float32, seed: int = 0) -> Any:
+    return jnp.asarray(np.random.default_rng(seed).standard_normal(shape).astype(dtype))
+
+
+def assert_close(found: Any, wanted: Any) -> None:
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape
+    tolerance = 2e-3 if found.dtype == np.float16 else 2e-5
+    np.testing.assert_allclose(np.asarray(found, np.float32), np.asarray(wanted, np.float32), tolerance, tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("shape", [(), (7,), (3, 4, 1000), (0, 8)])
+def test_the_result_is_that_of_jax(swish: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    x = data(*shape, dtype=dtype)
+    assert_close(swish(x), expected(x))
+    assert_close(jax.jit(lambda x: swish(x.T, 0.5))(x), expected(x.T, 0.5))
+
+
+def test_in_programs(swish: Any) -> None:
+    x = data(1000)
+    assert_close(jax.jit(lambda x: swish(swish(x) * 2) + 1)(x), expected(expected(x) * 2) + 1)
+    assert_close(
+        jax.jit(lambda x: jax.lax.fori_loop(0, 50, lambda _, y: swish(y) + 1, x))(x),
+        jax.jit(lambda x: jax.lax.fori_loop(0, 50, lambda _, y: expected(y) + 1, x))(x),
+    )
+    rows = x.reshape(8, 125)
+    assert_close(jax.vmap(swish)(rows), expected(rows))
+    assert_close(jax.jit(jax.vmap(jax.vmap(swish)))(rows.reshape(2, 4, 125)), expected(rows).reshape(2, 4, 125))
+
+
+def test_gradients(swish: Any) -> None:
+    x, weight = data(33, 65), data(33, 65, seed=1)
+    for transform in (lambda f: f, jax.jit):
+        found = transform(jax.grad(lambda x: (swish(x, 0.7) * weight).sum()))(x)
+        assert_close(found, jax.grad(lambda x: (expected(x, 0.7) * weight).sum())(x))
+    found = jax.vmap(jax.grad(lambda x: swish(x).sum()))(x)
+    assert_close(found, jax.vmap(jax.grad(lambda x: expected(x).sum()))(x))
+
+
+def test_inputs_are_changed_in_place_only_if_they_are_donated(kernels: Any) -> None:
+    add_scaled = operators(kernels)[1]
+    x, y = data(1000), data(1000, seed=1)
+    wanted = y + 3 * x
+    kept = jax.jit(lambda x, y: (add_scaled(3.0, x, y), y))
+    for _ in range(3):
+        assert_close(kept(x, y)[0], wanted)
+        assert_close(add_scaled(3.0, x, y), wanted)
+        assert_close(kept(x, y)[1], data(1000, seed=1))
+    address = y.unsafe_buffer_pointer()
+    result = jax.jit(partial(add_scaled, 3.0), donate_argnums=1)(x, y)
+    assert_close(result, wanted)
+    assert y.is_deleted() and result.unsafe_buffer_pointer() == address
+
+
+def test_outputs_with_an_initial_content(kernels: Any) -> None:
+    count = operators(kernels)[2]
+    x = jnp.asarray(np.random.default_rng(0).integers(0, 9, 10_000), jnp.int32)
+    for call in (count, jax.jit(count, static_argnums=1)):
+        for _ in range(2):
+            counts, largest = call(x, 9)
+            assert (np.asarray(counts) == np.bincount(np.asarray(x), minlength=9)).all() and largest == 9
+
+
+def test_in_threads(swish: Any) -> None:
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            device = jax.devices("cuda")[number % jax.device_count("cuda")]
+            x = jax.device_put(data(1000 + number, seed=number), device)
+            for _ in range(50):
+                y = swish(swish(x, 0.5))
+                assert y.devices() == {device}
+            assert_close(y, expected(expected(x, 0.5)))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_on_two_gpus(swish: Any) -> None:
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    if jax.device_count("cuda") < 2:
+        pytest.skip("there is one GPU")
+    devices = jax.devices("cuda")[:2]
+    for device in reversed(devices):
+        y = swish(jax.device_put(data(100), device))
+        assert y.devices() == {device}
+        assert_close(y, expected(data(100)))
+    mesh = Mesh(np.array(devices), ("rows",))
+    x = jax.device_put(data(64, 100), NamedSharding(mesh, PartitionSpec("rows")))
+    shard_map = getattr(jax, "shard_map", None)
+    if shard_map is None:
+        from jax.experimental.shard_map import shard_map
+
+    specs = {"mesh": mesh, "in_specs": PartitionSpec("rows"), "out_specs": PartitionSpec("rows")}
+    sharded = jax.jit(shard_map(lambda x: swish(swish(x) + jax.lax.psum(x.sum(), "rows")), **specs))
+    for _ in range(20):
+        y = sharded(x)
+    assert len(y.devices()) == 2
+    assert_close(y, expected(expected(x) + x.sum()))
+    assert_close(jax.jit(swish)(x), expected(x))  # without shard_map, JAX collects the array first
+
+
+def test_errors_of_launches_are_errors_of_jax(swish: Any, kernels: Any) -> None:
+    x = data(10)
+    with pytest.raises(cuda_wheel.ArgumentError, match="tests::swish takes x of float32 or float16, not of int32"):
+        swish(jnp.arange(3))
+    large = cuda_wheel.jax.operator(
+        "tests::large", kernel=kernels["swish<float>"], arguments="x, y, n, beta", outputs={"y": "x"},
+        values={"n": 1, "beta": 1.0}, grid=1, block=1025,
+    )  # fmt: skip
+    for _ in range(2):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=r"a block of \(1025, 1, 1\) is too large"):
+            jax.block_until_ready(large(x))
+    assert_close(swish(x), expected(x))
+
+
+GRAPHS = """
+import sys
+import jax, jax.numpy as jnp, numpy as np
+import cuda_wheel, cuda_wheel.jax
+from cuda_wheel.jax.program_launches import ProgramLaunches
+
+calls = 0
+run = ProgramLaunches.run
+def counted(self, *arguments):
+    global calls
+    calls += 1
+    run(self, *arguments)
+ProgramLaunches.run = counted
+saxpy = cuda_wheel.jax.operator(
+    "graphs::saxpy", module="saxpy_demo.kernels.saxpy", kernel="saxpy", arguments="a, x, y, n",
+    values={"n": lambda x: x.size}, grid=lambda n: -(-n // 256), block=256,
+)
+@jax.jit
+def program(x, y):
+    for number in range(1, 9):
+        y = saxpy(float(number), x, y) * 0.5
+    return y
+def wanted(x, y):
+    for number in range(1, 9):
+        y = (y + np.float32(number) * x) * np.float32(0.5)
+    return y
+random = np.random.default_rng(0)
+for turn in range(10):  # the first turn loads the module, perhaps during a capture
+    x, y = random.random((2, 1000), np.float32)
+    found = program(jnp.asarray(x), jnp.asarray(y))
+    np.testing.assert_allclose(np.asarray(found), wanted(x, y), rtol=1e-5)
+    del found
+print("calls:", calls)
+"""
+
+
+def test_in_cuda_graphs_and_without(saxpy: Path) -> None:
+    calls = []
+    for flags in ("--xla_gpu_graph_min_graph_size=1", "--xla_gpu_enable_command_buffer="):
+        result = run(sys.executable, "-c", GRAPHS, XLA_FLAGS=flags)
+        assert result.returncode == 0, result.stdout
+        calls.append(int(result.stdout.rpartition("calls: ")[2]))
+    assert calls[0] < calls[1] == 80, "XLA replays what it captured; without graphs, it calls the handler each time"
+
+
+EXIT = """
+import jax, jax.numpy as jnp
+import cuda_wheel, cuda_wheel.jax
+saxpy = cuda_wheel.jax.operator(
+    "exit::saxpy", module="saxpy_demo.kernels.saxpy", kernel="saxpy", arguments="a, x, y, n",
+    values={"n": lambda x: x.size}, grid=lambda n: -(-n // 256), block=256,
+)
+@jax.jit
+def program(x, y):
+    return jax.lax.fori_loop(0, 300, lambda _, y: saxpy(0.5, x @ x, y), y)
+x = jnp.ones((1500, 1500))
+jax.block_until_ready(program(x, x))
+kept = x
+for _ in range(5):
+    kept = program(x, kept)
+    program(kept, x)
+print("dispatched")
+"""
+
+
+def test_a_program_that_runs_while_the_interpreter_ends(saxpy: Path) -> None:
+    result = run(sys.executable, "-c", EXIT)
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.strip().endswith("dispatched"), result.stdout
+
+
+def test_exported_programs_name_the_operator(swish: Any, kernels: Any) -> None:
+    pytest.importorskip("flatbuffers", reason="JAX needs flatbuffers to serialise programs")
+    from jax import export
+
+    x = data(100)
+    checks = [export.DisabledSafetyCheck.custom_call("cuda_wheel_launch")]
+    program = export.export(jax.jit(swish), platforms=["cuda"], disabled_checks=checks)(x)
+    assert_close(export.deserialize(program.serialize()).call(x), expected(x))
+
+
+def test_the_example_runs(kernels: Any, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples/jax_operator", tmp_path / "example")
+    result = run(sys.executable, "-m", "jax_operator_demo", PYTHONPATH=str(tmp_path / "example/src"))
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.count("largest error") == 9
