@@ -59,12 +59,14 @@ def test_a_bound_launch_computes_with_new_arrays_and_numbers(kernel: Any) -> Non
         step(1.0, Memory(np.zeros(N)), y)
 
 
-def test_bound_launches_in_threads(kernel: Any) -> None:
+def test_bound_launches_in_threads(kernel: Any, driver: Any) -> None:
+    gpu = value(driver.cuCtxGetCurrent())
     x = Memory(np.ones(N, np.float32))
     step = kernel.bind(N // 256, 256, 1.0, x, x, N)
     results = [Memory(np.zeros(N, np.float32)) for _ in range(8)]
 
     def work(target: Memory) -> None:
+        driver.cuCtxSetCurrent(gpu)  # a new thread has no current context, and there may be several GPUs
         for _ in range(200):
             step(1.0, x, target)
 

@@ -342,6 +342,18 @@ def test_a_record_of_other_numbers_is_no_vector() -> None:
     )
 
 
+def test_a_record_with_a_union_is_read() -> None:
+    fields = {"names": ["tag", "i", "f"], "formats": ["u1", "i4", "f4"], "offsets": [0, 4, 4], "itemsize": 8}
+    record = np.zeros((), fields)
+    record["tag"], record["f"] = 7, 0.5
+    with pytest.raises(ValueError, match="overlapping"):
+        memoryview(record)
+    for value in (record, record[()], record.reshape(1)):
+        assert packed("Tagged", 8, value) == b"\x07\0\0\0" + struct.pack("<f", 0.5)
+    assert refused(packed, "Tagged", 12, record) == "takes a struct of 12 bytes, not 8 bytes"
+    assert "overlapping" in refused(packed, "Tagged", 8, record.astype(record.dtype.newbyteorder(">")))
+
+
 def test_a_struct_of_cuda_bindings_is_read_at_its_address() -> None:
     memory = ctypes.create_string_buffer(b"0123456789abcdef", 16)
     tensor_map = fake("cuda.bindings.driver", "CUtensorMap", getPtr=lambda self: ctypes.addressof(memory))()

@@ -62,7 +62,7 @@ class StructConverter(Converter):
                 "pass those, such as numpy.float32(1).tobytes()"
             )
         try:
-            view = host_bytes(value)
+            view = memoryview(value.tobytes()) if _has_overlapping_fields(value) else host_bytes(value)
         except ArgumentError as error:
             reason = f" ({error})" if is_array(type(value)) else ""
             raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}{reason}") from None
@@ -99,6 +99,17 @@ class StructConverter(Converter):
             if format in _NUMBER_FORMATS:
                 return struct.unpack(f"{view.nbytes // struct.calcsize(format)}{format}", view.tobytes())
         return None
+
+
+def _has_overlapping_fields(value: Any) -> bool:
+    """Return whether a value is a native record of NumPy's that is no buffer: two of its fields overlap, as in a union."""
+    if not (is_of(type(value), "numpy", "void") or is_of(type(value), "numpy", "ndarray")) or not value.dtype.fields:
+        return False
+    try:
+        memoryview(value)
+    except ValueError:
+        return bool(value.dtype.isnative)
+    return False
 
 
 _COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
