@@ -102,7 +102,7 @@ class StructConverter(Converter):
 
 
 def _has_overlapping_fields(value: Any) -> bool:
-    """Return whether a value is a native record of NumPy's that is no buffer: two of its fields overlap, as in a union."""
+    """Return whether a value is a record of NumPy's that is no buffer, because two of its fields overlap (a union)."""
     if not (is_of(type(value), "numpy", "void") or is_of(type(value), "numpy", "ndarray")) or not value.dtype.fields:
         return False
     try:
