@@ -70,12 +70,13 @@ def tensor_map(
 ) -> TensorMap:
     """Return the tensor map of an array on the GPU, for a parameter `const __grid_constant__ CUtensorMap`.
 
-    `box` is the shape of the tile that one instruction copies, in elements and in the order of the array's dimensions,
-    whose last one must be contiguous; the kernel's coordinates have the reverse order, and the first of them must be a
-    multiple of 16 bytes (an H200 ends the kernel with an illegal instruction if it is not). `element_strides` are the
-    steps in each dimension. `swizzle` (32, 64 or 128), `l2_promotion` (64, 128 or 256) and `interleave` (16 or 32) are in
-    bytes, 0 for none. Elements outside of the array are read as 0, with `nan_fill` as NaN. `dtype` is the element type
-    if it is not the array's: "tfloat32", "tfloat32_ftz" or "float32_ftz" for float32.
+    `box` is the shape of the tile that one instruction copies, in elements and in the order of the array's
+    dimensions, whose last one must be contiguous; the kernel's coordinates have the reverse order, and the first of
+    them must be a multiple of 16 bytes (an H200 ends the kernel with an illegal instruction if it is not).
+    `element_strides` are the steps in each dimension. `swizzle` (32, 64 or 128), `l2_promotion` (64, 128 or 256) and
+    `interleave` (16 or 32) are in bytes, 0 for none. Elements outside of the array are read as 0, with `nan_fill` as
+    NaN. `dtype` is the element type if it is not the array's: "tfloat32", "tfloat32_ftz" or "float32_ftz" for
+    float32.
 
     Raises ArgumentError if the array, the box or this GPU does not suit, and DriverError if the driver refuses.
     Source: CUDA Driver API, cuTensorMapEncodeTiled.
