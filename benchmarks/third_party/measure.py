@@ -41,6 +41,7 @@ __all__ = [
     "parser",
     "read_outcomes",
     "run",
+    "settings_of",
     "write_outcomes",
 ]
 
@@ -94,6 +95,22 @@ class Listener:
         self.kernels += [kernel.name for kernel in module.manifest.kernels]
 
 
+def settings_of(source: Source, home: Path, settings: bool) -> dict[str, Any]:
+    """Return the table `[tool.cuda-wheel]` that compiles one file for sm_80; with the list's own settings for it, if
+    `settings`."""
+    package = source.package
+    extra = package.settings.get(source.path, {}) if settings else {}
+    return {
+        "architectures": ["80"],
+        "include-dirs": [folder for folder in package.include if (home / folder).is_dir()],
+        "options": list(package.nvcc_options),
+        "compress": "none",
+        "sbom": False,
+        **{key: value for key, value in extra.items() if key != "module"},
+        "module": [{"name": MODULE, "sources": [source.path], **extra.get("module", {})}],
+    }
+
+
 def compile_source(source: Source, corpus: Path, images: Path | None, settings: bool) -> Outcome:
     """Compile one file in this process. Unexpected exceptions end in the result "traceback"."""
     from cuda_wheel.builder.config.settings import Config
@@ -101,19 +118,8 @@ def compile_source(source: Source, corpus: Path, images: Path | None, settings: 
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.runtime.errors import CudaWheelError
 
-    package, listener = source.package, Listener()
-    home = package.home(corpus)
-    extra = package.settings.get(source.path, {}) if settings else {}
-    module = {"name": MODULE, "sources": [source.path], **extra.get("module", {})}
-    table = {
-        "architectures": ["80"],
-        "include-dirs": [folder for folder in package.include if (home / folder).is_dir()],
-        "options": list(package.nvcc_options),
-        "compress": "none",
-        "sbom": False,
-        **{key: value for key, value in extra.items() if key != "module"},
-        "module": [module],
-    }
+    listener, home = Listener(), source.package.home(corpus)
+    table = settings_of(source, home, settings)
     began = time.perf_counter()
     result, message = "compiled", ""
     with tempfile.TemporaryDirectory() as scratch:
@@ -140,7 +146,7 @@ def compile_source(source: Source, corpus: Path, images: Path | None, settings: 
         round(listener.compile_seconds, 2),
         listener.kernels,
         listener.warnings,
-        bool(extra),
+        settings and source.path in source.package.settings,
     )
 
 
