@@ -241,6 +241,7 @@ def test_symbols_are_the_same_for_all_architectures(compiled: Compile) -> None:
 def test_types_of_the_standard_library_have_the_names_of_gccs(compiled: Compile) -> None:
     result = compiled("""
     #include <filesystem>
+    #include <fstream>
     #include <list>
     #include <sstream>
     #include <string>

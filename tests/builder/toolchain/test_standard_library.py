@@ -27,7 +27,12 @@ KERNELS = {
     "containers": {"_Z1kPiSt5arrayIfLm4EE"},
     "streams_and_threads": {"_Z1kPi", "_Z2kkIiEvPT_", "_Z2kkIsEvPT_", "_Z2kkIfEvPT_"},
     "algorithms_and_c_library": {"_Z1kPi", "_Z2kkIfEvPT_"},
-    "variants": {"_Z1kPi", "_Z2kkIiEvPT_", "_Z2kkIfEvPT_", "_Z2kkISsEvPT_"},
+    "variants": {
+        "_Z1kPi",
+        "_Z2kkIiEvPT_",
+        "_Z2kkIfEvPT_",
+        "_Z2kkINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEvPT_",
+    },
     "further_headers": {"_Z1kPi", "_Z2kkIiEvPT_"},
     "beside_libcudacxx": {"_Z1kPi"},
     "rarer_headers": {"_Z1kPi", *(f"_Z2kkI{each}EvPT_" for each in "fsd")},
