@@ -49,6 +49,8 @@ def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] |
     Without an answer, what the names look like is enough, and the front end need not be asked. `names` are C++ names of
     variables; with None, the answer is {"*"} if the texts may declare any such name.
     """
+    if names is not None and not names:
+        return frozenset()
     opened = {name.decode() for text in texts for name in _OPENED_LIBRARY.findall(text)}
     reserves = any(map(_RESERVED.search, texts))
     if names is None:

@@ -38,13 +38,12 @@ def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNam
     names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names(list(own)))
     is_complete = compiled.ptx is not None and job.form == "whole"
     text = ptx_text.normalise((compiled.ptx or b"").decode()) if is_complete else ""
+    constants: Callable[[], Collection[str]] = cache(lambda: _host_constants(job, own.values()))
     foreign = compiled.declared
-    looking_so = foreign_names(text) if is_complete else None
-    every = {*(looking_so or ()), *(variable.name for variable in source_variables(text))}
-    constants: Callable[[], Collection[str]] = cache(lambda: _host_constants(job, own.values(), every))
-    asked = may_declare_foreign_names(own.values(), looking_so) if not foreign else ()
-    if any(unqualified_name(name) not in constants() for name in asked):
-        foreign = tuple(sorted(name for name in names() or () if _FOREIGN_NAME.match(name)))
+    if not foreign:
+        asked = may_declare_foreign_names(own.values(), foreign_names(text) if is_complete else None)
+        if any(unqualified_name(name) not in constants() for name in asked):
+            foreign = tuple(sorted(name for name in names() or () if _FOREIGN_NAME.match(name)))
     compiled = replace(compiled, declared=foreign)
     if not is_complete:
         return compiled
@@ -87,25 +86,14 @@ def _library_symbols(
     return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
 
 
-def _host_constants(job: Job, texts: Iterable[bytes], variables: Iterable[str]) -> Collection[str]:
-    """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them.
-
-    Only texts are read that contain one of the `variables` or define a macro that may mark a declaration.
-    """
+def _host_constants(job: Job, texts: Iterable[bytes]) -> Collection[str]:
+    """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them."""
     if not looks_like_host_code(job.text):
         return ()
     from cuda_wheel.builder.hostcode.blocks import SourceBlocks  # start-up time: few jobs have variables
     from cuda_wheel.builder.hostcode.reach import project_code
 
-    wanted = {unqualified_name(name).encode() for name in variables}
-    read = [text for text in texts if _MARKER_MACRO.search(text) or not wanted.isdisjoint(_words([text]))]
-    return project_code(map(SourceBlocks, read)).host_constants()
-
-
-_MARKER_MACRO = re.compile(
-    rb"^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?__(?:device|constant|managed)__", re.MULTILINE
-)
-"""Matches a macro that may stand for a marker of variables. The repeats are bounded: texts may be megabytes."""
+    return project_code(map(SourceBlocks, texts)).host_constants()
 
 
 def _content(path: str) -> bytes:

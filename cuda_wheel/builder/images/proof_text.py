@@ -35,18 +35,19 @@ def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[s
     """
     if ".debug_info" in ptx:
         return ptx, frozenset()
+    known = frozenset(proven)
     kernels = [item for item in items(ptx) if item.is_kernel]
-    missing = {item: _forms(ptx, item) - frozenset(proven) for item in kernels}
+    missing = {item: _forms(ptx, item) - known for item in kernels}
     chosen = _cover(missing)
-    parts, between, at = [], [], 0
+    kept, between, at = [], [], 0
     for item in kernels:
         between.append(ptx[at : item.start])
-        parts += [ptx[at : item.start]] if item not in chosen else [ptx[at : item.end]]
+        kept.append(ptx[at : item.end if item in chosen else item.start])
         at = item.end
-    rest = _forms_of("".join([*between, ptx[at:]])) - frozenset(proven)
+    rest = _forms_of("".join([*between, ptx[at:]])) - known
     if not chosen and not rest:
         return "", frozenset()
-    return "".join([*parts, ptx[at:]]), rest.union(*missing.values())
+    return "".join([*kept, ptx[at:]]), rest.union(*missing.values())
 
 
 def _forms_of(text: str) -> frozenset[str]:

@@ -4,7 +4,7 @@ The answer is never too small: where macros are used in a way that this does not
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 __all__ = ["can_be_joined", "pasted_tokens", "spliced"]
 
@@ -33,6 +33,8 @@ _TOKEN = re.compile(rb"\w+")
 
 _FOLLOWING = re.compile(rb"\s*([(),])")
 
+_PARENTHESIS = re.compile(rb"[()]")
+
 _LONGEST_CALL = 20_000
 """Bytes of a macro's arguments that are read."""
 
@@ -45,13 +47,12 @@ def spliced(text: bytes) -> Iterator[bytes]:
         yield _TRIGRAPH_SPLICE.sub(b"", joined)
 
 
-def pasted_tokens(texts: Iterable[bytes]) -> set[bytes]:
+def pasted_tokens(texts: Sequence[bytes]) -> set[bytes]:
     """Return the identifiers and numbers that macros in these texts may join to other tokens.
 
     `texts` are a program's own sources, headers and options, each as `spliced` yields it. The tokens are those in the
     bodies of macros that join tokens, in bodies of macros that these or their arguments name, and in their arguments.
     """
-    texts = list(texts)
     bodies: dict[bytes, list[bytes]] = {}
     for text in texts:
         for name, body, option, value in _DEFINITION.findall(text):
@@ -84,7 +85,7 @@ def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None
 
 def _until_closing(text: bytes, start: int) -> bytes | None:
     depth = 1
-    for match in re.compile(rb"[()]").finditer(text, start, start + _LONGEST_CALL):
+    for match in _PARENTHESIS.finditer(text, start, start + _LONGEST_CALL):
         depth += 1 if match[0] == b"(" else -1
         if not depth:
             return text[start : match.start()]
