@@ -309,7 +309,7 @@ class Module(Mapping[str, Kernel]):
         )
 
     specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
-    """Compiles a template instance that the module has not; see `specializing.unforeseen`."""
+    """Compiles a template instance that the module lacks; see `specializing.unforeseen`."""
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -361,7 +361,7 @@ class Module(Mapping[str, Kernel]):
     def __getitem__(self, name: str) -> Kernel:
         """Return the kernel with a C++ name, name expression or symbol.
 
-        A template instance that the module has not, "gemm<float, 64>", is compiled now if the module has
+        A template instance that the module lacks, "gemm<float, 64>", is compiled now if the module has
         `specialize = true` and a toolchain is installed; the kernel then belongs to another module.
 
         Raises UnknownKernelError if there is none, if several have the name, or if the image for this GPU lacks it;

@@ -32,7 +32,7 @@ def compile_on_load(
     """Return the manifest and fatbin of the module `name`, compiled for the compute capability of the GPU in use.
 
     `folders` are those of the module's package; `macros` those of the variant to compile, of a module with variants;
-    `instance` is the name expression of a template instance that the module has not, and allows with `specialize`.
+    `instance` is the name expression of a template instance that the module lacks and allows with `specialize`.
     None, without calling `ask_capability`, if no project above them has a source for the module. Raises ConfigError,
     ToolchainError or CompileError; UnknownVariantError for other macros than those of a variant, unless the module
     allows them with `specialize`.

@@ -46,7 +46,7 @@ class TunedTables:
                 raise ConfigError(str(error)) from None
 
     def check(self, module: FinishedModule) -> None:
-        """Raise ConfigError if the table of a built module names what the module has not."""
+        """Raise ConfigError if the table of a built module names a variant or kernel that it lacks."""
         check_rows(module.name, self._rows.get(module.name, ()), module.manifests)
 
 
@@ -72,7 +72,7 @@ def _module_of(path: str) -> str | None:
 
 
 def _check_kernel(manifest: Manifest, name: str) -> None:
-    """Raise UnknownKernelError for a kernel that a module has not, and cannot compile when it is loaded."""
+    """Raise UnknownKernelError for a kernel that a module lacks and cannot compile when it is loaded."""
     kernels = ByName(manifest.full_name, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
     if manifest.specialize is None or "<" not in name or len(kernels.matches(name)) > 1:
         kernels[name]

@@ -24,7 +24,7 @@ __all__ = ["Specializer", "instances_of_wheel", "specialized_variant", "toolchai
 def specialized_variant(
     name: str, macros: Mapping[str, Any], device: int | None, unknown: UnknownVariantError
 ) -> tuple[ModuleFiles, Manifest]:
-    """Return the files and the manifest of a variant that an installed module has not, compiled now.
+    """Return the files and the manifest of a variant that an installed module lacks, compiled now.
 
     Raises `unknown`, the error that the module has no such variant, if it cannot be compiled: the module does not allow
     it, or has no variant with macros of these names, or there is no toolchain.
@@ -38,7 +38,7 @@ def specialized_variant(
 
 
 class Specializer:
-    """Compiles template instances that a module has not, each once.
+    """Compiles template instances that a module lacks, each once.
 
     `compiled` returns the loaded module of one instance; it is called with the module, the name of the instance and the
     error that the module has no such kernel.
