@@ -1,5 +1,5 @@
 """Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
-`ptx`, `jax`, `lint`, `gpu` and `bench`. Each session installs its own requirements."""
+`ptx`, `jax`, `lint`, `docs`, `gpu` and `bench`. Each session installs its own requirements."""
 
 from __future__ import annotations
 
@@ -188,6 +188,13 @@ def lint(session: nox.Session) -> None:
     session.run("mypy")
     # On the platform win32, mypy takes code after a check for Windows to be unreachable.
     session.run("mypy", "--platform", "win32", "--no-warn-unreachable")
+
+
+@nox.session(venv_backend=INSTALLER)
+def docs(session: nox.Session) -> None:
+    """Build the documentation site into `site`; warnings, broken links and missing anchors are errors."""
+    session.install("-e", ".", *nox.project.dependency_groups(PYPROJECT, "docs"))
+    session.run("sphinx-build", "--fail-on-warning", "--keep-going", "-q", "docs", "site", *session.posargs)
 
 
 @nox.session

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 
 import pytest
 
-from cuda_wheel.builder.config.settings import Config, ModuleConfig, Settings
+from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
-from tests.support.projects import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -118,27 +116,6 @@ def test_a_wrong_value_is_named_with_its_key(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
     assert message in str(caught.value)
-
-
-def option_table(cls: type, without: type | None = None) -> str:
-    """Return the table of a class's keys for the README."""
-    shared = {item.name for item in fields(without)} if without else set()
-    rows = [
-        f"| `{item.name.replace('_', '-')}` | {item.metadata['default'] and '`' + item.metadata['default'] + '`'} "
-        f"| {item.metadata['doc']} |"
-        for item in fields(cls)
-        if item.name not in shared
-    ]
-    return "\n".join(["| key | default | what it is |", "| --- | --- | --- |", *rows])
-
-
-@pytest.mark.parametrize(
-    ("marker", "table"),
-    [("options", option_table(Config)), ("module options", option_table(ModuleConfig, without=Settings))],
-)
-def test_the_readme_describes_every_key_as_the_code_does(marker: str, table: str) -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert f"<!-- {marker} -->\n{table}\n" in readme, f"README.md should have, under <!-- {marker} -->:\n{table}"
 
 
 # --- the schema ------------------------------------------------------------------------------------
