@@ -32,6 +32,7 @@ html_title = "cuda-wheel"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+smartquotes = False  # quotes belong to the values in tables
 
 
 def setup(app):  # type: ignore[no-untyped-def]
