@@ -16,7 +16,7 @@ __all__ = ["proof_text"]
 
 _VALUE = re.compile(
     r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
-    r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|\$str(?:\$\d+)?"
+    r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
 )
 """A register of the compiler's that is no predicate, a number, a label or string literal of the compiler's, or the
 number of a predicate, of local memory, of a parameter or of a variable without a name."""

@@ -244,6 +244,15 @@ def _pid(_: None) -> int:
     return os.getpid()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+def test_workers_allocate_fast_and_keep_what_the_user_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=9")
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        tunables = workers.submit(os.getenv, "GLIBC_TUNABLES").result()
+    assert tunables.startswith("glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1:")
+    assert tunables.endswith(":glibc.malloc.tcache_count=9")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", ["-G", "--Ofast-compile=mid"])
 def test_images_do_not_depend_on_what_the_worker_compiled_before(toolchain: Toolchain, first: str) -> None:
