@@ -1,8 +1,8 @@
 """Ask NVRTC for the fields of the structs that kernels take, and for types that no symbol contains.
 
 The compiler writes them into debugging information, so this is a second compilation of the source. Only sources whose
-kernels need it pay for that, and for one of the module's architectures if no text depends on the architecture. Which job
-is asked depends on the job and the files that it reads alone, so that neither caches nor the schedule change a manifest.
+kernels need it pay for that, and only for the module's first architecture if no text depends on the architecture. A job
+and the files that it reads decide whether it is asked, so that neither caches nor the schedule change a manifest.
 """
 
 from __future__ import annotations
