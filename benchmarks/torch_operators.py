@@ -129,8 +129,8 @@ ALLOCATING = "PyTorch's autograd.Function in Python, which only allocates"
 LIMIT = (
     "without a gradient, the time is that of PyTorch's way to an implementation in Python (the operator that does "
     "nothing) and of a function that allocates and launches. Where a gradient may be wanted, PyTorch tells the "
-    "implementation the dispatch keys, and where it is, adds its autograd.Function in Python, which takes what the table "
-    "says without any kernel of ours. The C++ extension has no Python in either pass."
+    "implementation the dispatch keys, and where it is, adds its autograd.Function in Python, whose time the table "
+    "shows without a kernel of ours. The C++ extension has no Python in either pass."
 )
 
 Operator = Callable[[Any, Any], Any]
