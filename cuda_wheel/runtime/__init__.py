@@ -25,7 +25,8 @@ The other files are imported on first use:
 - `linking/`: a module is linked on this machine, or code is loaded that no wheel describes
 - `attaching`: a package attaches its kernels
 - `choosing/`: a tuned choice is asked for
-- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check; kernels take structs
+- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check; kernels take structs, or are many
+- `messages/`: a file is damaged, or the driver fails
 - `manifest_text`: a build or the command line writes a manifest
 """
 
