@@ -5,6 +5,9 @@ A kernel that spins delays the stream, so that a launch on another stream would 
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -17,6 +20,9 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.driver import device_count
 from tests.gpu.support import SAXPY
+from tests.support.processes import run
+from tests.support.projects import ROOT
+from tests.support.toolchains import installed_extra
 
 N = 1 << 16
 CYCLES = 300_000_000
@@ -217,6 +223,16 @@ def test_a_variable_is_written_on_pytorchs_stream(torch: Any, saxpy: Path) -> No
     graph.replay()
     torch.cuda.synchronize()
     assert np.frombuffer(variable.read() or b"", np.float32).tolist() == [9] * 4
+
+
+def test_the_example_runs(torch: Any, tmp_path: Path) -> None:
+    if not installed_extra():
+        pytest.skip("no toolchain is installed")
+    shutil.copytree(ROOT / "examples/streams", tmp_path / "example")
+    result = run(sys.executable, "-m", "streams_demo", PYTHONPATH=str(tmp_path / "example/src"))
+    assert result.returncode == 0, result.stdout
+    ways = re.findall(r"^(\w+): largest error", result.stdout, re.MULTILINE)
+    assert ways == ["on_pytorchs_stream", "in_a_graph", "in_a_block", "on_a_given_stream"]
 
 
 VARIABLE = """
