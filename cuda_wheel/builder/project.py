@@ -38,7 +38,7 @@ from cuda_wheel.builder.wheel.outputs import (
     write,
 )
 from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
-from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_paths
+from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file, tuned_paths
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import DriverError
@@ -81,15 +81,19 @@ def build_module(
     """Return the files of one module by path, with its part of the SBOM, and the absolute paths of all files that they
     depend on.
 
-    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. The project's `[tool.cuda-wheel]`, if there is
+    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. Beside the first one there may be a table of tuned
+    choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is
     one, provides all other settings. Nothing is written. Raises like `build_files`.
     """
     config, module = one_module(root, table, environ)
+    tuned = tuned_file(root / module.paths[0], module.name)
+    tables = TunedTables([module.name], tuned, reporter.warning)
     ((built, document),) = _build(root, config, [module], reporter, lambda module, document: (module, document))
+    tables.check(built)
     headers = _possible_headers(root, module) if built.headers is None else built.headers
-    inputs = [*(str(root / path) for path in module.paths), *headers]
+    inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
     part = {sbom_path(module.name): json.dumps(document).encode()}
-    return module_files(built) | loader_files(config, [module.name]) | part, inputs
+    return module_files(built) | tables.files | loader_files(config, [module.name]) | part, inputs
 
 
 def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:

@@ -32,8 +32,6 @@ The other files are imported on first use:
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
-    from typing import Any
-
     from .attaching import attach as attach
     from .choosing.choices import Choice as Choice
     from .choosing.choices import tuned as tuned
@@ -97,12 +95,12 @@ _FILES = {
 }
 """The file that defines each public name. Type checkers cannot read this; they read the imports above."""
 
-__all__ = list(_FILES)
+if not TYPE_CHECKING:  # by these, a type checker would take no name from here, or every name
+    __all__ = list(_FILES)
 
+    def __getattr__(name):
+        if name not in _FILES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
-def __getattr__(name: str) -> "Any":
-    if name not in _FILES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return globals().setdefault(name, getattr(import_module(f".{_FILES[name]}", __name__), name))
+        return globals().setdefault(name, getattr(import_module(f".{_FILES[name]}", __name__), name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
@@ -14,7 +15,14 @@ from cuda_wheel.runtime.module import ByName
 from cuda_wheel.runtime.variants.index import unknown_variant
 from cuda_wheel.runtime.variants.macro_values import same_macros
 
-__all__ = ["TunedTables", "check_rows", "tuned_paths"]
+__all__ = ["TunedTables", "check_rows", "tuned_file", "tuned_paths"]
+
+
+def tuned_file(source: Path, module: str) -> list[WheelFile]:
+    """Return the table of a module beside its first source, if there is one, in a project whose wheel's files are not
+    known."""
+    path = source.with_name(module.rpartition(".")[2] + TABLE_SUFFIX)
+    return [WheelFile(path, module.replace(".", "/") + TABLE_SUFFIX)] if path.is_file() else []
 
 
 def tuned_paths(names: Iterable[str], files: Iterable[WheelFile]) -> list[str]:
