@@ -217,16 +217,18 @@ def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = 
 def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]:
     """Yield a temporary path, beside `path` or in the folder `aside`; rename the file there to `path` at the end."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         near = path.parent
+        if not near.is_dir():
+            near.mkdir(parents=True, exist_ok=True)
         if aside is not None and aside.stat().st_dev == near.stat().st_dev:
             near = aside
         temporary = near / f".{path.name}.{os.getpid()}"
         try:
             yield temporary
             temporary.replace(path)
-        finally:
+        except BaseException:
             temporary.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be written: {error.strerror or error}.{temporary_folder_advice(path)}"
