@@ -71,6 +71,9 @@ class Job:
     """The exact release of libNVVM if that is the compiler; else empty. NVRTC's release is in the toolchain."""
     nvvm_build: str = ""
     """What identifies libNVVM and libdevice exactly, if they are used."""
+    describes: bool = True
+    """Whether it is for the module's first architecture, for which the compiler tells the fields of structs; see
+    `compile.parameter_layouts`."""
 
     @property
     def target_name(self) -> str:
@@ -117,7 +120,8 @@ class Compiled:
     uses_build_time: bool = False
     """Whether `__DATE__`, `__TIME__` or `__TIMESTAMP__` takes part, so that every compilation may differ."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
-    """The declared parameters by symbol, if the compiler was asked for them; see `compile.parameter_layouts`."""
+    """The declared parameters by symbol, if the compiler was asked for them; () for a kernel without an answer. See
+    `compile.parameter_layouts`."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")

@@ -86,15 +86,20 @@ def make_plan(
     cannot compile for or that the module cannot be linked for.
     """
     plans = tuple(
-        _ModulePlanner(config, module, root, toolchain, nvvm).plan(
+        _ModulePlanner(
+            config,
+            module,
+            root,
+            toolchain,
+            nvvm,
             settle(
                 module.settings.architectures.entries,
                 toolchain.supported,
                 installed_gpus,
                 module.settings.architectures.where,
                 toolchain.name,
-            )
-        )
+            ),
+        ).plan()
         for module in modules
     )
     return Plan(toolchain, config.compress, config.ptx_version, plans, nvvm)
@@ -109,15 +114,17 @@ class _ModulePlanner:
     root: Path
     toolchain: Toolchain
     nvvm: Nvvm | None
+    targets: Sequence[Target]
 
-    def plan(self, targets: Sequence[Target]) -> ModulePlan:
+    def plan(self) -> ModulePlan:
+        targets = self.targets
         is_linked = self.module.settings.link != "none"
         if self.module.ready and is_linked:
             _check_virtual(self.module, targets)
-        whole = self._whole_jobs(targets) if self.module.ready and not is_linked else []
+        whole = self._whole_jobs() if self.module.ready and not is_linked else []
         links = [self._link(target) for target in targets] if self.module.ready and is_linked else []
         linked = [each for link in links for each in link.inputs if isinstance(each, Job)]
-        relocatable = self._relocatable_jobs(targets) if self.module.relocatable else []
+        relocatable = self._relocatable_jobs() if self.module.relocatable else []
         return ModulePlan(
             module=self.module,
             targets=tuple(targets) if self.module.ready else (),
@@ -127,11 +134,11 @@ class _ModulePlanner:
             relocatable=tuple(relocatable),
         )
 
-    def _whole_jobs(self, targets: Sequence[Target]) -> list[Job]:
+    def _whole_jobs(self) -> list[Job]:
         """Return the jobs of a module of one source: one for each architecture, for machine code, PTX or both."""
         (source,) = self.module.sources
         kinds: dict[str, set[bool]] = {}
-        for target in targets:
+        for target in self.targets:
             kinds.setdefault(target.arch, set()).add(target.real)
         return [
             self._job(source, arch, "whole", cubin=True in real, ptx=False in real, ptx_version=self.config.ptx_version)
@@ -147,9 +154,9 @@ class _ModulePlanner:
         )
         return Link(target, form == "lto", tuple(inputs), self._options())
 
-    def _relocatable_jobs(self, targets: Sequence[Target]) -> list[Job]:
+    def _relocatable_jobs(self) -> list[Job]:
         """Return the jobs whose results go into the wheel for linking at run time."""
-        archs = dict.fromkeys(target.arch for target in targets)
+        archs = dict.fromkeys(target.arch for target in self.targets)
         forms: tuple[Form, ...] = ("lto", "ptx")
         return [
             self._relocatable_job(source, arch, form)
@@ -193,6 +200,7 @@ class _ModulePlanner:
             lineinfo=settings.lineinfo and is_cuda,
             ptx_version=ptx_version,
             host_code=settings.host_code if is_cuda else "keep",
+            describes=arch == self.targets[0].arch,
         )
 
     def _options(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ _LOCATIONS = ("library", "libdevice", "root")
 """The fields of a job that say where something is. The locations do not affect the result."""
 
 
-_PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole"}
+_PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole", "describes": False}
 """The fields in which the jobs of one source differ, and a value that makes them alike."""
 
 _WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}

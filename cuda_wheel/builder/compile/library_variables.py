@@ -90,10 +90,9 @@ def _host_constants(job: Job, texts: Iterable[bytes]) -> Collection[str]:
     """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them."""
     if not looks_like_host_code(job.text):
         return ()
-    from cuda_wheel.builder.hostcode.blocks import SourceBlocks  # start-up time: few jobs have variables
-    from cuda_wheel.builder.hostcode.reach import project_code
+    from cuda_wheel.builder.hostcode.host_constants import host_constants  # start-up time: few jobs have variables
 
-    return project_code(map(SourceBlocks, texts)).host_constants()
+    return host_constants(texts)
 
 
 def _content(path: str) -> bytes:

@@ -1,11 +1,13 @@
 """Ask NVRTC for the fields of the structs that kernels take, and for types that no symbol contains.
 
 The compiler writes them into debugging information, so this is a second compilation of the source. Only sources whose
-kernels need it pay for that.
+kernels need it pay for that, and only for the module's first architecture if no text depends on the architecture. A job
+and the files that it reads decide whether it is asked, so that neither caches nor the schedule change a manifest.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +20,7 @@ from cuda_wheel.builder.cxx.known_types import ARRAY_SIZES, NUMBER_SIZES
 from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parameter_types
 from cuda_wheel.builder.images.struct_layouts import declared_parameters
 from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.sources.job_searches import own_texts
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.runtime.manifest import Parameter
 
@@ -29,6 +32,10 @@ __all__ = ["with_parameters"]
 _LARGEST = 1 << 18
 """The size in bytes of PTX above which the compiler is not asked: writing and reading the debugging information of
 hundreds of instances takes many seconds."""
+
+_NAMES_TARGET = re.compile(rb"(?<![A-Z])ARCH|(?<!\w)_?NV_|nv::target|nv/target|arch_id|arch_traits|_CG_HAS_")
+"""Matches all macros and functions by which a text may depend on the architecture, such as `__CUDA_ARCH_FEAT_SM90_ALL`,
+`CUB_PTX_ARCH` and `NV_IF_TARGET`. Libraries must not: nvcc's host compiler, which fills the structs, has none."""
 
 _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
@@ -45,16 +52,26 @@ def with_parameters(
 ) -> Compiled:
     """Return a job's result with the declared parameters of its kernels, if these have structs or unknown types.
 
-    `request` is the call that compiled the source; `compile_` calls NVRTC. Without an answer the result stays as it is.
+    `request` is the call that compiled the source; `compile_` calls NVRTC. A kernel without an answer has ().
     """
-    if len(compiled.ptx or b"") > _LARGEST or not _needs_fields(job, compiled):
+    if not (job.describes or _may_depend_on_target(job, compiled)) or not _needs_fields(job, compiled):
         return compiled
+    if len(compiled.ptx or b"") > _LARGEST:
+        return replace(compiled, parameters=dict.fromkeys(compiled.kernels, ()))
     options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
     options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]
     result = compile_({**request, "options": options})
     declared = {} if result["error"] else declared_parameters(result["ptx"].decode(errors="replace"))
     kernels = compiled.kernels if job.form != "lto" else declared
-    return replace(compiled, parameters={symbol: declared[symbol] for symbol in kernels if symbol in declared})
+    return replace(compiled, parameters={symbol: declared.get(symbol, ()) for symbol in kernels})
+
+
+def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
+    """Return whether the project's texts may declare other structs for other architectures."""
+    if compiled.headers is None:
+        return True
+    texts = [*(text for _, text in own_texts(job, compiled.headers)), *map(os.fsencode, job.options)]
+    return any(map(_NAMES_TARGET.search, texts))
 
 
 def _needs_fields(job: Job, compiled: Compiled) -> bool:

@@ -110,9 +110,9 @@ def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dic
 
 
 def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
-    """Return a kernel with what the compiler says of its declaration, if it says the same for each architecture; else
-    with the `names` of its parameters in the source, if known."""
-    answers = {result.parameters.get(kernel.symbol) for result in results.values() if kernel.symbol in result.kernels}
+    """Return a kernel with what the compiler says of its declaration, if it says the same for each architecture that it
+    was asked for; else with the `names` of its parameters in the source, if known."""
+    answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
     declared = next(iter(answers)) if len(answers) == 1 else None
     if declared is None or len(declared) != len(kernel.parameters):
         declared = tuple(Declared(name, "") for name in names or ())

@@ -19,9 +19,6 @@ __all__ = ["Launches", "ProjectCode", "project_code"]
 _DEVICE = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
 """The markers of code that device code may use."""
 
-_VARIABLE = ("__device__", "__constant__", "__managed__", "__shared__")
-"""The markers of device variables."""
-
 
 class Launches(NamedTuple):
     """What a piece of code may launch: the names of kernel templates, and whether a launch names no known kernel."""
@@ -37,8 +34,6 @@ class ProjectCode(NamedTuple):
     """The tokens of all that has a name."""
     device_words: frozenset[str]
     """The markers of device code, and the macros that contain one."""
-    variable_words: frozenset[str]
-    """The markers of device variables, and the macros that contain one."""
     kernels: frozenset[str]
     """The kernels that are no templates."""
     templates: frozenset[str]
@@ -62,22 +57,6 @@ class ProjectCode(NamedTuple):
             name = _launched(tokens, index) if token.text == "<<<" else ""
             if name not in local and name in self.functions and name not in self.kernels | self.templates:
                 yield token, name
-
-    def host_constants(self) -> frozenset[str]:
-        """Return the names of constants that are host code: no definition of the name has a marker for variables.
-
-        NVRTC makes every constant a device variable.
-        """
-        host: set[str] = set()
-        device: set[str] = set()
-        for name, definitions in self.by_name.items():
-            for tokens in definitions:
-                said = words(tokens)
-                if said & self.variable_words:
-                    device |= said
-                elif said & {"const", "constexpr"}:
-                    host.add(name)
-        return frozenset(host - device)
 
     def launches(self, piece: Iterable[Token]) -> Launches:
         """Return what a piece of code may launch, directly or through what it names."""
@@ -116,8 +95,8 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
     macros = [macro for file in files for directive in file.directives if (macro := macro_of(directive))]
     for macro in macros:
         by_name.setdefault(macro.name, []).append(macro.body)
-    device_words, global_words, variable_words = set(_DEVICE), {"__global__"}, set(_VARIABLE)
-    for known in (device_words, global_words, variable_words):
+    device_words, global_words = set(_DEVICE), {"__global__"}
+    for known in (device_words, global_words):
         while new := {macro.name for macro in macros if words(macro.body) & known} - known:
             known |= new
     kernels: set[str] = set()
@@ -136,7 +115,6 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
     return ProjectCode(
         by_name,
         frozenset(device_words),
-        frozenset(variable_words),
         frozenset(kernels - templates),
         frozenset(templates),
         frozenset(functions - others),

@@ -13,7 +13,10 @@ __all__ = ["DebugEntry", "debug_entries"]
 
 _SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_\w+)\s*\{([^}]*)\}", re.MULTILINE)
 
-_DATA = re.compile(r"^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE)
+_DATA = re.compile(
+    r"^((?:[ \t]*\.b8[ \t]+\d+(?:,[ \t]*\d+)*[ \t]*\n)+)|^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE
+)
+"""Matches lines of bytes, which are almost all, or another line of data."""
 
 _NUMBER = re.compile(r"-?(?:\d+|0[xX][0-9a-fA-F]+)")
 
@@ -38,8 +41,11 @@ def debug_entries(ptx: str) -> dict[int, DebugEntry] | None:
 
     None if the text has no such information, or another version of it.
     """
-    sections = {match[1]: _content(match[2]) for match in _SECTION.finditer(ptx)}
-    info, abbreviations = sections.get(".debug_info", b""), sections.get(".debug_abbrev", b"")
+    sections = {match[1]: match[2] for match in _SECTION.finditer(ptx)}
+    try:
+        info, abbreviations = (_content(sections.get(name, "")) for name in (".debug_info", ".debug_abbrev"))
+    except ValueError:
+        return None
     if len(info) < _HEADER_SIZE or int.from_bytes(info[4:6], "little") != 2:
         return None
     try:
@@ -51,7 +57,10 @@ def debug_entries(ptx: str) -> dict[int, DebugEntry] | None:
 def _content(text: str) -> bytes:
     """Return the bytes of a section; labels, which a linker resolves, are zero."""
     content = bytearray()
-    for bits, values in _DATA.findall(text):
+    for lines, bits, values in _DATA.findall(text):
+        if lines:
+            content += bytes(map(int, lines.replace(".b8", "").replace(",", " ").split()))
+            continue
         for value in values.split(","):
             number = int(value, 0) if _NUMBER.fullmatch(value.strip()) else 0
             content += (number % (1 << int(bits))).to_bytes(int(bits) // 8, "little")

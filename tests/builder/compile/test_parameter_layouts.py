@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
+from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.parameter_types import parameter_names
 from cuda_wheel.builder.execute import execute
@@ -180,13 +181,41 @@ def test_a_build_without_structs_compiles_once(
     config = Config.from_table({"architectures": ["80-real"], "module": [{"name": "demo.k", "sources": ["k.cu"]}]})
     modules = select(config, tmp_path, [WheelFile(source, "demo/k.cu")])
     plan = make_plan(config, modules, tmp_path, toolchain, lambda: [])
-    from cuda_wheel.builder.compile.job import compile_job
-
     (job,) = plan.modules[0].jobs
     assert workers.submit(compile_job, job).result().parameters == {}
     (built,) = execute(plan, workers, SilentReporter(), None, lambda module: module)
     names = {info.name: [each.name for each in info.parameters] for info in built.manifest.kernels}
     assert names == {"f": ["x", "n", "", "z"], "g": [""]}
+
+
+def test_only_the_first_target_is_asked_if_no_text_names_the_architecture(
+    tmp_path: Path, workers: Workers, toolchain: Toolchain
+) -> None:
+    """Headers and options count as the source does. A kernel of one target alone has its fields."""
+    struct = "struct P { int n; float x; };\n__global__ void k(P p) {}\n"
+    (tmp_path / "p.h").write_text(struct + "#if __CUDA_ARCH__ >= 900\n__global__ void late(P p) {}\n#endif\n")
+    for name, text in {"plain": struct, "header": '#include "p.h"\n', "option": struct}.items():
+        (tmp_path / f"{name}.cu").write_text(text)
+    defines = {"option": {"NEW": "(__CUDA_ARCH__ >= 900)"}}
+    table = {
+        "architectures": ["80-real", "90-real"],
+        "optional-kernels": ["late"],
+        "module": [
+            {"name": f"demo.{name}", "sources": [f"{name}.cu"], "defines": defines.get(name, {})}
+            for name in ("plain", "header", "option")
+        ],
+    }
+    config = Config.from_table(table)
+    modules = select(config, tmp_path, [WheelFile(tmp_path / "plain.cu", "demo/plain.cu")])
+    plan = make_plan(config, modules, tmp_path, toolchain, lambda: [])
+    asked = {
+        (module.module.name, job.arch): bool(workers.submit(compile_job, job).result().parameters)
+        for module in plan.modules
+        for job in module.jobs
+    }
+    assert [key for key, is_asked in asked.items() if not is_asked] == [("demo.plain", "90")]
+    for manifest in execute(plan, workers, SilentReporter(), None, lambda module: module.manifest):
+        assert {info.parameters[0].dtype.names for info in manifest.kernels} == {("n", "x")}
 
 
 # --- without a compiler ---------------------------------------------------------------------------
