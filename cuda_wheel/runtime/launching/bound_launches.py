@@ -1,5 +1,7 @@
-"""Generate functions that launch with arguments that were checked before: those that `Kernel.bind` returns, whose
-configuration was checked too, and those of operators, which pass addresses."""
+"""Generate functions that launch with arguments that were checked before.
+
+`Kernel.bind` returns some, whose configuration was checked too. The others are for operators, and take addresses.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
