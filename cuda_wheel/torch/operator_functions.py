@@ -12,6 +12,8 @@ from ..declarations.kernel_instances import KernelInstances
 from ..declarations.operator_arguments import Bound, OperatorArguments
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.current_streams import CurrentStreams
+from ..runtime.launching.launcher import launcher_of
+from ..runtime.module import Kernel
 
 __all__ = ["AUTOGRAD_KEY", "GPU_KEY", "OperatorFunctions"]
 
@@ -52,6 +54,7 @@ class OperatorFunctions:
         namespace |= {
             "_launches": launches,
             "_launch_for": launches.get,
+            "_launch_of": self._launch_of,
             "_last": (None, None),
             "_several_gpus": False,
             # The first function is what the second calls after it has made sure that CUDA is initialised.
@@ -71,7 +74,7 @@ class OperatorFunctions:
         namespace["_prepare"] = prepare
         of_types = "".join(f", {name}.dtype" for name in self._selecting)
         prepared = [f"_kernel = _prepare(_device{of_types})", *self._on_its_gpu(), f"_key = {self._key()}"]
-        launch = self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _kernel.launch")
+        launch = self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _launch_of(_kernel)")
         self._compiled([*self._preparation(), *prepared, *launch], namespace, "_checked")
         return self._compiled(self._checked_before(), namespace, "_function")
 
@@ -88,7 +91,18 @@ class OperatorFunctions:
             f"    if _launch is None: return _checked({inputs})",
             "    _last = _key, _launch",
         ]
-        return [*self._preparation(), *found, *self._launch("_launch", map(self._address, self._arguments.names), "")]
+        launch = self._launch("_launch", map(self._address, self._arguments.names), "", self._by_address)
+        return [*self._preparation(), *found, *launch]
+
+    @property
+    def _by_address(self) -> bool:
+        """Whether later launches pass addresses only, and no more settings than grid and block."""
+        outputs = self._arguments.outputs.values()
+        return self._launching.keys() == {"grid", "block"} and all(each.value is None for each in outputs)
+
+    def _launch_of(self, kernel: Kernel) -> Callable[..., None]:
+        """Return the function that launches the kernel with tensors that were checked before."""
+        return launcher_of(kernel).launch_addresses if self._by_address else kernel.launch
 
     def _on_its_gpu(self) -> list[str]:
         """Return the lines that make the GPU of the first tensor current."""
@@ -183,7 +197,7 @@ class OperatorFunctions:
             like = "_empty_like" if output.value is None else f"_output_{name}"
             yield f"{name} = {like}({', '.join(output.names or ())})"
 
-    def _launch(self, launch: str, arguments: Iterable[str], after: str) -> Iterator[str]:
+    def _launch(self, launch: str, arguments: Iterable[str], after: str, by_address: bool = False) -> Iterator[str]:
         """Yield the lines that compute values and outputs, launch the kernel by the function `launch` with these
         arguments unless the grid is empty, and return the outputs. The line `after` follows a launch."""
         settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
@@ -193,7 +207,9 @@ class OperatorFunctions:
         yield f"_grid = {grid}"
         yield "if _grid and (type(_grid) is int or 0 not in _grid):"
         yield from (f"    _increment_version({each.name})" for each in self._arguments.inputs if each.written)
-        yield f"    {launch}(_grid, {', '.join([block, *arguments, 'stream=_current_stream(_device)', *more])})"
+        stream = "_current_stream(_device)"
+        given = [block, stream, *arguments] if by_address else [block, *arguments, f"stream={stream}", *more]
+        yield f"    {launch}(_grid, {', '.join(given)})"
         yield f"    {after}"
         yield self._return()
 
@@ -213,7 +229,7 @@ class OperatorFunctions:
         is_like_an_input = output is not None and output.value is None
         if name not in tensors and not is_like_an_input:
             return name
-        return f"{name} is not None and {name}.data_ptr() or None" if tensors.get(name) else f"{name}.data_ptr()"
+        return f"0 if {name} is None else {name}.data_ptr()" if tensors.get(name) else f"{name}.data_ptr()"
 
     @staticmethod
     def _expression(name: str, each: Bound) -> str:

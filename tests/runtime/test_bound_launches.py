@@ -120,6 +120,7 @@ def test_bind_checks_what_launch_checks_before_the_first_launch(driver: Driver) 
     [
         ("bool", "u8", 1, True, False, b"\0"),
         ("__nv_bfloat16", "b16", 2, 1.0, 2.0, b"\x00\x40"),
+        ("__nv_bfloat16", "b16", 2, 1, 2, b"\x00\x40"),
         ("__half", "b16", 2, 1.0, 2.0, struct.pack("<e", 2.0)),
         ("float2", "b8", 8, (1, 2), (3, 4), struct.pack("<2f", 3, 4)),
         ("Pair", "b8", 8, b"12345678", bytearray(b"abcdefgh"), b"abcdefgh"),
@@ -262,3 +263,32 @@ def test_a_tensor_is_no_address_where_an_address_was_bound(driver: Driver) -> No
     bound = takes("float*").bind(1, 1, X)
     bound(OneElement())
     assert driver.launches[-1].arguments == Y.to_bytes(8, "little")
+
+
+# --- by address: for operators -------------------------------------------------------------------------
+
+
+def test_addresses_are_launched_without_the_checks_of_arrays(driver: Driver) -> None:
+    kernel = saxpy()
+    launch = launcher_of(kernel).launch_addresses
+    for grid, block, stream, args in (
+        (2, 64, 5, (2.0, X, Y, 7)),
+        (2, 64, 0, (2, Y, X, -7)),
+        ((3, 1), 32, 5, (np.float32(0.5), X, X, np.int32(9))),
+        ([2, 1], (64,), 5, (2.0, X, None, 7)),  # converted by `launch`
+    ):
+        launch(grid, block, stream, *args)
+        found = driver.launches[-1]
+        sizes = [tuple(each) if isinstance(each, (tuple, list)) else (each,) for each in (grid, block)]
+        assert found[:2] == tuple((*each, 1, 1)[:3] for each in sizes) and found.stream == stream
+        assert numbers(driver) == tuple(each or 0 for each in args)
+    for args, message in (
+        ((2.0, X, "Y", 7), r"argument 3 \(float\*\): takes an array on the GPU, an address or None, not str"),
+        ((2.0, X, Y, 1 << 31), r"argument 4 \(int\): 2147483648 is out of range"),
+        ((2.0, -1, Y, 1), r"argument 2 .*: -1 is out of range"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            launch(2, 64, 5, *args)
+    kernel.launch(2, 64, 2.0, X, Y, 7)
+    assert driver.launches[-1].stream == 0  # in a slot that both use
+    assert {len(slots) for slots in launcher_of(kernel)._pools.values()} == {1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
@@ -47,6 +48,8 @@ class StandIn(Kernel):
         super().__init__(module_of(info), info, 1)
         self._compute = compute
         self.launched: list[Launched] = []
+        by_address = lambda grid, block, stream, *args: self.launch(grid, block, *args, stream=stream)  # noqa: E731
+        self.__dict__["_launcher"] = SimpleNamespace(launch_addresses=by_address)
 
     def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
         assert more.pop("stream") == STREAM

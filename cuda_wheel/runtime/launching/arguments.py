@@ -235,6 +235,9 @@ class BFloat16Converter(FloatConverter):
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value})"
 
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        return self.expression(value, value)  # struct would write an integer as the bits
+
     def convert(self, value: Any) -> int:
         """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
         number = float(super().convert(value))

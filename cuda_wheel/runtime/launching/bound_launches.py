@@ -1,11 +1,14 @@
-"""Generate the functions that `Kernel.bind` returns: a launch whose configuration and arguments were checked before."""
+"""Generate functions that launch with arguments that were checked before.
+
+`Kernel.bind` returns some, whose configuration was checked too. The others are for operators, and take addresses.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .current_streams import FindStream
 
-__all__ = ["bound_function"]
+__all__ = ["address_function", "bound_function"]
 
 _BOUND = """
 def bound_maker(slots, new_slot, find, launch_any, {defaults}):
@@ -66,4 +69,43 @@ def bound_function(
         makers[source] = namespace["bound_maker"]
     # A slot at once: the first call should take no longer than others.
     function: Callable[..., None] = makers[source]([new_slot()], new_slot, find, launch_any, *args)
+    return function
+
+
+_BY_ADDRESS = """
+def launch_addresses(grid, block, stream, {parameters}):
+    global last
+    try:
+        last_grid, last_block, last_shared_memory, slots = last
+        if not (grid == last_grid and block == last_block and last_shared_memory == 0):
+            slots = pools[grid, block, 0]
+            last = grid, block, 0, slots
+        slot = slots.pop()
+    except Exception:
+        slots, slot = prepare(grid, block, 0, {{}})
+    buffer, stream_field, written, config, pointers, configuration = slot
+    try:
+        pack_into(buffer, 0{expressions})
+        if stream != written:
+            stream_field[0] = slot[2] = stream
+    except Exception:
+        slots.append(slot)
+        return launch(grid, block, {parameters}, stream=stream)
+    code = launch_kernel(config, handle, pointers, None)
+    if code:
+        retry(code, config, pointers, configuration)
+    slots.append(slot)
+"""
+"""The source of a function whose arrays are addresses, and whose stream is one. It shares the slots of the launch
+function, which converts what cannot be written, or says what is wrong with it."""
+
+
+def address_function(namespace: dict[str, Any], expressions: Sequence[str]) -> Callable[..., None]:
+    """Return a function of grid, block, the address of a stream, and a kernel's arguments, all arrays as addresses.
+
+    `namespace` has the names of the kernel's launch function, which the expressions of the arguments may use.
+    """
+    parameters = ", ".join(f"a{index}" for index in range(len(expressions)))
+    exec(_BY_ADDRESS.format(parameters=parameters, expressions="".join(f", {each}" for each in expressions)), namespace)
+    function: Callable[..., None] = namespace["launch_addresses"]
     return function

@@ -9,13 +9,14 @@ import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..driver import check_result, cuda_driver, current_device, device_count, device_with_context
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import Parameter
 from .arguments import Converter, value_text
-from .bound_launches import bound_function
+from .bound_launches import address_function, bound_function
 from .configurations import Configuration, admit_cluster, check_configuration, is_sequence
 from .current_streams import CurrentStreams
 from .driver_functions import driver_function
@@ -197,6 +198,18 @@ class Launcher:
             has_stream=stream is not None,
             device=device,
         )
+
+    @cached_property
+    def launch_addresses(self) -> Callable[..., None]:
+        """Takes grid, block, the address of a stream, and the kernel's arguments, all arrays as addresses.
+
+        It is for operators, which check their arrays themselves, and whose numbers were of right types before.
+        """
+        expressions = [
+            f"a{index}" if type(each) is PointerConverter else each.bound_expression(f"a{index}", 0, "None")
+            for index, each in enumerate(self._checked)
+        ]
+        return address_function(self._namespace, expressions)
 
     def _find_stream(self, kinds: tuple[type, ...], device: int) -> int:
         """Return the stream of a launch with arguments of these types, and keep the rule for the next launch."""
