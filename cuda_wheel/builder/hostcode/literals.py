@@ -13,15 +13,19 @@ from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 
-__all__ = ["CompoundLiterals"]
+__all__ = ["CompoundLiterals", "may_be_literal"]
 
 _ERROR = "expected an expression"
-
 
 _NO_NAMES = frozenset(
     ("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short", "typename")
 )
 """Words of types that `T{...}` cannot begin with."""
+
+
+def may_be_literal(message: str) -> bool:
+    """Return whether an error may be about a compound literal."""
+    return message == _ERROR
 
 
 class CompoundLiterals:
@@ -36,7 +40,7 @@ class CompoundLiterals:
         """Rewrite the literals that errors (file, line, column, message) are about; return False if there are none."""
         known = len(self._types)
         for file, line, column, message in errors:
-            if message == _ERROR and file in self._files:
+            if may_be_literal(message) and file in self._files:
                 self._types |= self._types_at(self._files[file], line, column)
         return len(self._types) > known
 
