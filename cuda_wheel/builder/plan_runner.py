@@ -204,7 +204,8 @@ class _PlanRunner(Generic[T]):
             self._finish_job(job, result, cached_step(job_subject(self._modules[job][0], job), began))
 
     def _handle_compiled(self, job: Job, future: Future[Timed[Compiled]]) -> None:
-        del self._compiling[job]
+        if self._compiling.pop(job, None) is None:  # it was stopped
+            return
         subject = job_subject(self._modules[job][0], job)
         try:
             result = self._result(future, subject)
@@ -244,10 +245,10 @@ class _PlanRunner(Generic[T]):
         self._cancel_needless_jobs(modules)
 
     def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
-        """Cancel the jobs of modules that have failed if no other module needs them."""
+        """Stop the jobs of modules that have failed if no other module needs them."""
         for other in dict.fromkeys(other for module in failed for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
-                self._compiling[other].cancel()
+                self._tasks.stop(self._compiling.pop(other))
 
     # --- stage 2: link ------------------------------------------------------------------------------
 

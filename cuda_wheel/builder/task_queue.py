@@ -52,6 +52,10 @@ class TaskQueue:
         future.add_done_callback(self._done.put)
         return future
 
+    def stop(self, call: Future[Timed[Any]]) -> None:
+        """Cancel or end a call whose result nobody needs. Its handler may still get an error."""
+        self._workers.stop(call)
+
     def handle_done(self) -> None:
         """Handle the results that are there, without waiting."""
         while not self._done.empty():

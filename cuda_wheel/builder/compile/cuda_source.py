@@ -35,5 +35,6 @@ def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
     return compiled, job, partial(declared_names, answer.request)
 
 
-def _call_nvrtc(job: Job, request: NvrtcRequest) -> NvrtcResult:
-    return with_build_time(job, request, with_headers(request, compile_text(request)), uses_build_time)
+def _call_nvrtc(job: Job, request: NvrtcRequest, *more_options: str) -> NvrtcResult:
+    result = compile_text({**request, "options": [*request["options"], *more_options]})
+    return with_build_time(job, request, with_headers(request, result), uses_build_time)

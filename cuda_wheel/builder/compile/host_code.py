@@ -14,6 +14,7 @@ from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
     COMPLEX_FUNCTIONS,
+    FIRST_ERROR,
     PREAMBLE_OPTION,
     is_about_host_code,
     looks_like_host_code,
@@ -22,6 +23,7 @@ from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.paths import is_inside
+from cuda_wheel.builder.toolchain.limited_time import compile_within
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 
 if TYPE_CHECKING:
@@ -29,9 +31,13 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.hostcode.leaving_out import LocatedError, Outcome, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["Answer", "check_launches", "compile_with_host_code", "may_leave_out"]
+__all__ = ["Answer", "check_launches", "compile_with_host_code"]
 
-CallNvrtc = Callable[["NvrtcRequest"], "NvrtcResult"]
+CallNvrtc = Callable[..., "NvrtcResult"]
+"""Returns NVRTC's result for a request, with further options."""
+
+_SECONDS_FOR_ALL_ERRORS = 3
+"""How long the compiler may look for the errors after the first."""
 
 
 @dataclass(frozen=True)
@@ -50,30 +56,32 @@ class Answer:
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
 
 
-def may_leave_out(job: Job, result: NvrtcResult) -> bool:
-    """Return whether a job's result is an error that leaving out host code may mend."""
-    return job.host_code == "auto" and result["error"] not in ("", INVALID_OPTION)
-
-
 def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     """Return NVRTC's answer for a job's source. Host code is left out only if the source does not compile with it."""
     request = nvrtc_request(job)
-    result = call(request)
     if job.host_code == "reject":
+        result = call(request)
         _reject_host_code(job, result)
         return Answer(result, request)
+    result = call(request, *FIRST_ERROR)
     if result["error"] in ("", INVALID_OPTION):
         return Answer(result, request)
     if not looks_like_host_code(job.text):
         options = [*request["options"], PREAMBLE_OPTION]
         request = {**request, "options": options, "headers": operator_headers()}
-        result = call(request)
-    if result["error"] and COMPLEX_FUNCTIONS in result["log"]:
+        result = call(request, *FIRST_ERROR)
+    whole: NvrtcResult | None = result
+    if result["error"]:
+        whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
+        whole = whole if whole is not None and whole["error"] == result["error"] else None  # it may lack memory
+    if whole is not None and whole["error"] and COMPLEX_FUNCTIONS in whole["log"]:
         request = {**request, "options": [*request["options"], f"--define-macro={COMPLEX_FUNCTIONS}"]}
-        result = call(request)
-    if not may_leave_out(job, result):
+        whole = result = call(request)
+    if not result["error"]:
         return Answer(result, request)
-    return _without_host_code(job, request, result, call)
+    if job.host_code != "auto":
+        return Answer(whole or call(request), request)
+    return _without_host_code(job, request, whole or result, call, is_complete=whole is not None)
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:
@@ -109,7 +117,10 @@ _EDITED_OPTIONS = (
 )
 
 
-def _without_host_code(job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc) -> Answer:
+def _without_host_code(
+    job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc, is_complete: bool
+) -> Answer:
+    """Return the answer without the host code that does not compile. `first` has all errors, or only the first one."""
     from cuda_wheel.builder.hostcode.leaving_out import compile_leaving_out  # start-up time: few jobs need it
 
     requests: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
@@ -124,10 +135,21 @@ def _without_host_code(job: Job, request: NvrtcRequest, first: NvrtcResult, call
     outcome = compile_leaving_out(_project(job), first, compile, lambda result: _errors(job, result))
     if not outcome.result["error"] and not outcome.blocking:
         return Answer(*requests[-1], outcome.pieces)
-    return _failure(job, outcome, requests)
+    if not is_complete and len(requests) > 1:  # the first error was left out, and is not the one to report
+        requests[0] = (call(request), request)
+        is_complete = True
+    notes = () if is_complete else (_ONLY_FIRST,)
+    return _failure(job, outcome, requests, notes)
 
 
-def _failure(job: Job, outcome: Outcome, requests: Sequence[tuple[NvrtcResult, NvrtcRequest]]) -> Answer:
+_ONLY_FIRST = (
+    f"note: the compiler has not found the next error within {_SECONDS_FOR_ALL_ERRORS} s; there may be more than this."
+)
+
+
+def _failure(
+    job: Job, outcome: Outcome, requests: Sequence[tuple[NvrtcResult, NvrtcRequest]], more_notes: Sequence[str]
+) -> Answer:
     """Return the answer that reports the errors of the source as it is, of which only those that stop the compilation.
 
     The errors after something was left out may be consequences of that.
@@ -140,6 +162,7 @@ def _failure(job: Job, outcome: Outcome, requests: Sequence[tuple[NvrtcResult, N
     reported = {error.key for error in outcome.blocking} & named or named
     notes = [f"note: {piece} was left out, as host code: {piece.reason}" for piece in outcome.pieces]
     notes += [f"note: this host code cannot be left out: {outcome.reason}."] if outcome.reason else []
+    notes += more_notes
     missing = tuple(piece.name.strip("<>") for piece in outcome.pieces if piece.kind == "include")
     return Answer(
         whole, request, (), tuple(notes), missing, lambda each: each.severity != "error" or _key(each) in reported
@@ -176,12 +199,15 @@ def _project(job: Job) -> Project:
     folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
     libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
 
+    def is_own(path: str) -> bool:
+        place = os.path.normpath(os.path.join(job.root, path))
+        return is_inside(place, root) and not place.startswith(libraries)
+
     def find(name: str, quoted: bool, includer: str) -> str | None:
         for folder in [os.path.dirname(includer), *folders] if quoted else folders:
             place = os.path.normpath(os.path.join(job.root, folder, name))
             if os.path.isfile(place):
-                is_own = is_inside(place, root) and not place.startswith(libraries)
-                return os.path.relpath(place, job.root).replace(os.sep, "/") if is_own else None
+                return os.path.relpath(place, job.root).replace(os.sep, "/") if is_own(place) else None
         return None
 
-    return Project(job.source, job.text, lambda path: Path(job.root, path).read_bytes(), find, job.instantiate)
+    return Project(job.source, job.text, lambda path: Path(job.root, path).read_bytes(), find, is_own, job.instantiate)

@@ -10,7 +10,7 @@ from pathlib import Path
 from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
 from cuda_wheel.builder.compile.assembled import assembly_request, with_machine_code
 from cuda_wheel.builder.compile.declarations import declared_names, uses_build_time
-from cuda_wheel.builder.compile.host_code import Answer, check_launches, may_leave_out
+from cuda_wheel.builder.compile.host_code import Answer, check_launches
 from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program, nvrtc_generates_cubin, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
@@ -20,13 +20,14 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe.module_manifest import built_module
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.hostcode.front_end import FIRST_ERROR
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, ImageContent, Job
 from cuda_wheel.builder.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
-from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
@@ -82,9 +83,10 @@ def _compile_cubin(
         return None
     try:
         request = nvrtc_request(job)
-        answer = with_headers(request, worker.call(compile_text, request, timeout))
+        first = {**request, "options": [*request["options"], *FIRST_ERROR]}
+        answer = with_headers(request, worker.call(compile_text, first, timeout))
         answer = with_build_time(job, request, answer, lambda asked: worker.call(uses_build_time, asked, timeout))
-        if may_leave_out(job, answer):
+        if answer["error"] not in ("", INVALID_OPTION):
             return None
         compiled = read_nvrtc_result(job, Answer(answer, request))
         compiled = with_parameters(job, request, compiled, lambda asked: worker.call(compile_text, asked, timeout))

@@ -12,6 +12,7 @@ import re
 
 __all__ = [
     "COMPLEX_FUNCTIONS",
+    "FIRST_ERROR",
     "HOST_CODE_OPTIONS",
     "PREAMBLE_OPTION",
     "REPORTING_OPTIONS",
@@ -56,8 +57,9 @@ code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources 
 
 The front end's GNU mode (--gnu_version, --g++), which nvcc uses with GCC, ends in errors in NVRTC 12.9, 13.0 and 13.5:
 both the mode and NVRTC predeclare `__int128_t`, and no option suppresses that. Of GCC's extensions,
-`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express; statement expressions, `a ?: b`, case
-ranges, arrays of no length, compound literals and, before C++20, designated initializers stay errors."""
+`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express, and `literals` rewrites compound
+literals; statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20, designated initializers
+stay errors."""
 
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
 """The options with which NVRTC accepts host code."""
@@ -68,6 +70,10 @@ REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_L
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
+
+FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
+"""The options that end a compilation at its first error. Without them, the front end instantiates all templates after
+an error: 25 s for files that instantiate large kernels, and the first error is found in 2 s."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
 """The macro for the functions of c10::complex, which an error names where it is not defined. They need Thrust's

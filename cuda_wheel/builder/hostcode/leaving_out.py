@@ -16,8 +16,8 @@ from cuda_wheel.builder.cxx.tokens import DECORATION, Token
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Constants, Replacement
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_name
-from cuda_wheel.builder.hostcode.literals import CompoundLiterals
-from cuda_wheel.builder.hostcode.reach import ProjectCode, project_code
+from cuda_wheel.builder.hostcode.literals import CompoundLiterals, may_be_literal
+from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Project(NamedTuple):
     """Returns the content of one of the project's files."""
     find: Callable[[str, bool, str], str | None]
     """Returns the path of the header of `#include "name"` (True) or `<name>` in a file; None if it is not its own."""
+    is_own: Callable[[str], bool]
+    """Returns whether a path is that of a file of the project, and not of a library in its folder."""
     instantiate: tuple[str, ...]
 
 
@@ -101,6 +103,9 @@ def compile_leaving_out(
 
     `first` is the result for the unchanged files, an error; `compile` compiles with changed files by path.
     """
+    errors = errors_of(first)
+    if errors and _are_in_device_code(errors, project):
+        return Outcome(first, (), tuple(errors), "")
     state = _LeavingOut(project)
     result = first
     for _ in range(_ATTEMPTS):
@@ -113,6 +118,26 @@ def compile_leaving_out(
         if not result["error"]:
             return state.checked(result)
     return Outcome(result, tuple(state.pieces), tuple(errors_of(result)), "")
+
+
+def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
+    """Return whether all errors are in definitions that are marked as device code, which is never left out.
+
+    Reading these files is enough to tell. A project may have megabytes of others.
+    """
+    files: dict[str, SourceBlocks] = {}
+    for error in errors:
+        if not error.places or error.is_missing_header or may_be_literal(error.message):
+            return False
+        file, line, column = error.places[0]
+        if file not in files:
+            if file != project.source and not project.is_own(file):
+                return False
+            files[file] = SourceBlocks(project.text if file == project.source else project.read(file))
+        around = files[file].definition_at(files[file].offset(line, column))
+        if around is None or not around.words & DEVICE_WORDS:
+            return False
+    return True
 
 
 class _LeavingOut:

@@ -1,4 +1,5 @@
-"""Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
+"""Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads; those of arrays,
+`(T[2]){1, 2}`, with a name of the array's type.
 
 nvcc reads them as GCC does; NVRTC has no GNU mode. In C++ without it, a type in parentheses before a brace is an error,
 so that nothing else can be meant where the compiler expects an expression.
@@ -6,6 +7,7 @@ so that nothing else can be meant where the compiler expects an expression.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -13,15 +15,22 @@ from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 
-__all__ = ["CompoundLiterals"]
+__all__ = ["CompoundLiterals", "may_be_literal"]
 
 _ERROR = "expected an expression"
 
+_ARRAY = (b"typename ::cuda_wheel_detail::without_reference<", b">::type")
+"""What stands for the parentheses around an array's type. The preamble declares it."""
 
 _NO_NAMES = frozenset(
     ("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short", "typename")
 )
 """Words of types that `T{...}` cannot begin with."""
+
+
+def may_be_literal(message: str) -> bool:
+    """Return whether an error may be about a compound literal, which for an array has two errors."""
+    return message == _ERROR or re.match(r'cast to type ".*\]" is not allowed', message) is not None
 
 
 class CompoundLiterals:
@@ -36,20 +45,23 @@ class CompoundLiterals:
         """Rewrite the literals that errors (file, line, column, message) are about; return False if there are none."""
         known = len(self._types)
         for file, line, column, message in errors:
-            if message == _ERROR and file in self._files:
+            if may_be_literal(message) and file in self._files:
                 self._types |= self._types_at(self._files[file], line, column)
         return len(self._types) > known
 
     def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file: both parentheses become spaces."""
+        """Return what to replace in each file: both parentheses become spaces, or make a name of an array's type."""
         found: dict[str, list[Replacement]] = {}
         for file, blocks in self._files.items() if self._types else ():
             texts = [blocks.tokens, *(_macro_tokens(blocks, each) for each in blocks.directives)]
             for tokens in texts:
                 for start, end in _literals(tokens):
                     if _spelled(tokens[start + 1 : end]) in self._types:
-                        spans = ((tokens[index].start, tokens[index].end, b"") for index in (start, end))
-                        found.setdefault(file, []).extend(spans)
+                        written = _ARRAY if tokens[end - 1].text == "]" else (b"", b"")
+                        found.setdefault(file, []).extend(
+                            (tokens[index].start, tokens[index].end, text)
+                            for index, text in zip((start, end), written, strict=True)
+                        )
         return found
 
     def _types_at(self, blocks: SourceBlocks, line: int, column: int | None) -> set[str]:
@@ -58,8 +70,9 @@ class CompoundLiterals:
         index = bisect_left(tokens, blocks.offset(line, column), key=lambda token: token.start)
         if index == len(tokens):
             return set()
-        if tokens[index].text == "{":
-            return {_spelled(tokens[start + 1 : end]) for start, end in _literals(tokens) if end == index - 1}
+        here = {_spelled(tokens[start + 1 : end]) for start, end in _literals(tokens) if index in (start + 1, end + 1)}
+        if here or tokens[index].text == "{":
+            return here
         name = tokens[index].text
         return {
             _spelled(body[start + 1 : end])
@@ -84,10 +97,12 @@ def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
         if token.text != "{" or not index or tokens[index - 1].text != ")":
             continue
         start = index - 2
+        while start > 2 and tokens[start].text == "]" and tokens[start - 2].text == "[":
+            start -= 3
         while start >= 0 and (tokens[start].kind == "word" or tokens[start].text == "::"):
             start -= 1
         first = tokens[start + 1]
-        is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[start + 2].text in ("::", ")")
+        is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[start + 2].text in ("::", "[", ")")
         if start < 0 or tokens[start].text != "(" or not is_type:
             continue
         before = tokens[start - 1] if start else None

@@ -14,9 +14,9 @@ from cuda_wheel.builder.cxx.macros import macro_of
 from cuda_wheel.builder.cxx.tokens import MARKERS, Token, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 
-__all__ = ["Launches", "ProjectCode", "project_code"]
+__all__ = ["DEVICE_WORDS", "Launches", "ProjectCode", "project_code"]
 
-_DEVICE = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
+DEVICE_WORDS = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
 """The markers of code that device code may use."""
 
 
@@ -95,7 +95,7 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
     macros = [macro for file in files for directive in file.directives if (macro := macro_of(directive))]
     for macro in macros:
         by_name.setdefault(macro.name, []).append(macro.body)
-    device_words, global_words = set(_DEVICE), {"__global__"}
+    device_words, global_words = set(DEVICE_WORDS), {"__global__"}
     for known in (device_words, global_words):
         while new := {macro.name for macro in macros if words(macro.body) & known} - known:
             known |= new

@@ -107,6 +107,7 @@ _NOISE = (
     "Architectures prior to",
     "Remark: The warnings can be suppressed",
     "Compilation terminated.",
+    "Error limit reached.",
     "Note #3326-D",
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",

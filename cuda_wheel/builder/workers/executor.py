@@ -56,6 +56,10 @@ class Executor(ABC):
         The future raises what the function raises, and CompileError if the call takes too long or kills its worker.
         """
 
+    def stop(self, future: Future[Any]) -> None:
+        """Cancel a call whose result nobody needs. A running one may be ended, and then raises CompileError."""
+        future.cancel()
+
     def submit(self, function: Callable[[Any], T], argument: Any) -> Future[T]:
         """Return the future of `function(argument)`, for any worker."""
         return self.enqueue(Call(function, argument))

@@ -51,6 +51,9 @@ class Workers(Executor):
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._workers: set[Worker] = set()
+        self._running: dict[Future[Any], Worker] = {}
+        self._stopped: set[Future[Any]] = set()
+        """The calls that nobody needs and that had left the queue."""
         self._closed = False
         self._thread_groups: dict[int, str] = {}
         """By thread: the key of the header group whose headers its worker may have precompiled."""
@@ -93,6 +96,16 @@ class Workers(Executor):
             self._changed.notify()
         return future
 
+    def stop(self, future: Future[Any]) -> None:
+        """Cancel a call, or end the worker that runs it."""
+        if future.cancel():
+            return
+        with self._lock:
+            if not future.done():
+                self._stopped.add(future)
+            if future in self._running:
+                self._running[future].kill()
+
     def _serve(self) -> None:
         """Run waiting calls, with one worker at a time, until the pool is closed."""
         worker: Worker | None = None
@@ -134,7 +147,7 @@ class Workers(Executor):
         try:
             if worker is None:
                 worker = self._start_worker()
-            result = self._answer(call, worker, jobs)
+            result = self._answer(call, future, worker, jobs)
         except BaseException as error:
             cause = cause_of(error)
             if worker is not None and isinstance(cause, WorkerDiedError):
@@ -142,7 +155,8 @@ class Workers(Executor):
                 worker = None
                 with self._lock:
                     self._thread_groups.pop(threading.get_ident(), None)
-                if call.headers is not None and not isinstance(cause, WorkerTimeoutError):
+                is_crash = not isinstance(cause, WorkerTimeoutError) and future not in self._stopped
+                if call.headers is not None and is_crash:
                     # Precompiled headers may have killed the worker: try once more without them.
                     return self._run(replace(call, headers=None), future, None, 0)
             future.set_exception(error)
@@ -150,7 +164,7 @@ class Workers(Executor):
             future.set_result(result)
         return worker
 
-    def _answer(self, call: Call[Any], worker: Worker, jobs: int) -> Any:
+    def _answer(self, call: Call[Any], future: Future[Any], worker: Worker, jobs: int) -> Any:
         """Return the worker's result for a call; raises its error."""
         if call.options is not None:
             worker.options = call.options
@@ -160,7 +174,15 @@ class Workers(Executor):
             argument = (Precompilation(call.headers, jobs, folder), function, argument)
             function = call_with_precompilation
         send = worker.call_timed if call.timed else worker.call
-        return send(function, argument, self._timeout)
+        with self._lock:
+            self._running[future] = worker
+            if future in self._stopped:
+                worker.kill()
+        try:
+            return send(function, argument, self._timeout)
+        finally:
+            with self._lock:
+                del self._running[future]
 
     def _start_worker(self) -> Worker:
         worker = Worker(self._memory)

@@ -173,6 +173,7 @@ def test_compound_literals_are_values_as_with_nvcc(compiled: Compile) -> None:
     #define UP (Vector){0, 1}
     #define DOWN ((float2){0, -1})
     #define PAIR(a, b) (ns::Pair){a, b}
+    #define SIZE 3
     namespace ns { struct Pair { int a; float b; }; }
     typedef float2 Vector;
     template <class T> __global__ void typed(T* p) { *p = T(); }
@@ -182,6 +183,10 @@ def test_compound_literals_are_values_as_with_nvcc(compiled: Compile) -> None:
       p[1] = DOWN;
       p[2].x = (Vector) {p->x, 3.f}.y + ((float2){1.f, 2.f}).x;
       *q = PAIR(4, 5.f);
+      const float* chosen;
+      if (p[3].x > 0) chosen = (float[3]){6.f, p[3].y, 7.f};
+      else chosen = (float[SIZE]){p[3].y, 8.f, 9.f};
+      p[4].x = chosen[0] * chosen[1] + chosen[2] + (int[2][1]){{1}, {2}}[1][0];
     }
     void use() { dim3 grid = (dim3){1, 2, 3}; k<<<grid, (dim3){4}>>>(nullptr, nullptr); typed<<<1, (int2){1, 2}.x>>>(&grid.x); }
     """)
@@ -191,7 +196,16 @@ def test_compound_literals_are_values_as_with_nvcc(compiled: Compile) -> None:
     assert result.blanked == ()
 
 
-@pytest.mark.parametrize("text", ["int n = (2){3};", "int n = (int x){3};", "int n = (struct P { int a; }){3}.a;"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int n = (2){3};",
+        "int n = *(p[2]){3};",
+        "int n = *(int[p[0] + 2]){3};",
+        "int n = (int x){3};",
+        "int n = (struct P { int a; }){3}.a;",
+    ],
+)
 def test_what_is_no_compound_literal_is_an_error(text: str, compiled: Compile) -> None:
     with pytest.raises(CompileError, match=r"k\.cu:1:"):
         compiled(f"__global__ void k(int* p) {{ {text} *p = n; }}\nint main() {{}}\n")

@@ -30,6 +30,13 @@ pytestmark = pytest.mark.one_toolchain
 SINES = b"__global__ void k(float* x) { for (int i = 0; i < 40; i++) x[i] = sinf(x[i]) * x[i + 1] + x[i + 2]; }"
 """A kernel whose code NVRTC 12.9 changes after a compilation with --Ofast-compile=mid."""
 
+BOMB = b"""
+template <int N, int M> struct T { static constexpr int v = T<N - 1, M>::v + T<N - 1, M + (1 << (N % 24))>::v; };
+template <int M> struct T<0, M> { static constexpr int v = M; };
+__global__ void k(int* x) { *x = T<24, 0>::v; }
+"""
+"""A source that takes minutes and all memory to compile."""
+
 
 def test_a_crash_ends_the_call_and_not_the_pool() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
@@ -131,6 +138,49 @@ def test_a_call_that_takes_too_long_is_stopped() -> None:
         assert workers.submit(len, ()).result() == 0
 
 
+def test_a_call_that_nobody_needs_is_stopped_while_it_waits_or_runs() -> None:
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        running, waiting = workers.submit(time.sleep, 50), workers.submit(time.sleep, 50)
+        while not running.running():
+            time.sleep(0.01)
+        began = time.monotonic()
+        workers.stop(waiting)
+        workers.stop(running)
+        with pytest.raises(CompileError, match="killed by SIGKILL"):
+            running.result()
+        workers.stop(running)
+        assert workers.submit(len, ()).result() == 0
+        assert waiting.cancelled()
+        assert time.monotonic() - began < 20
+
+
+@pytest.mark.slow
+def test_the_first_error_of_a_module_ends_its_other_jobs(make_project, cuda_wheel, tmp_path: Path) -> None:
+    """Here one target would take minutes and all memory, and the other one does not compile."""
+    source = "#if __CUDA_ARCH__ >= 900\nmisspelt\n#else\n" + BOMB.decode() + "#endif\n"
+    table = '[tool.cuda-wheel]\narchitectures = ["80-real", "90-real"]\nmemory-limit = "4GiB"'
+    project = make_project(table, **{"demo/fill.cu": source})
+    began = time.monotonic()
+    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_JOBS="2")
+    assert result.returncode == 1
+    assert result.stdout.count("does not compile for") == 1 and "for sm_90" in result.stdout
+    assert "compiler process died" not in result.stdout
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.slow
+def test_an_error_is_reported_though_the_compiler_would_take_minutes_to_find_the_next(toolchain: Toolchain) -> None:
+    text = BOMB.replace(b"T<24, 0>::v;", b"misspelt; T<24, 0> t;")
+    folders = toolchain.header_folders
+    job = Job(toolchain.libraries[0], ".", "bomb.cu", text, "80", True, False, (), folders, (), False, "auto")
+    with Workers(timeout=60, memory=None, count=1) as workers, pytest.raises(CompileError) as raised:
+        workers.submit(compile_job, job).result()
+    message = str(raised.value)
+    assert message.count("error: ") == 1 and 'identifier "misspelt" is undefined' in message
+    assert "Error limit" not in message
+    assert message.endswith("note: the compiler has not found the next error within 3 s; there may be more than this.")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
 def test_a_call_that_needs_too_much_memory_is_stopped() -> None:
     with Workers(timeout=60, memory=1 << 30, count=1) as workers:
@@ -160,12 +210,7 @@ def _score(_: None) -> str:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
 def test_a_template_of_exponential_size_is_an_error(toolchain: Toolchain) -> None:
-    bomb = b"""
-        template <int N, int M> struct T { static constexpr int v = T<N - 1, M>::v + T<N - 1, M + (1 << (N % 24))>::v; };
-        template <int M> struct T<0, M> { static constexpr int v = M; };
-        __global__ void k(int* x) { *x = T<24, 0>::v; }
-        """
-    job = Job(toolchain.libraries[0], ".", "bomb.cu", bomb, "80", True, False, (), (), (), False, "auto")
+    job = Job(toolchain.libraries[0], ".", "bomb.cu", BOMB, "80", True, False, (), (), (), False, "auto")
     with Workers(timeout=20, memory=2 << 30, count=1) as workers:
         with pytest.raises(CompileError):
             workers.submit(compile_job, job).result()
