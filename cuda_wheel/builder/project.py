@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
@@ -37,6 +38,7 @@ from cuda_wheel.builder.wheel.outputs import (
 )
 from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_paths
+from cuda_wheel.builder.workers.executor import EXECUTOR
 from cuda_wheel.builder.workers.local_workers import LocalWorkers
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
@@ -212,7 +214,11 @@ def _toolchain(workers: LocalWorkers, cache: Cache, remember: bool) -> Toolchain
     if toolchain is None:
         from cuda_wheel.builder.toolchain.find import find_toolchain  # most builds know their toolchain
 
-        toolchain = workers.submit(find_toolchain, None).result()
+        searching = workers.submit(find_toolchain, None)
+        if remember and not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
+            workers.prepare(workers.count - 1)
+            import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
+        toolchain = searching.result()
         if remember:
             remember_toolchain(cache, environment, toolchain)
     return toolchain

@@ -56,6 +56,9 @@ class Executor(ABC):
         The future raises what the function raises, and CompileError if the call takes too long or kills its worker.
         """
 
+    def prepare(self, calls: int) -> None:  # noqa: B027 (not abstract: most executors need nothing)
+        """Start early what about this many calls need, which will be enqueued soon. By default, nothing is."""
+
     def submit(self, function: Callable[[Any], T], argument: Any) -> Future[T]:
         """Return the future of `function(argument)`, for any worker."""
         return self.enqueue(Call(function, argument))
