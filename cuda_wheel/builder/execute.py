@@ -33,7 +33,7 @@ def execute(
     """
     reporter.build_started(plan)
     kernels: set[Names] = set()
-    consumed = _reuse_modules(plan, reporter, cache, consume, kernels) if cache else {}
+    consumed = _reuse_modules(plan, workers, reporter, cache, consume, kernels) if cache else {}
     rest = replace(plan, modules=tuple(module for module in plan.modules if module.module.full_name not in consumed))
     try:
         if rest.modules:
@@ -47,7 +47,12 @@ def execute(
 
 
 def _reuse_modules(
-    plan: Plan, reporter: Reporter, cache: CompileCache, consume: Callable[[BuiltModule], T], kernels: set[Names]
+    plan: Plan,
+    workers: Executor,
+    reporter: Reporter,
+    cache: CompileCache,
+    consume: Callable[[BuiltModule], T],
+    kernels: set[Names],
 ) -> dict[str, T]:
     """Return what `consume` returns for the modules that the cache has, by name; add their kernels to `kernels`."""
     consumed: dict[str, T] = {}
@@ -56,6 +61,7 @@ def _reuse_modules(
         name, began = module.module.full_name, now()
         cached = cache.load_module(plan, module)
         if cached is None:
+            workers.prepare(len(module.jobs))
             continue
         built, warnings = cached
         steps |= {job: cached_step(job_subject(module, job), began) for job in module.jobs}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from functools import cache, cached_property
+from pathlib import Path
 
 from cuda_wheel.builder.config.architectures import settle
 from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
@@ -85,21 +88,14 @@ def make_plan(
     `nvvm` is required if one of them has a source in NVVM IR. Raises ConfigError for architectures that the toolchain
     cannot compile for or that the module cannot be linked for.
     """
+
+    @cache  # most modules have the project's
+    def targets_of(architectures: Architectures) -> tuple[Target, ...]:
+        entries, where = architectures.entries, architectures.where
+        return settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
+
     plans = tuple(
-        _ModulePlanner(
-            config,
-            module,
-            root,
-            toolchain,
-            nvvm,
-            settle(
-                module.settings.architectures.entries,
-                toolchain.supported,
-                installed_gpus,
-                module.settings.architectures.where,
-                toolchain.name,
-            ),
-        ).plan()
+        _ModulePlanner(config, module, root, toolchain, nvvm, targets_of(module.settings.architectures)).plan()
         for module in modules
     )
     return Plan(toolchain, config.compress, config.ptx_version, plans, nvvm)
@@ -152,7 +148,7 @@ class _ModulePlanner:
             self._relocatable_job(source, target.arch, form) if source.kind in COMPILED else source
             for source in (*self.module.sources, *self.module.defaults)
         )
-        return Link(target, form == "lto", tuple(inputs), self._options())
+        return Link(target, form == "lto", tuple(inputs), self._options)
 
     def _relocatable_jobs(self) -> list[Job]:
         """Return the jobs whose results go into the wheel for linking at run time."""
@@ -179,7 +175,7 @@ class _ModulePlanner:
         is_cuda = source.kind == "cuda"
         # `#include "x"` looks in the including file's folder first, as in every C++ compiler. NVRTC receives the source
         # as a string and knows no such folder.
-        folders = dict.fromkeys([str(PurePosixPath(source.path).parent), *settings.include_dirs])
+        folders = dict.fromkeys([posixpath.dirname(source.path) or ".", *settings.include_dirs])
         return Job(
             library=self.toolchain.libraries[0] if is_cuda or nvvm is None else nvvm.library,
             libdevice="" if is_cuda or nvvm is None else nvvm.libdevice,
@@ -193,7 +189,7 @@ class _ModulePlanner:
             arch=arch,
             cubin=cubin,
             ptx=ptx,
-            options=self._options(),
+            options=self._options,
             include_dirs=(*folders, *self.toolchain.header_folders),
             instantiate=_instantiations(self.module, source),
             instances=settings.instances if is_cuda else (),
@@ -203,6 +199,7 @@ class _ModulePlanner:
             describes=arch == self.targets[0].arch,
         )
 
+    @cached_property
     def _options(self) -> tuple[str, ...]:
         """Return the compiler's options, without include folders and target."""
         settings = self.module.settings
@@ -212,7 +209,7 @@ class _ModulePlanner:
     def _manifest_options(self) -> tuple[str, ...]:
         settings = self.module.settings
         return (
-            *self._options(),
+            *self._options,
             *(f"--include-path={folder}" for folder in settings.include_dirs),
             *(["--generate-line-info"] if settings.lineinfo else []),
             *({"none": (), "ptx": FORM_OPTIONS["ptx"], "lto": FORM_OPTIONS["lto"]}[settings.link]),
@@ -230,6 +227,9 @@ def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
     These are the ones whose template the source mentions. An expression that no source mentions belongs to the first
     source: a header may define the template.
     """
+
+    if not module.settings.instantiate:
+        return ()
 
     def mentions(source: Source, expression: str) -> bool:
         name = expression.partition("<")[0].rpartition("::")[2].strip().lstrip("&")

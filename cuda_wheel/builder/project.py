@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
@@ -33,10 +34,11 @@ from cuda_wheel.builder.wheel.outputs import (
     module_files,
     output_paths,
     stub_files,
-    write,
+    write_new,
 )
 from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file, tuned_paths
+from cuda_wheel.builder.workers.executor import EXECUTOR
 from cuda_wheel.builder.workers.local_workers import LocalWorkers
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
@@ -54,9 +56,9 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
     """Build the project in `root`, whose wheel has `files`, write what the wheel gets below `folder`, and return the
     paths there.
 
-    Each module's files are written as soon as it is built: all together may be larger than memory. The SBOM, which
-    belongs in the wheel's metadata, is written there too, as `SBOM`, unless the settings disable it. A build that fails
-    may leave files there. Raises ConfigError, ToolchainError or CompileError.
+    Nobody else uses `folder`. Each module's files are written as soon as it is built: all together may be larger than
+    memory. The SBOM, which belongs in the wheel's metadata, is written there too, as `SBOM`, unless the settings
+    disable it. A build that fails may leave files there. Raises ConfigError, ToolchainError or CompileError.
     """
     files = list(files)
     modules, packages = select(config, root, files, reporter.warning), attaching_packages(files)
@@ -65,13 +67,13 @@ def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter
 
     def write_module(module: FinishedModule, document: Document) -> Document:
         tables.check(module)
-        write(module_files(module), folder)
+        write_new(module_files(module), folder)
         return document
 
     documents = _build(root, config, modules, reporter, write_module)
-    write(tables.files, folder)
-    write(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
-    write({SBOM: merged(documents)} if config.sbom else {}, folder)
+    write_new(tables.files, folder)
+    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
+    write_new({SBOM: merged(documents)} if config.sbom else {}, folder)
     return output_paths(config, names, packages) + list(tables.files)
 
 
@@ -216,7 +218,11 @@ def _toolchain(workers: LocalWorkers, cache: Cache, remember: bool) -> Toolchain
     if toolchain is None:
         from cuda_wheel.builder.toolchain.find import find_toolchain  # most builds know their toolchain
 
-        toolchain = workers.submit(find_toolchain, None).result()
+        searching = workers.submit(find_toolchain, None)
+        if remember and not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
+            workers.prepare(workers.count - 1)
+            import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
+        toolchain = searching.result()
         if remember:
             remember_toolchain(cache, environment, toolchain)
     return toolchain

@@ -30,6 +30,8 @@ ROOMS = {
         (
             "runtime/manifest.py",
             "runtime/formats/manifest_structs.py",
+            "runtime/formats/manifest_blocks.py",
+            "runtime/formats/partial_manifest.py",
             "runtime/manifest_text.py",
             "runtime/versions.py",
             "runtime/digest.py",
@@ -39,6 +41,7 @@ ROOMS = {
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
             "tests/runtime/test_digest.py",
+            "tests/runtime/formats/test_manifest_blocks.py",
             "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
         ),
     ),

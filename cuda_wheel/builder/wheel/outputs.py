@@ -33,6 +33,7 @@ __all__ = [
     "vendored_files",
     "vendored_names",
     "write",
+    "write_new",
 ]
 
 VENDORED_PACKAGE = "_cuda_wheel"
@@ -202,6 +203,18 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
             path.write_bytes(content)
 
 
+def write_new(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files under a folder that nobody else uses. Raises ConfigError if one cannot be written."""
+    for name, content in files.items():
+        path = folder / name
+        try:
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+
+
 def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = None) -> None:
     """Move files from `source` to `folder`, each completely or not at all. Raises ConfigError if one cannot be written.
 
@@ -230,6 +243,8 @@ def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be written: {error.strerror or error}.{temporary_folder_advice(path)}"
-        ) from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{path} cannot be written: {error.strerror or error}.{temporary_folder_advice(path)}")

@@ -60,6 +60,9 @@ class Executor(ABC):
         """Cancel a call whose result nobody needs. A running one may be ended, and then raises CompileError."""
         future.cancel()
 
+    def prepare(self, calls: int) -> None:  # noqa: B027 (not abstract: most executors need nothing)
+        """Start early what about this many calls need, which will be enqueued soon. By default, nothing is."""
+
     def submit(self, function: Callable[[Any], T], argument: Any) -> Future[T]:
         """Return the future of `function(argument)`, for any worker."""
         return self.enqueue(Call(function, argument))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["LocalWorkers"]
 
 
+def _import_compilers(_: None) -> None:
+    import cuda_wheel.builder.compile.job  # noqa: F401 (each job needs it)
+
+
 class LocalWorkers(Executor):
     """`Workers` that are made by the first call; a context manager. The parameters are those of `Workers`."""
 
@@ -23,6 +27,7 @@ class LocalWorkers(Executor):
         self._limits = timeout, memory
         self._count = available_cores()
         self._workers: Workers | None = None
+        self._is_prepared = False
 
     def __enter__(self) -> LocalWorkers:
         return self
@@ -37,6 +42,13 @@ class LocalWorkers(Executor):
     def count(self) -> int:
         """How many calls run at once."""
         return self._count
+
+    def prepare(self, calls: int) -> None:
+        """Start workers, which import what compiles; the first time only."""
+        if not self._is_prepared:
+            self._is_prepared = True
+            for _ in range(min(calls, self._count)):
+                self.submit(_import_compilers, None)
 
     def enqueue(self, call: Call[Any]) -> Future[Any]:
         """Return the future of a call; see `Workers`."""

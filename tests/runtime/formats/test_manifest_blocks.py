@@ -80,6 +80,8 @@ def test_many_kernels_are_written_in_blocks_and_read_back() -> None:
     text = manifest.to_json()
     assert text.startswith(START)
     assert len(json.loads(text)["blocks"]) > 2
+    images = json.loads(text)["manifest"]["images"]
+    assert [image["resources"] for image in images] == [{}, {"other": {"x": 1}}]
     for given in (text, text.encode()):
         assert Manifest.from_json(given, "x") == manifest
     assert Manifest.from_json(text, "x").to_json() == text
@@ -111,13 +113,18 @@ def test_a_kernel_is_found_by_each_of_its_names_and_little_is_read(load: Any) ->
     manifest = many()
     text = manifest.to_json().encode()
     blocks = [size for size, _ in json.loads(text)["manifest"]["blocks"]]
-    for name in ("ns::gemm<float, 7>", "gemm<float,7>", "gemm< float, 7 >", "ns::gemm<float,7>"):
+    for number, form in enumerate(
+        2 * ("ns::gemm<float, {}>", "gemm<float,{}>", "gemm< float, {} >", "ns::gemm<float,{}>")
+    ):
         module, memory = load(text)
-        before = memory.bytes_read
+        before, name = memory.bytes_read, form.format(number)
         assert before <= files.USUAL_MANIFEST and len(module) == COUNT + 3
-        assert module[name].info == manifest.kernels[7]
+        assert module[name].info == manifest.kernels[number]
         assert memory.bytes_read - before in blocks
-        assert module[name] is module["_ZN2ns4gemmIfLi7EEv"]  # which reads the others
+        assert module[f" {name}"] is module[name]
+        assert memory.bytes_read - before in blocks  # and no block twice
+        assert module[name] is module[f"_ZN2ns4gemmIfLi{number}EEv"]  # which reads the others
+        assert module.manifest.kernels[number] is module[name].info
         assert [info.name for info in module.manifest.kernels] == [info.name for info in manifest.kernels]
     module, _ = load(text)
     assert module["gemm<float, (int)7>"].info == manifest.kernels[7]
@@ -168,6 +175,25 @@ def test_no_changed_byte_passes_for_the_manifest(at: int, load: Any) -> None:
     with pytest.raises(ImageError):
         module, _ = load(damaged)
         tuple(module.manifest.kernels)
+
+
+def test_what_is_around_the_blocks_is_checked_too() -> None:
+    text = many().to_json()
+    digest = json.loads(text)["sha256"]
+    for changed in (text.replace(', "blocks"', ',  "blocks"'), text.replace(digest, digest[::-1])):
+        assert changed != text
+        with pytest.raises(ImageError, match="SHA-256 is not the one"):
+            Manifest.from_json(changed, "x")
+
+
+def test_a_manifest_may_have_much_besides_its_kernels(load: Any) -> None:
+    options = tuple(f"--define-macro=M{number}=1" for number in range(4000))
+    manifest = many()._replace(options=options)
+    text = manifest.to_json().encode()
+    assert text.index(b"\n[") > files.USUAL_MANIFEST
+    module, _ = load(text)
+    assert module.manifest.options == options
+    assert module["gemm<float, 7>"].info == manifest.kernels[7]
 
 
 def test_a_cut_manifest_is_refused(load: Any) -> None:
