@@ -57,3 +57,8 @@ class LocalWorkers(Executor):
 
             self._workers = Workers(*self._limits, self._count)
         return self._workers.enqueue(call)
+
+    def stop(self, future: Future[Any]) -> None:
+        """Cancel a call, or end the worker that runs it; see `Workers`."""
+        if self._workers is not None:
+            self._workers.stop(future)
