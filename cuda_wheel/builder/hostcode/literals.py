@@ -1,7 +1,8 @@
 """Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
 
-In place of an array's type, as in `(T[2]){1, 2}`, stands a name for it. nvcc reads them as GCC does; NVRTC has no GNU mode. In C++ without it, a type in parentheses before a brace is an error,
-so that nothing else can be meant where the compiler expects an expression.
+In place of an array's type, as in `(T[2]){1, 2}`, stands a name for it. nvcc reads them as GCC does; NVRTC has no GNU
+mode. In C++ without it, a type in parentheses before a brace is an error, so that nothing else can be meant where the
+compiler expects an expression.
 """
 
 from __future__ import annotations
