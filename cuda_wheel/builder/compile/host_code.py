@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.compile.precompiled import precompiles
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
     COMPLEX_FUNCTIONS,
     PREAMBLE_OPTION,
+    USED_PARTS_OPTION,
     is_about_host_code,
     looks_like_host_code,
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+from cuda_wheel.builder.hostcode.project_texts import project_texts
+from cuda_wheel.builder.hostcode.used_parts import part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.sources.include_graph import option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 
@@ -58,22 +63,50 @@ def may_leave_out(job: Job, result: NvrtcResult) -> bool:
 def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     """Return NVRTC's answer for a job's source. Host code is left out only if the source does not compile with it."""
     request = nvrtc_request(job)
-    result = call(request)
+    used = _used_parts_request(job, request)
+    result, request = _call_twice(request if used is None else used, call)
     if job.host_code == "reject":
         _reject_host_code(job, result)
         return Answer(result, request)
     if result["error"] in ("", INVALID_OPTION):
         return Answer(result, request)
-    if not looks_like_host_code(job.text):
-        options = [*request["options"], PREAMBLE_OPTION]
-        request = {**request, "options": options, "headers": operator_headers()}
-        result = call(request)
-    if result["error"] and COMPLEX_FUNCTIONS in result["log"]:
-        request = {**request, "options": [*request["options"], f"--define-macro={COMPLEX_FUNCTIONS}"]}
-        result = call(request)
+    if used is not None or not looks_like_host_code(job.text):
+        request = nvrtc_request(job)
+        if PREAMBLE_OPTION not in request["options"]:
+            options = [*request["options"], PREAMBLE_OPTION]
+            request = {**request, "options": options, "headers": operator_headers()}
+        result, request = _call_twice(request, call)
     if not may_leave_out(job, result):
         return Answer(result, request)
     return _without_host_code(job, request, result, call)
+
+
+def _call_twice(request: NvrtcRequest, call: CallNvrtc) -> tuple[NvrtcResult, NvrtcRequest]:
+    """Return NVRTC's result and its request, with the functions of complex numbers if they are missing without."""
+    result = call(request)
+    if result["error"] and COMPLEX_FUNCTIONS in result["log"]:
+        request = {**request, "options": [*request["options"], f"--define-macro={COMPLEX_FUNCTIONS}"]}
+        result = call(request)
+    return result, request
+
+
+def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
+    """Return the request without the parts of the preamble and of PyTorch's stand-ins that the project cannot name.
+
+    None if there is no preamble, if all parts may be named, or if precompiled headers save more.
+    """
+    options = request["options"]
+    if PREAMBLE_OPTION not in options or precompiles(request):
+        return None
+    texts = project_texts(job.text, job.source, job.root, (*job.include_dirs, *option_folders(job.options)))
+    if texts is None or pre_includes(job.options):
+        return None
+    texts += [text.encode() for text in (*job.options, *job.instantiate)]
+    macros = part_macros(texts, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
+    if macros is None:
+        return None
+    options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
+    return {**request, "options": options, "headers": {**request["headers"], **used_headers(texts)}}
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:

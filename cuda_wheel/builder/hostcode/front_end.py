@@ -15,6 +15,7 @@ __all__ = [
     "HOST_CODE_OPTIONS",
     "PREAMBLE_OPTION",
     "REPORTING_OPTIONS",
+    "USED_PARTS_OPTION",
     "is_about_host_code",
     "looks_like_host_code",
 ]
@@ -68,6 +69,9 @@ REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_L
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
+
+USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
+"""The option that marks a request without the parts that `used_parts` found to be unused."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
 """The macro for the functions of c10::complex, which an error names where it is not defined. They need Thrust's
