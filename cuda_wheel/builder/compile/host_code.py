@@ -22,10 +22,10 @@ from cuda_wheel.builder.hostcode.front_end import (
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.hostcode.project_texts import project_texts
-from cuda_wheel.builder.hostcode.used_parts import part_macros, used_headers
+from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
-from cuda_wheel.builder.sources.include_graph import option_folders, pre_includes
+from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 
@@ -101,12 +101,12 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     texts = project_texts(job.text, job.source, job.root, (*job.include_dirs, *option_folders(job.options)))
     if texts is None or pre_includes(job.options):
         return None
-    texts += [text.encode() for text in (*job.options, *job.instantiate)]
-    macros = part_macros(texts, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
-    if macros is None:
+    names = names_in([*texts, *map(str.encode, (*macro_options(job.options), *job.instantiate))])
+    if names is None:
         return None
+    macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
     options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
-    return {**request, "options": options, "headers": {**request["headers"], **used_headers(texts)}}
+    return {**request, "options": options, "headers": used_headers(names)}
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:

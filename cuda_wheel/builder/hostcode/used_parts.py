@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from cuda_wheel.builder.hostcode.operator_headers import operator_names_header
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers, operator_names_header
 
-__all__ = ["COMMON_RUNTIME_API", "PARTS", "part_macros", "used_headers"]
+__all__ = ["COMMON_RUNTIME_API", "PARTS", "Names", "names_in", "part_macros", "used_headers"]
 
 _C_FUNCTIONS = (
     r"a?(?:cos|sin|tan)h?|atan2|cbrt|ceil|copysign|erfc?|exp2?|expm1|fabs|fdim|floor|fma|fmax|fmin|fmod|frexp|hypot|"
@@ -35,27 +36,26 @@ _FUNCTIONAL = (
     r"equal_to|not_equal_to|greater|greater_equal|less|less_equal|logical_\w+|bit_\w+|not_fn|not[12]|mem_fn|mem_fun|"
     r"invoke\w*|identity|\w*_searcher|tie|ignore|apply|make_\w+|\w*tuple\w*|type_info|typeid|get|(?:unary|binary)_\w+"
 )
-_PYTORCH = r"torch|ATen|c10|at"
-
 PARTS = {
     # The preamble.
     "RUNTIME_API": r"CUDART\w*|CUDA_[CR]_\w+|cudaDataType\w*|libraryPropertyType\w*",
     "UTILITY": _UTILITY,
     "FUNCTIONAL": _FUNCTIONAL,
     "MATH": rf"{_C_FUNCTIONS}|is(?:finite|inf|nan|normal|greater|less|unordered)\w*|signbit|fpclassify|l*abs|"
-    rf"M_\w+|FP_\w+|HUGE_VAL\w*|INFINITY|NAN|(?:float|double)_t|math_errhandling|MATH_\w+|{_PYTORCH}",
-    "BUILTINS": rf"__builtin_\w*|__sync_\w*|{_PYTORCH}",
+    r"M_\w+|FP_\w+|HUGE_VAL\w*|INFINITY|NAN|(?:float|double)_t|math_errhandling|MATH_\w+",
+    "BUILTINS": r"__builtin_\w*|__sync_\w*",
     # What PyTorch's headers include of CUDA and of the standard library.
-    "DRIVER_API": r"cu[A-Z]\w*|CU(?!DA)\w+|CUDA_(?!CHECK|KERNEL_LOOP|1D|HOST|NUM_THREADS|ERR(?!OR_))\w+",
+    "DRIVER_API": r"cu[A-Z]\w*|CU_\w+|CU[a-z]\w*|CUDA_(?!CHECK|KERNEL_LOOP|1D|HOST|NUM_THREADS|ERR(?!OR_))\w+",
     "LIBRARIES": r"(?:cublas|cusolver|cusparse)\w*|(?:CUBLAS|CUSOLVER|CUSPARSE)\w*|cu\w*Complex\w*|blas|THC\w*|"
     r"\w*CUDA(?:Blas|Solver|Sparse)\w*|CUDA_[CR]_\w+|cudaDataType\w*|libraryPropertyType\w*",
-    "CONTAINERS": r"deque|queue|priority_queue|stack|forward_list|list|(?:unordered_)?(?:multi)?(?:map|set)",
-    "STREAMS": r"[io]?stringstream|iostream|w?c(?:out|err|log|in)|set(?:w|precision|fill|base)|(?:re)?setiosflags|"
-    r"quoted|(?:get|put)_(?:time|money)|istream|stringbuf|w\w*stream|getline",
-    "THREADS": r"\w*mutex\w*|\w+_lock|\w*lock_guard|once_flag|call_once|chrono|\w+_clock|thread|"
-    r"\w*condition_variable\w*|future|async|\w*lock|pthread\w*|sched\w*|cpu_set_t|(?:CPU|PTHREAD|SCHED)_\w+|ratio|literals|chrono_literals",
-    "VARIANT": r"\w*variant\w*|visit|monostate|holds_alternative|get_if|get",
-    "NUMERIC": r"accumulate|\w*reduce|inner_product|iota|adjacent_difference|\w+_scan|partial_sum|gcd|lcm|midpoint",
+    "CONTAINERS": r"deque|list|(?:unordered_)?(?:multi)?(?:map|set)",
+    "STREAMS": r"\w*stringstream|\w*iostream|w?c(?:out|err|log|in)|set(?:w|precision|fill|base)|(?:re)?setiosflags|"
+    r"quoted|(?:get|put)_(?:time|money)|\w*istream|\w*stringbuf|ws|getline",
+    "THREADS": r"\w*mutex|(?:unique|scoped|defer|adopt)_lock\w*|try_(?:to_)?lock\w*|lock|lock_guard|once_flag|"
+    r"call_once|chrono|ratio|literals|chrono_literals|micro|milli|nano",
+    "VARIANT": r"variant\w*|\w*visit|monostate|holds_alternative|get_if|get|bad_variant_access|in_place\w*",
+    "NUMERIC": r"accumulate|\w*reduce|inner_product|iota|adjacent_difference|\w+_scan|partial_sum|gcd|lcm|"
+    r"midpoint",
     # The element types of tensors, by the names of types, enumerators and dispatch macros.
     "HALF": r"\w*(?:[Hh]alf|HALF|[Ff]loat16|FLOAT16|FP16|fp16|REDUCED|FORALL|V2|hadd|hmul|hsub|hfma)\w*",
     "BFLOAT16": r"\w*(?:[Bb][Ff](?:loat)?16|BFLOAT16|REDUCED|FORALL|V2)\w*",
@@ -78,15 +78,20 @@ PARTS = {
 time only. A missing name costs a second compilation, unless a function of that name is built in or the project's own;
 so all functions that others may overload are there, such as those of <math.h>."""
 
-_ONLY_IN_STD = {"UTILITY", "FUNCTIONAL"}
+_PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
+
+_IN_STD = {"UTILITY", "FUNCTIONAL", "CONTAINERS", "STREAMS", "THREADS", "VARIANT", "NUMERIC"}
 """Parts whose names are all in namespace std."""
 
 _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, names in PARTS.items()}
 
-_STD = re.compile(rb"^std$", re.MULTILINE)
+_IN_STD_NAMED = re.compile(rb"\bstd\s*::\s*(\w+)")
 
-_STD_REAL = re.compile(rb"\bstd\s*::\s*\w+[fl]\b")
-"""Matches a function for one type, such as std::sinf; NVRTC predeclares ::sinf."""
+_STD = re.compile(rb"\bstd\b(?!\s*::)")
+"""Matches where namespace std is named by itself, such as `using namespace std`."""
+
+_REAL = re.compile(rf"^(?:{_C_FUNCTIONS})[fl]$".encode(), re.MULTILINE)
+"""Matches a function of namespace std for one type, such as std::sinf; NVRTC predeclares ::sinf."""
 
 _RUNTIME_CALL = re.compile(rb"\b((?:make_)?cuda[A-Z]\w*)\s*[(<]")
 """Matches what may be a call of the runtime API, and a call of the project's own functions with such a name."""
@@ -108,24 +113,49 @@ _NAME = re.compile(rb"[A-Za-z_]\w*")
 _PASTED = re.compile(rb"(?<!#)##(?!#|\s*__VA_ARGS__)")
 """Matches where a macro pastes a name together, which is in no text, but for `, ##__VA_ARGS__`."""
 
+_STRING_OR_COMMENT = re.compile(
+    rb"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)""", re.DOTALL
+)
 
-def part_macros(texts: Iterable[bytes], is_relocatable: bool) -> list[str] | None:
-    """Return the macros that leave out the parts that no text names; None if names cannot be told from the texts."""
-    texts = list(texts)
-    if any(map(_PASTED.search, texts)):
+
+class Names(NamedTuple):
+    """The names that texts contain."""
+
+    all: frozenset[bytes]
+    in_std: frozenset[bytes]
+    """Those that may be of namespace std."""
+    calls: frozenset[bytes]
+    """Those that may be functions of the runtime API."""
+
+
+def names_in(texts: Iterable[bytes]) -> Names | None:
+    """Return the names in texts but for their comments; None if macros paste other names together."""
+    code = [_without_comments(text) for text in texts]
+    if any(map(_PASTED.search, code)):
         return None
-    names = b"\n".join({name for text in texts for name in _NAME.findall(text)})
-    calls = {call for text in texts for call in _RUNTIME_CALL.findall(text)}
-    used = {part for part, pattern in _NAMED.items() if pattern.search(names)}
-    if not _STD.search(names):
-        used -= _ONLY_IN_STD
-    if any(map(_STD_REAL.search, texts)):
+    every = frozenset(name for text in code for name in _NAME.findall(text))
+    in_std = frozenset(name for text in code for name in _IN_STD_NAMED.findall(text))
+    calls = frozenset(call for text in code for call in _RUNTIME_CALL.findall(text))
+    return Names(every, every if any(map(_STD.search, code)) else in_std, calls)
+
+
+def _without_comments(text: bytes) -> bytes:
+    if b'R"' in text:  # a raw string, in which quotes and comments are neither
+        return text
+    return _STRING_OR_COMMENT.sub(lambda match: match[1] or b" ", text)
+
+
+def part_macros(names: Names, is_relocatable: bool) -> list[str]:
+    """Return the macros that leave out the parts of which there is no name."""
+    every, in_std = b"\n".join(names.all), b"\n".join(names.in_std)
+    used = {part for part, pattern in _NAMED.items() if pattern.search(in_std if part in _IN_STD else every)}
+    if _REAL.search(in_std):
         used.add("MATH")
-    if is_relocatable or calls - COMMON_RUNTIME_API:  # NVRTC has the device's runtime API built in
+    if is_relocatable or names.calls - COMMON_RUNTIME_API:  # NVRTC has the device's runtime API built in
         used.add("RUNTIME_API")
     return [f"CUDA_WHEEL_WITHOUT_{part}" for part in PARTS if part not in used]
 
 
-def used_headers(texts: Iterable[bytes]) -> dict[str, bytes]:
-    """Return the list of PyTorch's operators that the texts name, as a header in memory."""
-    return operator_names_header({name for text in texts for name in _NAME.findall(text)})
+def used_headers(names: Names) -> dict[str, bytes]:
+    """Return the headers in memory that a compilation may read: for files with PyTorch."""
+    return {**operator_headers(), **operator_names_header(names.all)} if names.all & _PYTORCH_NAMES else {}

@@ -13,7 +13,7 @@ from cuda_wheel.builder.compile import cuda_source, host_code
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.hostcode.project_texts import project_texts
-from cuda_wheel.builder.hostcode.used_parts import COMMON_RUNTIME_API, PARTS, part_macros, used_headers
+from cuda_wheel.builder.hostcode.used_parts import COMMON_RUNTIME_API, PARTS, Names, names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS
@@ -25,10 +25,16 @@ if TYPE_CHECKING:
 MACRO = re.compile(r"(?:ifn?def |defined\(|^)CUDA_WHEEL_WITHOUT_(\w+)")
 
 
+def named(text: str) -> Names:
+    """Return the names in a text."""
+    names = names_in([text.encode()])
+    assert names is not None
+    return names
+
+
 def used(text: str, **others: Any) -> set[str]:
     """Return the parts that a text uses."""
-    macros = part_macros([text.encode()], **{"is_relocatable": False, **others})
-    assert macros is not None
+    macros = part_macros(named(text), **{"is_relocatable": False, **others})
     return set(PARTS) - {MACRO.fullmatch(macro)[1] for macro in macros}  # type: ignore[index]
 
 
@@ -66,6 +72,15 @@ def test_the_common_runtime_api_is_what_its_header_declares() -> None:
         ("PYBIND11_MODULE(", {"PYTHON"}),
         ("TORCH_LIBRARY_IMPL(", {"LIBRARY"}),
         ('printf("a", ##__VA_ARGS__)', set()),
+        ("std::map<int, int> m; map();", {"CONTAINERS"}),
+        ("map(); std::vector<int> v;", set()),
+        ("using namespace std; map<int, int> m;", {"CONTAINERS"}),
+        ("#define M std\nM::map<int, int> m;", {"CONTAINERS"}),
+        ("// sqrt\n/* CUdevice\n */ int x;", set()),
+        ('f("//"); x = sqrt(2);', {"MATH"}),
+        ('f("/*"); x = sqrt(2); // "', {"MATH"}),
+        ("c = '\"'; x = sqrt(2); // \"", {"MATH"}),
+        ('f(R"(" /*)"); x = sqrt(2); // */', {"MATH"}),
     ],
 )
 def test_a_part_is_used_where_one_of_its_names_occurs(text: str, parts: set[str]) -> None:
@@ -74,13 +89,16 @@ def test_a_part_is_used_where_one_of_its_names_occurs(text: str, parts: set[str]
 
 def test_relocatable_code_and_names_that_macros_paste_together_use_all_that_they_may_need() -> None:
     assert used("int x;", is_relocatable=True) == {"RUNTIME_API"}  # NVRTC has its own there
-    assert part_macros([b"int x;", b"#define CALL(name) cuda ## name()"], is_relocatable=False) is None
+    assert names_in([b"int x;", b"#define CALL(name) cuda ## name()"]) is None
 
 
 def test_the_list_of_operators_has_those_that_are_named() -> None:
-    (text,) = used_headers([b"at::zeros({1}); x.add_(y); at::mul_out(x, y, z); // exp"]).values()
+    headers = used_headers(named("at::zeros({1}); x.add_(y); at::mul_out(x, y, z); // sin"))
+    text = headers["cuda_wheel_detail/pytorch/operator_names.h"]
     listed = set(re.findall(rb"\bX\((\w+)\)", text))
-    assert listed == {b"zeros", b"add_", b"mul", b"exp"}
+    assert listed == {b"zeros", b"add_", b"mul"}
+    assert "ATen/ops/zeros.h" in headers
+    assert used_headers(named("int x;")) == {}
 
 
 def test_the_texts_of_a_project_are_those_that_it_may_include(tmp_path: Path) -> None:

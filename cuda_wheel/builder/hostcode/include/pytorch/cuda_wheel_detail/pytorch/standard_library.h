@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cfloat>
 #include <climits>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -33,6 +32,9 @@
 #include <utility>
 #include <vector>
 
+#ifndef CUDA_WHEEL_WITHOUT_MATH
+#include <cmath>
+#endif
 #ifndef CUDA_WHEEL_WITHOUT_CONTAINERS
 #include <deque>
 #include <list>
