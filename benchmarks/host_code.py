@@ -28,9 +28,9 @@ __all__ = ["measure"]
 WITH, ALONE, NVCC = "with host code", "kernels alone", "nvcc -fatbin"
 REAL, VIRTUAL = ("80", "90", "120"), "80"
 LIMIT = (
-    "NVRTC's front end reads what host code includes once for each target. The runtime API takes about 40 ms of a "
-    "core, PyTorch's headers 200 ms. Precompiled headers save nearly two thirds of that, if at least three files begin "
-    "alike."
+    "NVRTC's front end reads what host code includes once for each target, of the runtime API and of PyTorch's headers "
+    "only what the file names: about 5 ms of a core for calls of the runtime API, 10 ms for <vector> or <string>, and "
+    "60 ms for tensors. A small kernel takes 40 ms in all."
 )
 
 SCALE = """

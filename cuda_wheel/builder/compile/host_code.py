@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.compile.precompiled import precompiles
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
     COMPLEX_FUNCTIONS,
     FIRST_ERROR,
     PREAMBLE_OPTION,
+    USED_PARTS_OPTION,
     is_about_host_code,
     looks_like_host_code,
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+from cuda_wheel.builder.hostcode.project_texts import project_texts
+from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.limited_time import compile_within
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
@@ -63,25 +68,65 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
         result = call(request)
         _reject_host_code(job, result)
         return Answer(result, request)
-    result = call(request, *FIRST_ERROR)
+    used = _used_parts_request(job, request)
+    result, request = _first_answer(request if used is None else used, call)
     if result["error"] in ("", INVALID_OPTION):
         return Answer(result, request)
-    if not looks_like_host_code(job.text):
-        options = [*request["options"], PREAMBLE_OPTION]
-        request = {**request, "options": options, "headers": operator_headers()}
-        result = call(request, *FIRST_ERROR)
+    if used is not None or not looks_like_host_code(job.text):
+        request = nvrtc_request(job)
+        if PREAMBLE_OPTION not in request["options"]:
+            options = [*request["options"], PREAMBLE_OPTION]
+            request = {**request, "options": options, "headers": operator_headers()}
+        result, request = _first_answer(request, call)
     whole: NvrtcResult | None = result
     if result["error"]:
         whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
         whole = whole if whole is not None and whole["error"] == result["error"] else None  # it may lack memory
-    if whole is not None and whole["error"] and COMPLEX_FUNCTIONS in whole["log"]:
-        request = {**request, "options": [*request["options"], f"--define-macro={COMPLEX_FUNCTIONS}"]}
+    if whole is not None and _lacks_complex_functions(whole):  # this is not the first error
+        request = _with_complex_functions(request)
         whole = result = call(request)
     if not result["error"]:
         return Answer(result, request)
     if job.host_code != "auto":
         return Answer(whole or call(request), request)
     return _without_host_code(job, request, whole or result, call, is_complete=whole is not None)
+
+
+def _first_answer(request: NvrtcRequest, call: CallNvrtc) -> tuple[NvrtcResult, NvrtcRequest]:
+    """Return NVRTC's result, which is an error at the first one, and its request, with the functions of complex numbers
+    if it names them."""
+    result = call(request, *FIRST_ERROR)
+    if _lacks_complex_functions(result):
+        request = _with_complex_functions(request)
+        result = call(request, *FIRST_ERROR)
+    return result, request
+
+
+def _lacks_complex_functions(result: NvrtcResult) -> bool:
+    return result["error"] != "" and COMPLEX_FUNCTIONS in result["log"]
+
+
+def _with_complex_functions(request: NvrtcRequest) -> NvrtcRequest:
+    return {**request, "options": [*request["options"], f"--define-macro={COMPLEX_FUNCTIONS}"]}
+
+
+def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
+    """Return the request without the parts of the preamble and of PyTorch's stand-ins that the project cannot name.
+
+    None if there is no preamble, if all parts may be named, or if precompiled headers save more.
+    """
+    options = request["options"]
+    if PREAMBLE_OPTION not in options or precompiles(request):
+        return None
+    texts = project_texts(job.text, job.source, job.root, (*job.include_dirs, *option_folders(job.options)))
+    if texts is None or pre_includes(job.options):
+        return None
+    names = names_in([*texts, *map(str.encode, (*macro_options(job.options), *job.instantiate))])
+    if names is None:
+        return None
+    macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
+    options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
+    return {**request, "options": options, "headers": used_headers(names)}
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:

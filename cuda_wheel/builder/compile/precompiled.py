@@ -11,6 +11,7 @@ call (`call_with_precompilation`), and `compile_text` decides whether to use it.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,9 +20,11 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.sources import include_graph
 from cuda_wheel.builder.timing import PRECOMPILING, phase
 from cuda_wheel.builder.toolchain import nvrtc
+from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
@@ -38,6 +41,7 @@ __all__ = [
     "current_precompilation",
     "header_bytes",
     "is_worthwhile",
+    "precompiles",
 ]
 
 T = TypeVar("T")
@@ -156,6 +160,9 @@ class PrecompiledHeaders:
 
     def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
         """Return NVRTC's answer with precompiled headers; None without them."""
+        # Which parts are used differs between the sources of a group.
+        if USED_PARTS_OPTION in request["options"]:
+            return None
         if not self._enabled or not request["text"].startswith(precompilation.group.text):
             return None
         try:
@@ -265,6 +272,24 @@ def _stamps(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
 def _content(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
+
+
+_LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_api)?)\.h[^\n]*", re.MULTILINE)
+"""Matches includes of headers of which NVRTC reads little, since it has their guards built in."""
+
+
+def precompiles(request: NvrtcRequest) -> bool:
+    """Return whether precompiling the headers of a request's group is worthwhile for those of libraries alone.
+
+    All sources of a group must then read the same stand-ins, the used parts and the others.
+    """
+    precompilation = _current.get()
+    if precompilation is None:
+        return False
+    folders = [each.removeprefix(_PATH) for each in request["options"] if each.startswith(_PATH)]
+    libraries = tuple(folder for folder in folders if folder not in (str(INCLUDE), *STAND_INS))
+    text = _LEAN.sub(b"", precompilation.group.text)
+    return is_worthwhile(precompilation.jobs, header_bytes(text, request["folder"], libraries))
 
 
 @lru_cache(maxsize=64)

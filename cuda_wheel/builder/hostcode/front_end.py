@@ -16,6 +16,7 @@ __all__ = [
     "HOST_CODE_OPTIONS",
     "PREAMBLE_OPTION",
     "REPORTING_OPTIONS",
+    "USED_PARTS_OPTION",
     "is_about_host_code",
     "looks_like_host_code",
 ]
@@ -74,6 +75,9 @@ PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
 """The options that end a compilation at its first error. Without them, the front end instantiates all templates after
 an error: 25 s for files that instantiate large kernels, and the first error is found in 2 s."""
+
+USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
+"""The option that marks a request without the parts that `used_parts` found to be unused."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
 """The macro for the functions of c10::complex, which an error names where it is not defined. They need Thrust's

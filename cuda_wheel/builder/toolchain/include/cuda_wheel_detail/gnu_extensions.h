@@ -35,7 +35,7 @@ template <class T> struct without_reference<T&&> { typedef T type; };
 
 // nvcc compiles a builtin function in device code as the function of the C library. A definition of a builtin that NVRTC
 // has, such as __builtin_copysign, would call itself.
-#if !__has_builtin(__builtin_popcount)
+#if !__has_builtin(__builtin_popcount) && !defined(CUDA_WHEEL_WITHOUT_BUILTINS)
 #define CUDA_WHEEL_OF_ONE(T, name, function) __host__ __device__ inline T __builtin_##name(T x) { return function(x); }
 #define CUDA_WHEEL_OF_TWO(T, name, function) __host__ __device__ inline T __builtin_##name(T x, T y) { return function(x, y); }
 #define CUDA_WHEEL_REAL(DO, name) DO(float, name##f, ::name##f) DO(double, name, ::name)

@@ -1,5 +1,5 @@
 // What nvcc includes before every file: the CUDA runtime API and parts of the C library. Included first in a file that
-// has host code.
+// has host code. A macro CUDA_WHEEL_WITHOUT_... leaves out a part that the file does not name; see `hostcode.used_parts`.
 #ifndef CUDA_WHEEL_DETAIL_HOST_CODE_H
 #define CUDA_WHEEL_DETAIL_HOST_CODE_H
 
@@ -26,12 +26,17 @@
 #define __CUDA_ARCH_LIST__ 900
 
 #include <assert.h>
+#ifndef CUDA_WHEEL_WITHOUT_MATH
 #include <cmath>
+#include <math.h>
+#endif
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <limits.h>
-#include <math.h>
+#ifndef CUDA_WHEEL_WITHOUT_UTILITY
 #include <new>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +52,21 @@ typedef unsigned long ulong;
 typedef long ssize_t;
 
 #include <cuda_wheel_detail/min_max.h>
+#ifdef CUDA_WHEEL_WITHOUT_RUNTIME_API
+#include <cuda_wheel_detail/common_runtime_api.h>
+#else
 #include <cuda_wheel_detail/runtime_api.h>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_FUNCTIONAL
+#include <functional>
+#endif
 
 // C++17 removed the keyword; nvcc only warns about it.
 #define register
 #include "cuda_wheel_detail/gnu_extensions.h"
 
 namespace std {}
+#ifndef CUDA_WHEEL_WITHOUT_MATH
 // GCC's <math.h> makes the functions for arguments of two types global ones.
 using std::atan2;
 using std::fmax;
@@ -61,5 +74,6 @@ using std::fmin;
 using std::fmod;
 using std::hypot;
 using std::pow;
+#endif
 
 #endif

@@ -3,11 +3,19 @@
 #define CUDA_WHEEL_PYTORCH_ALL_H
 
 #include <cuda_wheel_detail/pytorch/aten.h>
+#ifndef CUDA_WHEEL_WITHOUT_AUTOGRAD
 #include <cuda_wheel_detail/pytorch/autograd.h>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_LIBRARY
 #include <cuda_wheel_detail/pytorch/library.h>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_NEURAL_NETWORKS
 #include <cuda_wheel_detail/pytorch/neural_networks.h>
+#endif
 #include <cuda_wheel_detail/pytorch/parallel.h>
+#ifndef CUDA_WHEEL_WITHOUT_SERIALIZATION
 #include <cuda_wheel_detail/pytorch/serialize.h>
+#endif
 #include <cuda_wheel_detail/pytorch/version.h>
 
 namespace torch {

@@ -2,10 +2,12 @@
 #ifndef CUDA_WHEEL_PYTORCH_CUDA_CONTEXT_H
 #define CUDA_WHEEL_PYTORCH_CUDA_CONTEXT_H
 
+#ifndef CUDA_WHEEL_WITHOUT_LIBRARIES
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 #include <cusparse.h>
+#endif
 
 #include <cuda_wheel_detail/pytorch/cuda_streams.h>
 
@@ -19,10 +21,12 @@ int warp_size();
 bool canDeviceAccessPeer(c10::DeviceIndex, c10::DeviceIndex);
 c10::Allocator* getCUDADeviceAllocator();
 c10::Allocator* getPinnedMemoryAllocator();
+#ifndef CUDA_WHEEL_WITHOUT_LIBRARIES
 cublasHandle_t getCurrentCUDABlasHandle();
 cublasLtHandle_t getCurrentCUDABlasLtHandle();
 cusparseHandle_t getCurrentCUDASparseHandle();
 cusolverDnHandle_t getCurrentCUDASolverDnHandle();
+#endif
 size_t getChosenWorkspaceSize();
 size_t getCUDABlasLtWorkspaceSize();
 void* getCUDABlasLtWorkspace();

@@ -2,7 +2,9 @@
 #ifndef CUDA_WHEEL_PYTORCH_CUDA_ERRORS_H
 #define CUDA_WHEEL_PYTORCH_CUDA_ERRORS_H
 
+#ifndef CUDA_WHEEL_WITHOUT_DRIVER_API
 #include <cuda.h>
+#endif
 #include <cuda_runtime_api.h>
 
 #include <cuda_wheel_detail/pytorch/errors.h>

@@ -4,7 +4,9 @@
 #define CUDA_WHEEL_PYTORCH_DISPATCH_H
 
 #include <climits>
+#ifndef CUDA_WHEEL_WITHOUT_DRIVER_API
 #include <cuda.h>
+#endif
 
 #include <cuda_wheel_detail/pytorch/errors.h>
 #include <cuda_wheel_detail/pytorch/scalar_types.h>

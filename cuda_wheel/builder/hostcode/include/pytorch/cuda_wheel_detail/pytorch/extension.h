@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_EXTENSION_H
 
 #include <cuda_wheel_detail/pytorch/all.h>
+#ifndef CUDA_WHEEL_WITHOUT_PYTHON
 #include <cuda_wheel_detail/pytorch/pybind11.h>
 
 namespace py = pybind11;
@@ -27,4 +28,5 @@ bool THPVariable_Check(PyObject*);
 PyObject* THPVariable_Wrap(const at::Tensor&);
 const at::Tensor& THPVariable_Unpack(PyObject*);
 
+#endif
 #endif

@@ -1,29 +1,60 @@
-// ScalarType: the element types of a tensor, by number (PyTorch 2.11), and the C++ type of each.
+// ScalarType: the element types of a tensor, by number (PyTorch 2.11), and the C++ type of each. Types that a file does not
+// name are only declared; see `hostcode.used_parts`.
 #ifndef CUDA_WHEEL_PYTORCH_SCALAR_TYPES_H
 #define CUDA_WHEEL_PYTORCH_SCALAR_TYPES_H
 
 #include <c10/macros/Macros.h>
+#ifndef CUDA_WHEEL_WITHOUT_BFLOAT16
 #include <c10/util/BFloat16.h>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_FLOAT8
 #include <c10/util/Float4_e2m1fn_x2.h>
 #include <c10/util/Float8_e4m3fn.h>
 #include <c10/util/Float8_e4m3fnuz.h>
 #include <c10/util/Float8_e5m2.h>
 #include <c10/util/Float8_e5m2fnuz.h>
 #include <c10/util/Float8_e8m0fnu.h>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_HALF
 #include <c10/util/Half.h>
-#include <c10/util/bits.h>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_COMPLEX
 #include <c10/util/complex.h>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_QUANTIZED
+#include <c10/util/bits.h>
 #include <c10/util/qint32.h>
 #include <c10/util/qint8.h>
 #include <c10/util/quint2x4.h>
 #include <c10/util/quint4x2.h>
 #include <c10/util/quint8.h>
+#endif
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <string>
 
 namespace c10 {
+struct BFloat16;
+struct Float4_e2m1fn_x2;
+struct Float8_e4m3fn;
+struct Float8_e4m3fnuz;
+struct Float8_e5m2;
+struct Float8_e5m2fnuz;
+struct Float8_e8m0fnu;
+struct Half;
+struct bits16;
+struct bits1x8;
+struct bits2x4;
+struct bits4x2;
+struct bits8;
+template <class T>
+struct complex;
+struct qint32;
+struct qint8;
+struct quint2x4;
+struct quint4x2;
+struct quint8;
 template <unsigned int N>
 struct dummy_uint1_7_t {};
 template <unsigned int N>

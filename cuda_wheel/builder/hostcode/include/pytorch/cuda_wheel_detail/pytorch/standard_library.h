@@ -9,41 +9,54 @@
 #include <cctype>
 #include <cerrno>
 #include <cfloat>
-#include <chrono>
 #include <climits>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <initializer_list>
-#include <iomanip>
-#include <iostream>
 #include <iterator>
 #include <limits>
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <numeric>
 #include <optional>
-#include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <typeinfo>
+#include <utility>
+#include <vector>
+
+#ifndef CUDA_WHEEL_WITHOUT_MATH
+#include <cmath>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_CONTAINERS
+#include <deque>
+#include <list>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_STREAMS
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_THREADS
+#include <chrono>
+#include <mutex>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_VARIANT
 #include <variant>
-#include <vector>
+#endif
+#ifndef CUDA_WHEEL_WITHOUT_NUMERIC
+#include <numeric>
+#endif
 
 #endif

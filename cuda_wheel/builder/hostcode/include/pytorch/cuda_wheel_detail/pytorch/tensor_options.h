@@ -2,7 +2,9 @@
 #ifndef CUDA_WHEEL_PYTORCH_TENSOR_OPTIONS_H
 #define CUDA_WHEEL_PYTORCH_TENSOR_OPTIONS_H
 
+#ifndef CUDA_WHEEL_WITHOUT_THREADS
 #include <mutex>
+#endif
 
 #include <cuda_wheel_detail/pytorch/containers.h>
 #include <cuda_wheel_detail/pytorch/scalar_types.h>
@@ -367,7 +369,9 @@ struct GeneratorImpl : intrusive_ptr_target {
     virtual uint64_t current_seed() const = 0;
     virtual uint64_t seed() = 0;
     Device device() const;
+#ifndef CUDA_WHEEL_WITHOUT_THREADS
     std::mutex mutex_;
+#endif
 };
 
 class DeviceGuard {
@@ -422,7 +426,9 @@ struct Generator {
     uint64_t seed();
     void set_offset(uint64_t);
     uint64_t get_offset() const;
+#ifndef CUDA_WHEEL_WITHOUT_THREADS
     std::mutex& mutex();
+#endif
     c10::Device device() const;
     template <class T>
     T* get() const;

@@ -1,0 +1,57 @@
+"""Read a source's text and those of the headers that it includes, but for those of the toolkit and of this package."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from cuda_wheel.builder.sources.include_graph import is_toolkit_header, visit
+from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS
+
+__all__ = ["project_texts"]
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
+
+_LIMIT = 1 << 20
+"""The size in bytes of texts above which compiling them takes longer than what the names in them could save."""
+
+
+def project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -> list[bytes] | None:
+    """Return a source's text and those of its headers, directly or not; None if they are too long or cannot be told.
+
+    Relative include folders start from `root`. Every file of a name in any of the folders counts, also those that the
+    compiler skips or finds elsewhere first.
+    """
+    texts: list[bytes] = []
+    is_known = True
+    own = tuple(folder for folder in folders if not _is_library(os.path.join(root, folder)))
+
+    def included(path: str) -> Iterator[str]:
+        nonlocal is_known
+        texts.append(Path(path).read_bytes() if texts else text)
+        if sum(map(len, texts)) > _LIMIT:
+            is_known = False
+        for name in _INCLUDE.findall(texts[-1]) if is_known else ():
+            if not name:  # a macro gives the header's name
+                is_known = False
+            for folder in dict.fromkeys((os.path.dirname(path), *own)):
+                place = os.path.normpath(os.path.join(root, folder, os.fsdecode(name)))
+                if name and os.path.isfile(place):
+                    yield place
+
+    visit([os.path.join(root, source)], included)
+    return texts if is_known else None
+
+
+@lru_cache(maxsize=64)
+def _is_library(folder: str) -> bool:
+    """Return whether a folder holds headers of the toolkit, of CCCL or of this package."""
+    marks = ("cuda_fp16.h", "curand_kernel.h", "crt/host_defines.h")
+    return (
+        folder in (str(INCLUDE), *STAND_INS)
+        or is_toolkit_header(os.path.join(folder, "any"))
+        or any(os.path.isfile(os.path.join(folder, mark)) for mark in marks)
+    )
