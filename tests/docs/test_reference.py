@@ -137,3 +137,42 @@ def test_every_key_of_a_manifest_is_described(tmp_path: Path, cuda_wheel, extra:
     manifests = [json.loads(path.read_text()) for path in (tmp_path / "out").rglob("*.fatbin.json")]
     assert len(manifests) > 2
     assert {key for each in manifests for key in each if f"`{key}`" not in text} == set()
+
+
+def test_docstrings_become_restructured_text(site) -> None:
+    lines = [
+        "Return `a | b`, or |x| of NAME_.",
+        "",
+        "    a = `b`",
+        "    |c|",
+        "",
+        "- item",
+        "  more:",
+        "",
+        "      d_ = 1",
+        "end `e`",
+    ]
+    site.on_docstring(None, "function", "f", None, None, lines)
+    assert lines == [
+        "Return ``a | b``, or \\|x\\| of NAME\\_.",
+        "",
+        ".. code-block:: python",
+        "",
+        "    a = `b`",
+        "    |c|",
+        "",
+        "- item",
+        "  more:",
+        "",
+        "  .. code-block:: python",
+        "",
+        "      d_ = 1",
+        "end ``e``",
+    ]
+
+
+def test_titles_of_code_become_captions_and_the_home_page_gets_its_contents(site) -> None:
+    source = ['# Home\n\n## Kinds\n\n- [one](a/one.md) and [two](two.md#part)\n\n```toml title="x.toml"\na = 1\n```\n']
+    site.on_page(None, "index", source)
+    assert "```{code-block} toml\n:caption: x.toml\na = 1\n```" in source[0]
+    assert ":caption: Kinds\n\na/one.md\n```" in source[0]
