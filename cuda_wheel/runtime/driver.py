@@ -143,24 +143,24 @@ def current_device() -> int | None:
     return None
 
 
-def device_with_context() -> int:
+def device_with_context(device: int | None = None) -> int:
     """Return the number of the current context's GPU.
 
-    If this thread has no context and there is one GPU, make its primary context current. Raises DriverError if there
-    are several GPUs.
+    If this thread has no context, make the primary context of `device`, or of the only GPU, current. Raises DriverError
+    if there are several GPUs and `device` is None.
     """
-    device = current_device()
-    if device is not None:
-        return device
-    if device_count() > 1:
+    current = current_device()
+    if current is not None:
+        return current
+    if device is None and device_count() > 1:
         raise DriverError(
             "no CUDA context is current in this thread, and there are several GPUs: choose one with "
             "cupy.cuda.Device(n).use(), torch.cuda.set_device(n) or cuda.core.Device(n).set_current()"
         )
-    driver = cuda_driver()
-    context = check_result(driver.cuDevicePrimaryCtxRetain(0), "making a context on GPU 0")
-    check_result(driver.cuCtxSetCurrent(context), "making the context of GPU 0 current")
-    return 0
+    driver, device = cuda_driver(), device or 0
+    context = check_result(driver.cuDevicePrimaryCtxRetain(device), f"making a context on GPU {device}")
+    check_result(driver.cuCtxSetCurrent(context), f"making the context of GPU {device} current")
+    return device
 
 
 def device_attribute(name: str, device: int) -> int:

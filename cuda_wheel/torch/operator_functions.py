@@ -4,12 +4,14 @@ As in `runtime.launching.launcher`, straight-line source text is faster than a l
 names that the text uses begin with an underscore; those of arguments do not.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from ..declarations.kernel_instances import KernelInstances
 from ..declarations.operator_arguments import Bound, OperatorArguments
+from ..runtime.driver import device_with_context
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.current_streams import CurrentStreams
 from ..runtime.launching.launcher import launcher_of
@@ -60,6 +62,8 @@ class OperatorFunctions:
             # The first function is what the second calls after it has made sure that CUDA is initialised.
             "_current_device": getattr(self._torch._C, "_cuda_getDevice", self._torch.cuda.current_device),
             "_cuda_device": self._torch.cuda.device,
+            "_device_with_context": device_with_context,
+            "_thread": threading.local(),
             "_current_stream": CurrentStreams()[(self._torch.Tensor,)],
             "_increment_version": self._torch.autograd.graph.increment_version,
         }
@@ -105,11 +109,16 @@ class OperatorFunctions:
         return launcher_of(kernel).launch_addresses if self._by_address else kernel.launch
 
     def _on_its_gpu(self) -> list[str]:
-        """Return the lines that make the GPU of the first tensor current."""
+        """Return the lines that make the GPU of the first tensor current.
+
+        In a thread of its own, such as one of autograd's, PyTorch calls a GPU current before it has a context there.
+        """
         inputs = ", ".join(each.name for each in self._arguments.inputs)
         return [
-            "if _several_gpus and _device != _current_device() and _device >= 0:",  # -1: in host memory
+            # -1: in host memory
+            "if _several_gpus and _device >= 0 and (_device != _current_device() or not _thread.__dict__):",
             "    with _cuda_device(_device):",
+            "        _thread.device = _device_with_context(_device)",
             f"        return _function({inputs})",
         ]
 

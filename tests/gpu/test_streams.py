@@ -240,6 +240,30 @@ def test_on_a_second_gpu(torch: Any) -> None:
                 launch(elsewhere, elsewhere)
 
 
+def test_a_thread_without_a_context_gets_that_of_the_arrays_gpu(torch: Any, saxpy: Path) -> None:
+    if device_count() < 2:
+        pytest.skip("there is one GPU")
+    kernel = cuda_wheel.load(SAXPY)["saxpy"]
+    for number in (1, 0):
+        x, y = (torch.ones(N, device=f"cuda:{number}") for _ in range(2))
+        torch.cuda.synchronize(number)
+        errors: list[BaseException] = []
+
+        def work(*arrays: Any, errors: list[BaseException] = errors) -> None:
+            try:
+                kernel.launch(N // 256, 256, 3.0, *arrays, N)
+            except cuda_wheel.DriverError as error:
+                errors.append(error)
+
+        for arrays in ((x, y), (x.data_ptr(), y.data_ptr()), (x, y)):
+            thread = threading.Thread(target=work, args=arrays)
+            thread.start()
+            thread.join()
+        torch.cuda.synchronize(number)
+        assert bool((y == 7).all())
+        assert ["no CUDA context is current" in str(each) for each in errors] == [True]
+
+
 def test_a_variable_is_written_on_pytorchs_stream(torch: Any, saxpy: Path) -> None:
     variable = next(iter(cuda_wheel.load_code(VARIABLE).globals.values()))
     variable.write(np.zeros(4, np.float32))

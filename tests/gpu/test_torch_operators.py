@@ -267,6 +267,21 @@ def test_on_the_gpu_of_the_tensors(demo: Any) -> None:
         demo.gated(x, bias.to("cuda:0"))
 
 
+def test_threads_of_autograd_have_no_context_at_first(demo: Any) -> None:
+    """The first backward pass of a process, whose memory PyTorch has at hand, so that nothing else makes a context."""
+    program = """
+import torch, torch_op_demo
+x, bias = torch.randn(32, 32, device="cuda", requires_grad=True), torch.randn(32, device="cuda", requires_grad=True)
+grad = torch.ones_like(x)
+for _ in range(3):
+    y = torch_op_demo.gated(x, bias)
+first, second = torch.autograd.grad(y, (x, bias), grad)
+print("computed", bool(first.isfinite().all() and second.isfinite().all()))
+"""
+    result = run(sys.executable, "-c", program, PYTHONPATH=f"{Path(demo.__file__).parent.parent}:{ROOT}")
+    assert "computed True" in result.stdout, result.stdout
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_model_learns_as_with_pytorchs_own_operators(demo: Any, compiled: bool) -> None:
     from torch_op_demo.__main__ import train

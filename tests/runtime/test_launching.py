@@ -1368,6 +1368,18 @@ def test_a_variable_is_an_argument(driver: Driver, table: cuda_wheel.Global) -> 
         assert sent(driver, takes(cpp), table) == table.address.to_bytes(8, "little")
 
 
+def test_without_a_context_an_array_says_on_which_gpu_to_launch(two: Driver) -> None:
+    kernel = kernel_of(Parameter("u64", 0, 8, "float*"), Parameter("u64", 8, 8, "float*"))
+    there = ByDLPack(8, device=1)
+    for args in ((0, there), (there, there), (there, None)):
+        two.context.device = None
+        kernel.launch(1, 1, *args)
+        assert two.context.device == 1 and two.launches[-1].kernel == kernel.handle
+    two.context.device = None
+    with pytest.raises(ArgumentError, match="is an array on GPU 0, but the launch is on GPU 1"):
+        kernel.launch(1, 1, there, ByDLPack(8, device=0))
+
+
 def test_only_arrays_need_the_number_of_the_current_gpu(two: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kernel_of(Parameter("u64", 0, 8, "float*"), Parameter("u64", 8, 8, ""), Parameter("u32", 16, 4, "int"))
     bound = kernel.bind(1, 1, 8, 16, 1)

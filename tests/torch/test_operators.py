@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -164,6 +165,8 @@ def test_with_several_gpus_that_of_the_tensors_is_current(
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: current)
     monkeypatch.setattr(torch.cuda, "device", device)
+    contexts: list[int] = []
+    monkeypatch.setattr(operator_functions, "device_with_context", lambda number: contexts.append(number))
     seen: list[int] = []
     operator, kernel = swish(name, kernel=StandIn("k", SWISH_TYPES, lambda *arguments: seen.append(current)))
     operator(torch.ones(3), 1.0)  # host memory has the number -1, which is of no GPU
@@ -172,6 +175,12 @@ def test_with_several_gpus_that_of_the_tensors_is_current(
         operator(torch.ones(3), 1.0)
     assert seen == [0, 1, 1, 1] and current == 0
     assert [each.addresses for each in kernel.launched] == [0, 0, 2, 2]
+    # A thread that has no context yet gets one, on the GPU that PyTorch calls current too.
+    current, before = 1, len(contexts)
+    for thread in [threading.Thread(target=lambda: [operator(torch.ones(3), 1.0) for _ in range(3)]) for _ in range(2)]:
+        thread.start()
+        thread.join()
+    assert contexts[before:] == [1, 1] and len(kernel.launched) == 10
 
 
 def test_any_name_may_be_an_arguments(name: str, on_cpu: None) -> None:

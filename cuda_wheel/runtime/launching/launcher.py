@@ -22,7 +22,7 @@ from .current_streams import CurrentStreams
 from .driver_functions import driver_function
 from .function_attributes import allow_block
 from .parameters import converter_for, long_size
-from .pointers import PointerConverter
+from .pointers import PointerConverter, device_of
 from .streams import block_stream, is_address, stream_address, stream_blocks, wrong_address
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ class Launcher:
             "last": (None, None, None, None),
             "prepare": self._prepare,
             "current_device": current_device,
+            "device_of": device_of,
             "pack_into": self._struct.pack_into,
             "pack_into_as_is": self._struct_as_is.pack_into,
             "argument_error": self._argument_error,
@@ -154,7 +155,7 @@ class Launcher:
             names="".join(f"{name}, " for name in names),
             kinds="; ".join(f"kind_a{index} = type(a{index})" for index in self._pointers) or "pass",
             # Asking for the current device takes time, and addresses are not compared with it.
-            device=f"None if {_only_addresses(self._pointers)} else current_device()" if self._several else "None",
+            device=_launch_device(self._pointers) if self._several else "None",
             current_stream=_current_stream(self._pointers, "device or 0" if self._several else "0"),
             checked=_expressions(names, "", self._checked, self._namespace),
             unchecked=_expressions(names, "_as_is", self._unchecked, self._namespace),
@@ -362,6 +363,13 @@ def _current_stream(pointers: Sequence[int], device: str) -> str:
         f"        stream = find_stream(({kinds}), {device})",
     )
     return f"\n{12 * ' '}".join(lines)
+
+
+def _launch_device(pointers: Sequence[int]) -> str:
+    """Return the expression of the launch's GPU, where there are several; None for addresses."""
+    arrays = "".join(f"a{index}, " for index in pointers)
+    found = f"number if (number := current_device()) is not None else device_of(({arrays}))"
+    return f"None if {_only_addresses(pointers)} else {found}"
 
 
 def _only_addresses(pointers: Sequence[int]) -> str:

@@ -4,9 +4,10 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from ..driver import cuda_driver
+from ..driver import cuda_driver, device_with_context
 from ..memory.module_variables import Global
 from .arguments import LONG_TYPE_NAMES, Converter, any_integer, integer_of_unknown_sign
 from .buffers import (
@@ -22,7 +23,7 @@ from .buffers import (
 )
 from .driver_functions import memory_attribute
 
-__all__ = ["PointerConverter", "RawWordConverter", "element_types", "pointee"]
+__all__ = ["PointerConverter", "RawWordConverter", "device_of", "element_types", "pointee"]
 
 _DTYPES = {
     "bool": {"bool", "uint8"},
@@ -352,6 +353,20 @@ def _read_integer(value: Any, device: int | None) -> int:
 
 def _read_any_integer(value: Any, device: int | None) -> int:
     return any_integer(value, 8)
+
+
+def device_of(values: tuple[Any, ...]) -> int | None:
+    """Make the primary context of the first array's GPU current, in a thread without a context, and return its number;
+    None without such an array.
+
+    PyTorch calls a GPU current in a thread, such as one of autograd's, before there is a context.
+    """
+    for value in values:
+        with suppress(Exception):  # what is wrong with an argument is told later
+            kind, number = value.__dlpack_device__()
+            if kind == 2:  # CUDA
+                return device_with_context(number)
+    return None
 
 
 def _device_of(address: int) -> int | None:
