@@ -1,5 +1,6 @@
-"""Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads; those of arrays,
-`(T[2]){1, 2}`, with a name of the array's type.
+"""Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
+
+For those of arrays, `(T[2]){1, 2}`, T is a name of the array's type.
 
 nvcc reads them as GCC does; NVRTC has no GNU mode. In C++ without it, a type in parentheses before a brace is an error,
 so that nothing else can be meant where the compiler expects an expression.
