@@ -98,7 +98,11 @@ def measure(rounds: int | None = None) -> list[Result]:
             f"For 2 targets: {work} kernel and target. What grows is the compiler's front end.",
             *("ms", kernels, "job", 2),
         ),
-        _result("Many kernels in one module: its load", "As for many modules.", "ms", kernels, "load", 2),
+        _result(
+            "Many kernels in one module: its load",
+            "As for many modules.",
+            *("ms", kernels, "load", 2, [Goal(*reversed(kernels), 2, limit="what a load reads of every kernel.")]),
+        ),
     ]
     for result in results:
         show(result)

@@ -36,14 +36,19 @@ extern "C" __global__ void axpy{number}(float a, const float* x, float* y, int n
 }}
 """
 MODULES = 100
+THOUSAND = 1000
 IMPORTS = "imports, and reading and hashing the inputs of the images."
-EACH = "the work for each module: reading and hashing its sources and images, describing it, and checking its coverage."
+EACH = (
+    "the work for each module: reading, checking and writing its files, planning its jobs, and hatchling's compression "
+    "of its images."
+)
 
 
 def measure(rounds: int | None = None) -> Iterator[Result]:
     yield _fixture("saxpy", rounds or 10)
     yield _fixture("reduce_cub", rounds or 7)
     yield _hundred(rounds or 10)
+    yield _thousand(rounds or 5)
 
 
 def _fixture(name: str, rounds: int) -> Result:
@@ -69,7 +74,7 @@ def _fixture(name: str, rounds: int) -> Result:
             "same packages in another folder, as in every isolated build.",
             contenders,
             rounds,
-            goals=[Goal(contender, OFF, more=100, limit=IMPORTS) for contender in (KEPT, FRESH)],
+            goals=[Goal(contender, OFF, more=60, limit=IMPORTS) for contender in (KEPT, FRESH)],
         )
 
 
@@ -102,6 +107,28 @@ def _hundred(rounds: int) -> Result:
                 Goal(kept, OFF, more=100, limit=EACH),
                 Goal(edited, alone, more=100, limit=EACH),
             ],
+        )
+
+
+def _thousand(rounds: int) -> Result:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        project, cache = _project(folder / "many", THOUSAND), str(folder / "cache")
+        build_wheel(project, folder / "out", CUDA_WHEEL_CACHE_DIR=cache)
+        kept = "nothing changed"
+
+        def milliseconds(**environ: str) -> float:
+            return build_wheel(project, folder / "out", **environ).seconds * 1000
+
+        return compare(
+            f"A wheel again: {THOUSAND:,} kernels",
+            f"A project of {THOUSAND:,} such modules.",
+            {
+                OFF: lambda: milliseconds(HATCH_BUILD_NO_HOOKS="1"),
+                kept: lambda: milliseconds(CUDA_WHEEL_CACHE_DIR=cache),
+            },
+            rounds,
+            goals=[Goal(kept, OFF, more=500, limit=EACH)],
         )
 
 
