@@ -24,11 +24,14 @@ from cuda_wheel.builder.compile.precompiled import (
     HeaderGroup,
     Precompilation,
     PrecompiledHeaders,
+    call_with_precompilation,
     current_precompilation,
     header_bytes,
     is_worthwhile,
+    precompiles,
 )
 from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain import nvrtc
 from cuda_wheel.builder.toolchain.records import Toolchain
@@ -286,6 +289,24 @@ def test_sources_with_host_code_share_precompiled_headers(lab: Lab) -> None:
     for answer, plain, used in lab.compiled(*steps):
         assert used and answer == plain and plain["error"] == ""
         assert plain["ptx"].count(b".entry") == 2
+
+
+def test_only_headers_of_libraries_are_precompiled_for_sources_that_name_their_parts(lab: Lab) -> None:
+    """PyTorch's stand-ins and the runtime API take less time if each source reads the parts that it names."""
+
+    def is_precompiled(preamble: str, jobs: int) -> bool:
+        precompilation, request, _ = lab.step(preamble, "")
+        group = precompilation.group._replace(text=preamble.encode())
+        return call_with_precompilation((Precompilation(group, jobs, None), precompiles, request))
+
+    assert is_precompiled("#include <cub/cub.cuh>\n#include <torch/extension.h>", 4)
+    assert not is_precompiled("#include <cub/cub.cuh>", 2)
+    assert not is_precompiled("#include <torch/extension.h>\n#include <cuda_runtime.h>\n#include <vector>", 1000)
+    assert not precompiles(lab.step("#include <cub/cub.cuh>", "")[1])
+    step = lab.step(PYTORCH, LAUNCHER)
+    step[1]["options"].append(USED_PARTS_OPTION)
+    ((_, _, used),) = lab.compiled(step)
+    assert not used
 
 
 def test_different_headers_in_memory_do_not_share_precompiled_headers(lab: Lab) -> None:
