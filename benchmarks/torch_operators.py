@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -248,11 +248,12 @@ def _library() -> Any:
     return torch.library.Library("cuda_wheel_benchmark", "FRAGMENT")
 
 
-def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
+def measure(wheel: Path, rounds: int | None = None) -> Iterator[Result]:
     with installed(wheel) as site:
         sys.path.insert(0, str(site))
         try:
-            return [_without_gradient(rounds), *_differentiable(rounds)]
+            yield _without_gradient(rounds)
+            yield from _differentiable(rounds)
         finally:
             sys.path.remove(str(site))
 
@@ -281,7 +282,7 @@ def _without_gradient(rounds: int | None) -> Result:
     )
 
 
-def _differentiable(rounds: int | None) -> list[Result]:
+def _differentiable(rounds: int | None) -> Iterator[Result]:
     contenders: dict[str, Callable[[], Operator]] = {
         OURS: lambda: ours().differentiable,
         CPP: lambda: extension().differentiable,
@@ -302,14 +303,13 @@ def _differentiable(rounds: int | None) -> list[Result]:
         return microseconds(prepare)
 
     title = "A differentiable PyTorch operator"
-    return [
-        _compare(f"{title}: {what}", about, {name: prepare(operator) for name, operator in contenders.items()}, rounds)
-        for what, about, prepare in (
-            ("no gradient wanted", "No input requires a gradient.", partial(calls, wanted=False)),
-            ("forward", "Both inputs require a gradient.", partial(calls, wanted=True)),
-            ("forward and backward", "Both inputs require a gradient, which is computed.", both),
-        )
-    ]
+    for what, about, prepare in (
+        ("no gradient wanted", "No input requires a gradient.", partial(calls, wanted=False)),
+        ("forward", "Both inputs require a gradient.", partial(calls, wanted=True)),
+        ("forward and backward", "Both inputs require a gradient, which is computed.", both),
+    ):
+        timed = {name: prepare(operator) for name, operator in contenders.items()}
+        yield _compare(f"{title}: {what}", about, timed, rounds)
 
 
 def _tensors(grad: bool) -> tuple[Any, Any]:
@@ -324,4 +324,4 @@ def _compare(title: str, about: str, contenders: dict[str, Callable[[], float]],
 
 
 if __name__ == "__main__":
-    measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)
+    list(measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None))

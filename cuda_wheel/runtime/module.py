@@ -108,8 +108,8 @@ class Kernel(Generic[Unpack[Arguments]]):
         `attributes` are `cooperative`, `cluster` (in blocks), `cluster_scheduling`, `programmatic`, `priority`,
         `memory_domain` and `completion_event`; see `launching.configurations.LaunchAttributes`.
 
-        The launch uses the current context. If this thread has none and there is one GPU, its primary context becomes
-        current, as with the CUDA runtime.
+        The launch uses the current context. If this thread has none, the primary context of the arrays' GPU, or of the
+        only GPU, becomes current.
 
         Raises ArgumentError before the launch if the number, kind, range, element type or device of the arguments is
         wrong, if a number fits only one sign where the parameter's is unknown, if two libraries' streams differ, or if

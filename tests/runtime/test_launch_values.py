@@ -468,19 +468,26 @@ def test_the_launch_function_learns_the_type_of_an_accepted_array(library: str, 
 
 
 @pytest.mark.parametrize(("library", "make"), LIBRARIES)
-def test_the_launch_function_learns_nothing_where_each_array_needs_a_check(
-    library: str, make: Callable[..., Any]
-) -> None:
-    arrays = [(make(Dtype("float32")), 0)]  # with several GPUs
-    if library == "torch":
-        complex_ = Dtype("float32")
-        complex_.is_complex = True
-        arrays += [(tensor(complex_), None), (tensor(Dtype("float32"), is_neg=...), None)]
-    for array, device in arrays:
+def test_with_several_gpus_the_launch_function_compares_each_arrays(library: str, make: Callable[..., Any]) -> None:
+    converter, array = PointerConverter("float*", True), make(Dtype("float32"))
+    names = converter.namespace("x")
+    converter.update_in(names, "x")
+    assert read(converter, array, 0) == 8
+    names |= {"read_x": {}, "value": array, "kind_value": type(array)}
+    expression = converter.expression("value", "x")
+    assert eval(expression, {**names, "device": 0}) == 8
+    with pytest.raises(KeyError):  # the reader's turn
+        eval(expression, {**names, "device": 1})
+
+
+def test_the_launch_function_learns_nothing_where_each_tensor_needs_a_check() -> None:
+    complex_ = Dtype("float32")
+    complex_.is_complex = True
+    for array in (tensor(complex_), tensor(Dtype("float32"), is_neg=...)):
         converter = PointerConverter("float*", True)
         names = converter.namespace("x")
         converter.update_in(names, "x")
-        assert read(converter, array, device) == 8
+        assert read(converter, array) == 8
         assert names == converter.namespace("x")
 
 

@@ -123,11 +123,12 @@ class PointerConverter(dict[type, Reader], Converter):
 
     def expression(self, value: str, name: str) -> str:
         kind = f"kind_{value}"  # the type of the value, by which the launch function also finds the stream
-        cupy = f"{value}.data.ptr if {kind} is cupy_{name} and {value}.dtype is dtype_{name}"
+        here = "(device is None or {} == device)"  # None where there is one GPU
+        known = f"{value}.dtype is dtype_{name} and {here}"
+        cupy = f"{value}.data.ptr if {kind} is cupy_{name} and {known.format(f'{value}.data.device_id')}"
         # The negative bit is each tensor's. The address 0 is one of an empty tensor, or of one that has no memory.
-        is_known = (
-            f"{kind} is torch_{name} and {value}.dtype is dtype_{name} and {value}.is_cuda and not {value}.is_neg()"
-        )
+        is_known = f"{kind} is torch_{name} and {known.format(f'{value}.get_device()')} and {value}.is_cuda"
+        is_known += f" and not {value}.is_neg()"
         read = f"read_{name}[{kind}]({value}, device)"
         torch = f"({value}.data_ptr() or {read}) if {is_known}"
         return f"{value} if {kind} is int else {cupy} else {torch} else {read}"
@@ -143,12 +144,9 @@ class PointerConverter(dict[type, Reader], Converter):
     def namespace(self, name: str) -> dict[str, Any]:
         return {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
 
-    def _remember(self, library: str, array: Any, device: int | None) -> None:
-        """Let the expression read arrays like this one without a call: those of CuPy and PyTorch are the most frequent.
-
-        With several GPUs, the reader must check each array's.
-        """
-        for name, namespace in self._namespaces if device is None else ():
+    def _remember(self, library: str, array: Any) -> None:
+        """Let the expression read arrays like this one, which are the most frequent, without a call."""
+        for name, namespace in self._namespaces:
             namespace[f"dtype_{name}"], namespace[f"{library}_{name}"] = array.dtype, type(array)
 
     def __missing__(self, kind: type) -> Reader:
@@ -196,7 +194,7 @@ class PointerConverter(dict[type, Reader], Converter):
                 if self._check and not dtype.isnative:
                     raise TypeError(BIG_ENDIAN)
                 accepted = dtype
-                self._remember("cupy", array, device)
+                self._remember("cupy", array)
             memory = array.data
             if device is not None and memory.device_id != device:
                 self._refuse_device(memory.device_id, device)
@@ -226,7 +224,7 @@ class PointerConverter(dict[type, Reader], Converter):
             if not address and tensor.numel():
                 raise TypeError("is a tensor without memory, such as PyTorch's fake tensors and zero tensors")
             if tensor.is_cuda and not dtype.is_complex and hasattr(tensor, "is_neg"):  # else check each one here
-                self._remember("torch", tensor, device)
+                self._remember("torch", tensor)
             return address
 
         return read
