@@ -87,6 +87,7 @@ def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str])
         "launch-cupy": section("launch", "measure", saxpy, "CuPy's arrays and Python's numbers"),
         "launch-pytorch": section("launch", "measure", saxpy, "PyTorch's tensors and Python's numbers"),
         "launch-addresses": section("launch", "measure", saxpy, "addresses and NumPy's numbers"),
+        "launch-stream": section("launch", "measure_stream", saxpy),
         "torch-operators": section("torch_operators", "measure", wheels["torch-op"]),
         "jax": section("jax_operators", "measure", saxpy),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),

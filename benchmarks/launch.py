@@ -24,7 +24,7 @@ from startup import installed
 
 import cuda_wheel
 
-__all__ = ["TABLES", "measure"]
+__all__ = ["TABLES", "measure", "measure_stream"]
 
 LAUNCHES = 400
 ELEMENTS = 1024
@@ -48,6 +48,8 @@ GOALS = {
     "kernel.bind": (BY_HAND, 1.05),
 }
 """For each contender, the one that it is compared with where both are in a table, and the times that it may take."""
+
+GIVEN = "kernel.launch, on a given stream"
 
 LIMIT = (
     "Through ctypes, the driver's call alone takes about as long as `cuda.core.launch`, which is compiled. What "
@@ -295,6 +297,58 @@ def measure(wheel: Path, arguments: str, rounds: int | None = None) -> list[Resu
     ]
 
 
+def measure_stream(wheel: Path, rounds: int | None = None) -> list[Result]:
+    """Compare launches that find the current stream with launches that are given it, with the same arguments."""
+    import torch
+
+    def pytorch() -> int:
+        return int(torch._C._cuda_getCurrentRawStream(0))
+
+    def cupy() -> int:
+        import cupy
+
+        return int(cupy.cuda.get_current_stream().ptr)
+
+    return [
+        _stream_result(wheel, *each, rounds) for each in (("PyTorch", tensors, pytorch), ("CuPy", cupy_arrays, cupy))
+    ]
+
+
+def _stream_result(
+    wheel: Path, library: str, arrays: Callable[[], Any], current: Callable[[], int], rounds: int | None
+) -> Result:
+    kernel = kernel_of(wheel)
+
+    def found() -> Call:
+        x, y = arrays()
+        return lambda: kernel.launch(GRID, BLOCK, 2.0, x, y, ELEMENTS)
+
+    def given() -> Call:
+        (x, y), stream = arrays(), current()
+        return lambda: kernel.launch(GRID, BLOCK, 2.0, x, y, ELEMENTS, stream=stream)
+
+    def asked() -> Call:
+        return current
+
+    contenders = {
+        GIVEN: microseconds(given),
+        "kernel.launch, which finds it": microseconds(found),
+        f"asking {library} for it, from Python": microseconds(asked),
+    }
+    return compare(
+        f"The current stream: {library}",
+        f"A launch that is given the address of {library}'s current stream, beside one that finds it, with the same "
+        "arguments.",
+        contenders,
+        rounds or 60,
+        "µs",
+        warm_up=3,
+        digits=3,
+        goals=[Goal("kernel.launch, which finds it", GIVEN, 1.0, more=0.3)],
+    )
+
+
 if __name__ == "__main__":
+    measure_stream(Path(sys.argv[1]))
     for each in TABLES:
         measure(Path(sys.argv[1]), each, int(sys.argv[2]) if len(sys.argv) > 2 else None)

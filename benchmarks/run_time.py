@@ -15,11 +15,12 @@ from pathlib import Path
 
 from _interleave import compare
 from _kernels import FIXTURES
-from _results import Result
+from _results import Goal, Result
 from startup import CONTEXT, installed, printed, symbol_of
 
 __all__ = ["measure"]
 
+DRIVER, LOADED = "cuda.bindings by hand", "cuda_wheel.load"
 TIMED = """
 import time
 with open({source!r}) as file:
@@ -30,13 +31,21 @@ elapsed = time.perf_counter_ns() - before
 assert ready
 print(elapsed)
 """
-OURS = (
-    "import cuda_wheel; from cuda_wheel.runtime import loading",
+BY_HAND = (
+    "",
     """
-kernel = cuda_wheel.load("saxpy_demo.kernels.saxpy")["saxpy"]
-ready = int(driver.cuKernelGetFunction(kernel.handle)[1])
+with open({fatbin!r}, "rb") as file:
+    content = file.read()
+library = driver.cuLibraryLoadData(content, [], [], 0, [], [], 0)[1]
+ready = int(driver.cuKernelGetFunction(driver.cuLibraryGetKernel(library, {symbol!r}.encode())[1])[1])
 """,
 )
+LOAD = """
+kernel = cuda_wheel.load("saxpy_demo.kernels.saxpy")["saxpy"]
+ready = int(driver.cuKernelGetFunction(kernel.handle)[1])
+"""
+OURS = ("import saxpy_demo; from cuda_wheel.runtime import loading; import cuda_wheel", LOAD)
+WITH_PACKAGE = ("from cuda_wheel.runtime import loading; import cuda_wheel", LOAD)
 FATBIN = (
     "from cuda.core import Device, ObjectCode; Device().set_current()",
     "ready = ObjectCode.from_fatbin({fatbin!r}).get_kernel({symbol!r}).attributes.num_regs",
@@ -80,7 +89,9 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
                 return milliseconds(contender, CUPY_CACHE_DIR=empty)
 
         contenders: dict[str, Callable[[], float]] = {
-            "cuda_wheel.load": partial(milliseconds, OURS),
+            DRIVER: partial(milliseconds, BY_HAND),
+            LOADED: partial(milliseconds, OURS),
+            "cuda_wheel.load, and the import of the module's package": partial(milliseconds, WITH_PACKAGE),
             "cuda.core ObjectCode.from_fatbin": partial(milliseconds, FATBIN),
             "CuPy RawModule(path=)": partial(milliseconds, CUPY_FATBIN),
             "CuPy RawModule(code=), its cache": partial(milliseconds, CUPY, CUPY_CACHE_DIR=cache),
@@ -97,6 +108,7 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
                 contenders,
                 rounds or 8,
                 digits=2,
+                goals=[Goal(LOADED, DRIVER, more=0.1, limit="Python reads and checks the manifest and the image.")],
             )
         ]
 

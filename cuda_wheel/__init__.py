@@ -7,8 +7,8 @@ defines it.
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
-    from typing import Any
-
+    from cuda_wheel import jax as jax
+    from cuda_wheel import torch as torch
     from cuda_wheel.runtime import *  # noqa: F403
 
 __version__ = "0.1.0"
@@ -16,15 +16,16 @@ __version__ = "0.1.0"
 SOURCE_HOOK = "cuda_wheel.builder.editable"
 """The module of the build side that compiles modules of a source tree on load; see `runtime/source_hook.py`."""
 
+if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one
 
-def __getattr__(name: str) -> "Any":
-    from importlib import import_module
+    def __getattr__(name):
+        from importlib import import_module
 
-    if name in ("torch", "jax"):  # submodules, which do not import PyTorch or JAX yet
-        return import_module(f"{__name__}.{name}")
-    runtime = import_module(f"{__name__}.runtime")  # `from . import runtime` would call this function for "runtime"
-    if name == "__all__":
-        return sorted([*runtime.__all__, "__version__"])
-    if name not in runtime.__all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, getattr(runtime, name))
+        if name in ("torch", "jax"):  # submodules, which do not import PyTorch or JAX yet
+            return import_module(f"{__name__}.{name}")
+        runtime = import_module(f"{__name__}.runtime")  # `from . import runtime` would call this function
+        if name == "__all__":
+            return sorted([*runtime.__all__, "__version__"])
+        if name not in runtime.__all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals().setdefault(name, getattr(runtime, name))

@@ -73,7 +73,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
         from cuda_wheel.builder.sources.modules import named_sources
         from cuda_wheel.builder.wheel.sbom import SBOM
-        from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX
+        from cuda_wheel.runtime.choosing import TABLE_SUFFIX
         from hatch_cuda.hatch_layout import wheel_files
 
         root = Path(self.root)

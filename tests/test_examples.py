@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from cuda_wheel.runtime.choosing.tuning_table import parse_table
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.variants.index import all_manifests
 from cuda_wheel.tuning.table_file import table_text
+from tests.support.driver import Driver
 from tests.support.processes import run
 from tests.support.projects import ROOT
 
@@ -65,6 +68,26 @@ def test_the_example_of_launches_builds_for_gpus_with_and_without_programmatic_l
     }
     assert used == {"compute_75": 0, "compute_90": 2}
     assert [each.name for each in manifest.kernels[0].parameters] == ["before", "after", "rate", "n"]
+
+
+def test_the_example_of_streams_builds_and_launches_what_its_kernel_takes(tmp_path: Path, cuda_wheel) -> None:
+    project = build("streams", tmp_path, cuda_wheel)
+    manifest = Manifest.from_json((tmp_path / "out/streams_demo/average.fatbin.json").read_bytes(), "x")
+    assert [each.parameter_list for each in manifest.kernels] == ["float*, const float*, float, int"]
+    program = (project / "src/streams_demo/__main__.py").read_text()
+    assert re.findall(r"(\w+)\.update\.launch\(GRID, BLOCK, .*, RATE, N[,)]", program) == ["streams_demo"] * 5
+
+
+def test_the_example_for_users_of_raw_module_compiles(
+    use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use((8, 6))
+    monkeypatch.syspath_prepend(ROOT / "examples/from_raw_module")
+    import blur  # type: ignore[import-not-found]
+
+    module = blur.compiled()
+    assert list(module) == ["blur<float>"]
+    assert module["blur<double>"].info.parameter_list == "const double*, double*, int"
 
 
 def test_the_example_of_a_jax_operator_builds_and_is_traced(tmp_path: Path, cuda_wheel) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
@@ -14,19 +14,17 @@ from cuda_wheel.builder.cluster.executor_choice import choose_executor
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.coverage import deciding
-from cuda_wheel.builder.describe.module_manifest import finished_module
+from cuda_wheel.builder.describe.finished_module import finished_module
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule, FinishedModule
 from cuda_wheel.builder.plan import Plan, make_plan
-from cuda_wheel.builder.preview import Preview, preview
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
-from cuda_wheel.builder.toolchain.find import find_nvvm, find_toolchain
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.wheel.carried_sources import carried_sources
 from cuda_wheel.builder.wheel.outputs import (
@@ -38,12 +36,14 @@ from cuda_wheel.builder.wheel.outputs import (
     write,
 )
 from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
-from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_paths
-from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.driver import device_and_driver, device_count
+from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file, tuned_paths
+from cuda_wheel.builder.workers.local_workers import LocalWorkers
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
 from cuda_wheel.runtime.user_cache.cache import Cache
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.preview import Preview
 
 __all__ = ["build_files", "build_module", "planned_files", "preview_files"]
 
@@ -81,22 +81,28 @@ def build_module(
     """Return the files of one module by path, with its part of the SBOM, and the absolute paths of all files that they
     depend on.
 
-    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. The project's `[tool.cuda-wheel]`, if there is
+    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. Beside the first one there may be a table of tuned
+    choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is
     one, provides all other settings. Nothing is written. Raises like `build_files`.
     """
     config, module = one_module(root, table, environ)
+    tuned = tuned_file(root / module.paths[0], module.name)
+    tables = TunedTables([module.name], tuned, reporter.warning)
     ((built, document),) = _build(root, config, [module], reporter, lambda module, document: (module, document))
+    tables.check(built)
     headers = _possible_headers(root, module) if built.headers is None else built.headers
-    inputs = [*(str(root / path) for path in module.paths), *headers]
+    inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
     part = {sbom_path(module.name): json.dumps(document).encode()}
-    return module_files(built) | loader_files(config, [module.name]) | part, inputs
+    return module_files(built) | tables.files | loader_files(config, [module.name]) | part, inputs
 
 
 def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
     """Return what `build_files` would do. Nothing is compiled or written; cache entries that a build would use count as
     used. Raises ConfigError or ToolchainError."""
+    from cuda_wheel.builder.preview import preview  # a build previews nothing
+
     modules = select(config, root, files)
-    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
+    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=False))
         return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
@@ -127,7 +133,7 @@ def _build(
     consume: Callable[[FinishedModule, Document], T],
 ) -> list[T]:
     """Return what `consume` returns for each module and its part of the SBOM, as soon as the module is built."""
-    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
+    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
         for line in ignored_options(module.settings for module in modules):
@@ -203,19 +209,27 @@ def _possible_headers(root: Path, module: SourceModule) -> list[str]:
     return [str(root / path) for path in files_below(root, folders)]
 
 
-def _toolchain(workers: Workers, cache: Cache, remember: bool) -> Toolchain:
+def _toolchain(workers: LocalWorkers, cache: Cache, remember: bool) -> Toolchain:
     """Return the toolchain of this environment, from the cache if it is known; `remember` a new one there."""
     environment = toolchain_environment()
     toolchain = recall_toolchain(cache, environment)
     if toolchain is None:
+        from cuda_wheel.builder.toolchain.find import find_toolchain  # most builds know their toolchain
+
         toolchain = workers.submit(find_toolchain, None).result()
         if remember:
             remember_toolchain(cache, environment, toolchain)
     return toolchain
 
 
-def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: Workers, toolchain: Toolchain) -> Plan:
-    nvvm = workers.submit(find_nvvm, toolchain).result() if needs_nvvm(modules) else None
+def _plan(
+    root: Path, config: Config, modules: Sequence[SourceModule], workers: LocalWorkers, toolchain: Toolchain
+) -> Plan:
+    nvvm = None
+    if needs_nvvm(modules):
+        from cuda_wheel.builder.toolchain.find import find_nvvm  # only for NVVM IR
+
+        nvvm = workers.submit(find_nvvm, toolchain).result()
     variants = [variant for module in modules for variant in variants_of(module)]
     return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
 
@@ -231,6 +245,8 @@ def _outside_header_finder(root: Path, toolchains: tuple[str, ...]) -> Callable[
 
 
 def _installed_gpus() -> list[Version]:
+    from cuda_wheel.runtime.driver import device_and_driver, device_count  # only for "native"
+
     try:
         return [device_and_driver(device)[0] for device in range(device_count())]
     except DriverError as error:

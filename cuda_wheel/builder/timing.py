@@ -6,7 +6,6 @@ Nothing that is cached or packed into a wheel contains a time: the output of a b
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -172,4 +171,6 @@ def measure(function: Callable[[A], T], argument: A, started: tuple[float, float
 
 def worker_name(process: int) -> str:
     """Return the name of a worker process of this machine, for `Times.worker`."""
+    import platform  # only workers measure
+
     return f"{platform.node()} {process}"

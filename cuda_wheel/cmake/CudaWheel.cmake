@@ -10,7 +10,8 @@
 #
 # Compile a CUDA module to NAME.fatbin and NAME.fatbin.json, and install both. The defaults of the settings come from
 # [tool.cuda-wheel] in the pyproject.toml of the nearest parent folder. The project need not enable any CMake language. If
-# the first source is in a package whose __init__.py attaches the kernels, the package's type stub is installed too.
+# the first source is in a package whose __init__.py attaches the kernels, the package's type stub is installed too. A table
+# of tuned choices beside the first source, NAME.tuned.json, is checked and installed.
 
 include_guard(GLOBAL)
 cmake_policy(PUSH)
@@ -105,6 +106,15 @@ function(cuda_wheel_add_module)
   set(built "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel")
   set(outputs "${stem}.fatbin" "${stem}.fatbin.json")
   set(part "${stem}.cdx.json")
+  list(GET sources 0 first)
+  cmake_path(REPLACE_FILENAME first "${arg_TARGET}.tuned.json" OUTPUT_VARIABLE tuned)
+  # So that CMake configures again once there is a table, or no longer is.
+  file(GLOB ignored CONFIGURE_DEPENDS "${tuned}")
+  if(EXISTS "${tuned}")
+    list(APPEND outputs "${stem}.tuned.json")
+  else()
+    set(tuned)
+  endif()
   set(pyproject)
   if(EXISTS "${root}/pyproject.toml")
     set(pyproject "${root}/pyproject.toml")
@@ -112,7 +122,7 @@ function(cuda_wheel_add_module)
   add_custom_command(
     OUTPUT ${outputs} "${part}"
     COMMAND "${Python_EXECUTABLE}" -m cuda_wheel.cmake build "${recorded}"
-    DEPENDS "${recorded}" ${sources} ${pyproject}
+    DEPENDS "${recorded}" ${sources} ${pyproject} ${tuned}
     DEPFILE "${stem}.d"
     # Python imports modules from its working directory first. This folder contains only images, whereas the build folder
     # may be the project's folder.
@@ -122,7 +132,6 @@ function(cuda_wheel_add_module)
   add_custom_target("${arg_TARGET}" ALL DEPENDS ${outputs})
   install(FILES ${outputs} DESTINATION "${destination}")
   # A package that attaches its kernels gets a type stub, which is written at install time, after all modules are built.
-  list(GET sources 0 first)
   cmake_path(REPLACE_FILENAME first "__init__.py" OUTPUT_VARIABLE init)
   if(EXISTS "${init}")
     set_property(GLOBAL APPEND PROPERTY "cuda_wheel_${package}" "${package}.${arg_TARGET}")

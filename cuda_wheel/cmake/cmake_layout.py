@@ -13,6 +13,7 @@ from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import Layout, WheelFile
+from cuda_wheel.builder.wheel.tuned_tables import tuned_file
 
 __all__ = ["wheel_layout"]
 
@@ -41,7 +42,10 @@ def wheel_layout(root: Path) -> Layout:
     if not modules:
         raise ConfigError(f"{root.name} has no CUDA module: its CMakeLists.txt does not call cuda_wheel_add_module.")
     files = [WheelFile(root / module["sources"][0], module["name"].replace(".", "/") + ".cu") for module in modules]
-    return Layout(files, modules)
+    tables = [
+        table for file, module in zip(files, modules, strict=True) for table in tuned_file(file.source, module["name"])
+    ]
+    return Layout([*files, *tables], modules)
 
 
 def _value(value: object) -> str:

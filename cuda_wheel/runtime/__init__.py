@@ -25,14 +25,13 @@ The other files are imported on first use:
 - `linking/`: a module is linked on this machine, or code is loaded that no wheel describes
 - `attaching`: a package attaches its kernels
 - `choosing/`: a tuned choice is asked for
-- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check; kernels take structs
+- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check; kernels take structs, or are many
+- `messages/`: a file is damaged, or the driver fails
 - `manifest_text`: a build or the command line writes a manifest
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
-    from typing import Any
-
     from .attaching import attach as attach
     from .choosing.choices import Choice as Choice
     from .choosing.choices import tuned as tuned
@@ -96,12 +95,12 @@ _FILES = {
 }
 """The file that defines each public name. Type checkers cannot read this; they read the imports above."""
 
-__all__ = list(_FILES)
+if not TYPE_CHECKING:  # by these, a type checker would take no name from here, or every name
+    __all__ = list(_FILES)
 
+    def __getattr__(name):
+        if name not in _FILES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
-def __getattr__(name: str) -> "Any":
-    if name not in _FILES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return globals().setdefault(name, getattr(import_module(f".{_FILES[name]}", __name__), name))
+        return globals().setdefault(name, getattr(import_module(f".{_FILES[name]}", __name__), name))

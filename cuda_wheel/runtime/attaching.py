@@ -8,8 +8,8 @@ from typing import Any
 from .errors import ImageError, describe_error
 from .files import find_files, lie_in_folders, package_folders
 from .loading import load
-from .manifest import MANIFEST_SUFFIX, printable, read_document
-from .module import Kernel, Module, unscoped
+from .manifest import MANIFEST_SUFFIX, printable, read_document, unscoped
+from .module import Kernel, Module
 
 __all__ = ["attach", "attached", "kernel_names", "not_attached"]
 

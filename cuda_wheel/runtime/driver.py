@@ -20,20 +20,6 @@ __all__ = [
     "load_library",
 ]
 
-FORKED = (
-    "this process was forked from one that had initialised CUDA. CUDA works in one of the two only: start processes by "
-    "'spawn' or 'forkserver' (multiprocessing.set_start_method), or load modules in the child only"
-)
-
-STICKY_ERRORS = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
-"""Errors of a running kernel, from CUDA_ERROR_ILLEGAL_ADDRESS on. Source: CUDA Driver API, CUresult: such an error
-"leaves the process in an inconsistent state and any further CUDA work will return the same error"."""
-
-STICKY_ERROR_HELP = (
-    ". A kernel that was launched earlier, by any library, failed with this error. Every later call that needs the GPU "
-    "returns the same error: restart the process. compute-sanitizer finds the kernel"
-)
-
 
 class _State:
     """What is known of the driver in this process."""
@@ -67,6 +53,8 @@ if hasattr(os, "register_at_fork"):
 def cuda_driver() -> Any:
     """Return `cuda.bindings.driver`, initialised; raises DriverError."""
     if _State.forked:
+        from .messages.driver_failures import FORKED  # only for an error
+
         raise DriverError(FORKED)
     if _State.bindings is None:
         _State.bindings = _initialised_bindings()
@@ -77,31 +65,26 @@ def _initialised_bindings() -> Any:
     try:
         from cuda.bindings import driver  # not needed, and perhaps not installed, before something is loaded
     except ImportError as error:
-        raise DriverError(
-            f"cuda-bindings cannot be imported ({error}): install it with pip install cuda-bindings"
-        ) from error
+        why = f"cuda-bindings cannot be imported ({error}): install it with pip install cuda-bindings"
+        raise DriverError(why) from error
     try:
         result = driver.cuInit(0)
     except RuntimeError:  # raised by cuda.bindings, with a long message, when it finds no driver library
         raise DriverError("no NVIDIA driver is installed on this machine (libcuda was not found)") from None
-    if int(result[0]) == int(driver.CUresult.CUDA_ERROR_NOT_INITIALIZED):
-        raise DriverError(FORKED)
-    if int(result[0]) == int(driver.CUresult.CUDA_ERROR_NO_DEVICE):
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-        hidden = "" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})"
-        raise DriverError(f"the NVIDIA driver is installed, but sees no GPU{hidden}")
-    check_result(result, "initialising the driver", driver)
+    if int(result[0]):
+        from .messages.driver_failures import not_initialised  # only for an error
+
+        raise DriverError(not_initialised(driver, result[0]))
     return driver
 
 
-def check_result(result: tuple[Any, ...], doing: str, driver: Any = None) -> Any:
+def check_result(result: tuple[Any, ...], doing: str) -> Any:
     """Return the value in a driver call's result; raise DriverError if the call failed. `doing` starts its message."""
     if int(result[0]) == 0:
         return result[1] if len(result) > 1 else None
-    text = (driver or _State.bindings).cuGetErrorString(result[0])[1]
-    explanation = text.decode() if isinstance(text, bytes) else "no explanation"
-    message = f"{doing}: the driver returned {result[0].name} ({int(result[0])}): {explanation}"
-    raise DriverError(message + (STICKY_ERROR_HELP if int(result[0]) in STICKY_ERRORS else ""))
+    from .messages.driver_failures import driver_failure  # only for an error
+
+    raise DriverError(driver_failure(doing, result[0], _State.bindings))
 
 
 def load_library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:

@@ -82,15 +82,21 @@ def files_and_manifest(
 
         manifest, files.digest = files_variant(files, file, variant, must_verify())
     else:
-        text = files.manifest(file)
-        try:
-            manifest = Manifest.from_json(text, files.where, must_verify())
-        except UnknownVariantError:
-            from .variants.index import files_variant  # only for an error
+        text = files.read(file, 0, USUAL_MANIFEST)
+        if text.startswith(b'{"format": 3,'):
+            from .formats.partial_manifest import partial_manifest  # only for modules with many kernels
 
-            files_variant(files, file, {}, must_verify())  # raises the error that lists them
-            raise
-        files.digest = sha256_of(text)
+            manifest, files.digest = partial_manifest(files, file, text, must_verify())
+        else:
+            text = text if len(text) < USUAL_MANIFEST else files.manifest(file)
+            try:
+                manifest = Manifest.from_json(text, files.where, must_verify())
+            except UnknownVariantError:
+                from .variants.index import files_variant  # only for an error
+
+                files_variant(files, file, {}, must_verify())  # raises the error that lists them
+                raise
+            files.digest = sha256_of(text)
     if manifest.name != name:
         raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
     return files, manifest
@@ -184,9 +190,8 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     elif sha256_of(content) != sha256:
         damage = f"the SHA-256 of {image} is not the one in the manifest"
     if damage:
-        raise ImageError(
-            f"{manifest.fatbin} beside {files.where} is damaged: {damage}. Reinstall the package that holds "
-            f"{manifest.name}."
-        )
+        from .messages.damaged_files import damaged_image  # only for an error
+
+        raise damaged_image(manifest, files.where, damage)
     # The driver reads PTX up to a NUL, which the image does not contain.
     return content + b"\0" if image.kind == "ptx" and image.offset is not None else content

@@ -36,11 +36,15 @@ __all__ = [
     "carried_of",
     "check_digest",
     "dotted",
+    "kernel_of",
     "manifest_of",
     "parse_version",
     "printable",
     "read_checked",
     "read_document",
+    "structs_in",
+    "unscoped",
+    "without_spaces",
 ]
 
 MANIFEST_SUFFIX = ".fatbin.json"
@@ -178,9 +182,25 @@ class KernelInfo(NamedTuple):
     """Targets of the images without this kernel ("sm_75"), if the project allows that."""
 
     @property
+    def short_name(self) -> str:
+        """The name without its scope and without spaces."""
+        return without_spaces(unscoped(self.name))
+
+    @property
     def parameter_list(self) -> str:
         """The types of the parameters, as in C++: "const float*, int"."""
         return ", ".join(parameter.cpp_or_ptx_type for parameter in self.parameters)
+
+
+def unscoped(name: str) -> str:
+    """Return the last part of a qualified name: "scale" for "ns::scale", "gemm<a::T>" for "ns::gemm<a::T>"."""
+    plain, bracket, arguments = name.partition("<")
+    return plain.rpartition("::")[2] + bracket + arguments
+
+
+def without_spaces(name: str) -> str:
+    """Return a name as it is compared: "gemm<float,16>" and "gemm<float, 16>" are the same."""
+    return "".join(name.split())
 
 
 class GlobalInfo(NamedTuple):
@@ -222,7 +242,8 @@ class Manifest(NamedTuple):
     sources: tuple[str, ...]
     options: tuple[str, ...]
     images: tuple[Image, ...]
-    kernels: tuple[KernelInfo, ...]
+    kernels: Sequence[KernelInfo]
+    """A tuple; of a module with many kernels that is loaded, a sequence that reads them when they are asked for."""
     globals: tuple[GlobalInfo, ...] = ()
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
@@ -314,34 +335,37 @@ def _parsed(text: str | bytes, where: str) -> dict[str, Any]:
     # Any encoding but UTF-8 is damage; json.loads would guess the encoding of bytes.
     document: dict[str, Any] = json.loads(text if isinstance(text, str) else text.decode())
     found_format = document["format"]
-    if type(found_format) is int and found_format > FORMAT:
-        raise ImageError(
-            f"{where} was made by a newer cuda-wheel (manifest format {found_format}); this one reads formats up "
-            f"to {FORMAT}. Upgrade cuda-wheel to load it."
-        )
     if type(found_format) is not int or found_format < 1:
         raise ValueError(f"its format is {found_format!r}")
-    return document
+    if found_format > FORMAT:
+        from .messages.damaged_files import newer_format  # only for an error
+
+        raise newer_format(where, found_format)
+    if found_format < 3:
+        return document
+    from .formats.manifest_blocks import unfolded  # only for modules with many kernels
+
+    return unfolded(document)
 
 
 def check_digest(document: dict[str, Any], content: bytes, where: str, check: bool) -> None:
     """Raise ImageError if `check` and the SHA-256 in a manifest is not that of its content."""
-    digest = _sha256(document["sha256"])
-    if check and sha256_of(content.replace(digest.encode(), b"")) != digest:
-        raise ImageError(
-            f"{where} is damaged: its SHA-256 is not the one that it contains. Reinstall the package that holds "
-            f"{printable(document['name'])}."
-        )
+    digest, intact = _sha256(document["sha256"]), not check
+    if check and document["format"] < 3:
+        intact = sha256_of(content.replace(digest.encode(), b"")) == digest
+    elif check:
+        from .formats.manifest_blocks import is_intact  # only for modules with many kernels
+
+        intact = is_intact(content)
+    if not intact:
+        from .messages.damaged_files import damaged_manifest  # only for an error
+
+        raise damaged_manifest(where, printable(document["name"]))
 
 
 def manifest_of(document: dict[str, Any]) -> Manifest:
     """Return the manifest in a JSON object, for `read_document`."""
-    fatbin = document["fatbin"]
-    structs: Mapping[str, Struct] = {}
-    if document.get("structs"):
-        from .formats.manifest_structs import structs_of  # only for kernels that take structs
-
-        structs = structs_of(dict(document["structs"]), printable, _count, _list_of)
+    fatbin, structs = document["fatbin"], structs_in(document)
     toolchain = {printable(key): printable(value) for key, value in document["toolchain"].items()}
     parse_version(toolchain["nvrtc"])
     manifest = Manifest(
@@ -354,7 +378,7 @@ def manifest_of(document: dict[str, Any]) -> Manifest:
         options=_list_of(printable, document["options"]),
         host_code=_list_of(printable, document["host_code"]),
         images=_list_of(_image, document["images"]),
-        kernels=_list_of(lambda item: _kernel(item, structs), document["kernels"]),
+        kernels=_list_of(lambda item: kernel_of(item, structs), document["kernels"]),
         globals=_list_of(_variable, document["globals"]),
         extern=_list_of(_external, document["extern"]),
         long_size=_optional(_count, document.get("long_size")),
@@ -387,7 +411,7 @@ def _image(item: dict[str, Any]) -> Image:
         offset=_optional(_count, item["offset"]),
         size=_count(item["size"], 1),
         sha256=_sha256(item["sha256"]),
-        resources={printable(symbol): _resources(figures) for symbol, figures in item["resources"].items()},
+        resources=_resources(item["resources"]),
         source=_optional(printable, item["source"]),
     )
     if (image.ptx_version is None) != (kind != "ptx"):
@@ -397,13 +421,25 @@ def _image(item: dict[str, Any]) -> Image:
     return image
 
 
-def _resources(figures: dict[str, Any]) -> dict[str, int]:
-    if not "".join(figures).isprintable():
-        raise ValueError(f"{figures!r} has names that are not printable")
-    return {name: _count(figure) for name, figure in figures.items()}
+def _resources(kernels: dict[str, dict[str, Any]]) -> Mapping[str, Mapping[str, int]]:
+    for symbol, figures in kernels.items():
+        printable(symbol)
+        if not "".join(figures).isprintable():
+            raise ValueError(f"{figures!r} has names that are not printable")
+        for figure in figures.values():
+            _count(figure)
+    return kernels
 
 
-def _kernel(item: dict[str, Any], structs: "Mapping[str, Struct]") -> KernelInfo:
+def structs_in(document: Mapping[str, Any]) -> "Mapping[str, Struct]":
+    if not document.get("structs"):
+        return {}
+    from .formats.manifest_structs import structs_of  # only for kernels that take structs
+
+    return structs_of(dict(document["structs"]), printable, _count, _list_of)
+
+
+def kernel_of(item: dict[str, Any], structs: "Mapping[str, Struct]") -> KernelInfo:
     parameters = _list_of(lambda each: _parameter(each, structs), item["parameters"])
     end = 0
     for each in parameters:

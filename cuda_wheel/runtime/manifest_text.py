@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .digest import sha256_of
-from .versions import FORMAT, dotted
+from .formats.manifest_blocks import BLOCK, folded
+from .versions import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["image_to_json", "manifests_to_json"]
 
+LONG = 2 * BLOCK
+"""The kernels of a manifest with more characters are put into blocks."""
+
 
 def manifests_to_json(manifests: "Sequence[Manifest]") -> str:
     """Return the text of a module's file: the manifest of a module, or the index of all its variants.
@@ -23,12 +27,15 @@ def manifests_to_json(manifests: "Sequence[Manifest]") -> str:
     line with the rest.
     """
     if not manifests[0].variant:
-        return _signed(_document(manifests[0]) | {"format": 1}, "")
+        document = _document(manifests[0])
+        text = _signed(document | {"format": 1}, "")
+        many = len(text) > LONG and folded(document, [info.short_name for info in manifests[0].kernels], len(text))
+        return many or text
     documents = [_document(each) | {"variant": dict(each.variant)} for each in manifests]
     shared = {key: value for key, value in documents[0].items() if _is_shared(key, value, documents)}
     records = [{key: value for key, value in each.items() if key not in shared} for each in documents]
     lines = ",\n".join(f"  {json.dumps(each, sort_keys=True, ensure_ascii=False)}" for each in records)
-    return _signed(shared | {"format": FORMAT, "variants": []}, f"[\n{lines}\n ]")
+    return _signed(shared | {"format": 2, "variants": []}, f"[\n{lines}\n ]")
 
 
 def _is_shared(key: str, value: object, documents: Sequence[Mapping[str, Any]]) -> bool:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .driver import check_result, cuda_driver, is_forked
 from .errors import DriverError, UnknownGlobalError, UnknownKernelError
-from .manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter
+from .manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, unscoped, without_spaces
 from .registry import forget
 from .rules import How
 
-__all__ = ["ByName", "Dim", "Kernel", "Module", "unscoped"]
+__all__ = ["ByName", "Dim", "Kernel", "Module"]
 
 if TYPE_CHECKING:
     from typing import Generic, Protocol, SupportsFloat, SupportsIndex, TypeAlias
@@ -207,10 +207,7 @@ class ByName(Mapping[str, T]):
         self._make = make
         self._missing = missing
         self._objects: dict[str, T] = {}
-        self._by_symbol = {info.symbol: info for info in infos}
-        self._by_name: dict[str, list[Any]] = {}
-        for info in infos:
-            self._by_name.setdefault(_without_spaces(info.name), []).append(info)
+        self._index: tuple[dict[str, Any], dict[str, list[Any]]] | None = None
 
     def __getitem__(self, name: str) -> T:
         found = self._objects.get(name)
@@ -223,24 +220,41 @@ class ByName(Mapping[str, T]):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names; a name that several share is replaced by the symbol."""
+        _, by_name = self._indexed()
         for info in self._infos:
-            yield info.name if len(self._by_name[_without_spaces(info.name)]) == 1 else info.symbol
+            yield info.name if len(by_name[without_spaces(info.name)]) == 1 else info.symbol
 
     def __len__(self) -> int:
         return len(self._infos)
 
-    def matches(self, name: str) -> list[Any]:
+    def matches(self, name: object) -> list[Any]:
         """Return what has a name: several share it, or none has it."""
-        found: list[Any] = []
-        if isinstance(name, str):
-            by_symbol, spelled = self._by_symbol.get(name), _without_spaces(name)
-            found = [by_symbol] if by_symbol else self._by_name.get(spelled, [])
-            found = found or [info for info in self._infos if _without_spaces(unscoped(info.name)) == spelled]
-        if not found and isinstance(name, str) and "<" in name:
+        if not isinstance(name, str):
+            return []
+        spelled = without_spaces(name)
+        if self._index is None and hasattr(self._infos, "near"):  # a module with many kernels
+            near = ByName("", "", self._infos.near(without_spaces(unscoped(name))), self._make, self._missing)
+            if found := near._matches_as_spelled(name, spelled):
+                return found
+        found = self._matches_as_spelled(name, spelled)
+        if not found and "<" in name:
             from .launching.instance_names import matching  # only for another spelling of a template's arguments
 
             found = matching(name, self._infos, unscoped)
         return found
+
+    def _matches_as_spelled(self, name: str, spelled: str) -> list[Any]:
+        by_symbol, by_name = self._indexed()
+        found = [by_symbol[name]] if name in by_symbol else by_name.get(spelled, [])
+        return found or [info for info in self._infos if without_spaces(unscoped(info.name)) == spelled]
+
+    def _indexed(self) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+        if self._index is None:
+            by_name: dict[str, list[Any]] = {}
+            for info in self._infos:
+                by_name.setdefault(without_spaces(info.name), []).append(info)
+            self._index = {info.symbol: info for info in self._infos}, by_name
+        return self._index
 
     def _find(self, name: str) -> Any:
         found = self.matches(name)
@@ -405,14 +419,3 @@ class Module(Mapping[str, Kernel]):
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
         return f"<Module {self.manifest.full_name}: {kernels}, {self.image}, {self.how}>"
-
-
-def unscoped(name: str) -> str:
-    """Return the last part of a qualified name: "scale" for "ns::scale", "gemm<a::T>" for "ns::gemm<a::T>"."""
-    plain, bracket, arguments = name.partition("<")
-    return plain.rpartition("::")[2] + bracket + arguments
-
-
-def _without_spaces(name: str) -> str:
-    # "gemm<float,16>" and "gemm<float, 16>" are the same name.
-    return "".join(name.split())

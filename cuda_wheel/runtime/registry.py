@@ -55,24 +55,10 @@ class Registry:
 
 
 _loaded = Registry()
-
-
-def once(key: Key, load: "Callable[[], Module]") -> "Module":
-    """Return the module under `key`; call `load` if there is none yet."""
-    return _loaded.once(key, load)
-
-
-def forget(is_unwanted: "Callable[[Module], bool]") -> None:
-    """Remove modules from the registry; the next `load` loads them again."""
-    _loaded.forget(is_unwanted)
-
-
-def loaded_count() -> int:
-    """Return how many modules are loaded or being loaded. For tests."""
-    return len(_loaded)
+once = _loaded.once
+forget = _loaded.forget
 
 
 def forget_all() -> None:
     """Start with an empty registry. Modules stay loaded for those who hold them. For tests."""
-    global _loaded
-    _loaded = Registry()
+    forget(lambda module: True)

@@ -48,18 +48,17 @@ def unsupported(target: Target, capability: Version) -> str | None:
     Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
     architecture-specific and family-specific features under "Compute Capabilities".
     """
-    gpu, wanted = dotted(capability), dotted(target.capability)
     if target.suffix == "a":
-        return None if capability == target.capability else f"is for compute capability {wanted} only"
+        return None if capability == target.capability else f"is for compute capability {dotted(target[:2])} only"
     in_same_major = target.major == capability[0] and capability[1] >= target.minor
     if target.suffix == "f":
         in_family = in_same_major and not _crosses_tegra(target, capability)
-        return None if in_family else f"is for the family of {wanted}, the GPU is {gpu}"
+        return None if in_family else f"is for the family of {dotted(target[:2])}, the GPU is {dotted(capability)}"
     if not target.real:
-        return None if capability >= target.capability else f"needs compute capability {wanted} or later"
+        return None if capability >= target[:2] else f"needs compute capability {dotted(target[:2])} or later"
     if target.major != capability[0]:
-        return f"is machine code for {target.major}.x, the GPU is {gpu}"
-    return None if in_same_major else f"needs compute capability {wanted}, the GPU is {gpu}"
+        return f"is machine code for {target.major}.x, the GPU is {dotted(capability)}"
+    return None if in_same_major else f"needs compute capability {dotted(target[:2])}, the GPU is {dotted(capability)}"
 
 
 def doubt(target: Target, capability: Version) -> str | None:
@@ -99,9 +98,8 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
         return Resolution(None, None, tuple(rejected))
     _, best, how, reason = max(candidates, key=lambda candidate: candidate[0])
     reason = reason or _other_choice(best, rejected, capability)
-    rejected += [
-        Rejection(image, text or f"{best} suits better") for _, image, _, text in candidates if image is not best
-    ]
+    worse = f"{best} suits better"
+    rejected += [Rejection(image, text or worse) for _, image, _, text in candidates if image is not best]
     return Resolution(best, how, tuple(rejected), reason or None)
 
 

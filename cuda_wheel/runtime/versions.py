@@ -2,8 +2,8 @@
 
 __all__ = ["FORMAT", "Version", "dotted", "parse_version"]
 
-FORMAT = 2
-"""The newest manifest format that this version reads and writes: 1 for a module without variants, 2 with variants."""
+FORMAT = 3
+"""The newest manifest format that this version reads and writes: 1 is plain, 2 has variants, 3 blocks of kernels."""
 
 Version = tuple[int, int]
 """(major, minor)"""

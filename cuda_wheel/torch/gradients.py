@@ -1,4 +1,7 @@
-"""The gradient of an operator, from a function of named tensors."""
+"""The gradient of an operator, from a function of named tensors.
+
+As in `operator_functions`, straight-line source text is faster than loops.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -25,7 +28,6 @@ class Gradients:
                 "differentiates operators that only return new tensors"
             )
         self._operator = operator
-        self._backward = backward
         self._tensors = [each.name for each in roles.tensors]
         self._inputs = [each.name for each in roles.inputs]
         values = [*self._inputs, *roles.outputs]
@@ -37,42 +39,48 @@ class Gradients:
         is_tensor = {*self._tensors, *roles.outputs}
         kept = [name for name in wanted if name in is_tensor]
         numbers = [name for name in wanted if name in self._inputs and name not in is_tensor]
-        known = [*kept, *numbers, *gradients]
-        self._wanted = [known.index(name) for name in wanted]
         constant = [output for output in roles.outputs if f"grad_{output}" not in wanted]
         if len(constant) == len(gradients):
             raise ArgumentError(f"{operator}: backward must be a function of {' or '.join(gradients)}")
-        self.keep = _keeping(self._inputs, list(roles.outputs), kept, numbers, constant)
+        self._outputs = ", ".join(roles.outputs)
+        self._keeping = [
+            f"_ctx.save_for_backward({', '.join(kept)})",
+            *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
+            *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
+        ]
+        lines = [f"{', '.join(self._inputs)}, = _inputs", f"{self._outputs} = _output", *self._keeping]
+        self.keep = _function("_ctx, _inputs, _output", lines, {})
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
+        results = [
+            f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None" for name in self._inputs
+        ]
+        lines = [
+            *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
+            *([f"{', '.join(numbers)}, = _ctx.numbers"] if numbers else []),
+            f"_results = _backward({', '.join(wanted)})",
+            "if not isinstance(_results, (tuple, list)): _results = (_results,)",
+            f"if len(_results) != {len(self._tensors)}: _refuse(len(_results))",
+            f"return {', '.join(results)},",
+        ]
+        names = {"_backward": backward, "_refuse": self._refuse}
+        self.differentiate = _function(f"_ctx, {', '.join(gradients)}", lines, names)
+        """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
 
-    def differentiate(self, ctx: Any, *gradients: Any) -> tuple[Any, ...]:
-        """Return a gradient or None for each input, given the gradients of the outputs."""
-        known = (*ctx.saved_tensors, *ctx.numbers, *gradients)
-        result = self._backward(*[known[index] for index in self._wanted])
-        results = result if isinstance(result, (tuple, list)) else (result,)
-        if len(results) != len(self._tensors):
-            raise ArgumentError(
-                f"{self._operator}: backward returned {len(results)} gradients for {len(self._tensors)} tensors: "
-                f"{', '.join(self._tensors)}"
-            )
-        by_name = dict(zip(self._tensors, results, strict=True))
-        return tuple(map(by_name.get, self._inputs))
+    def _refuse(self, count: int) -> None:
+        raise ArgumentError(
+            f"{self._operator}: backward returned {count} gradients for {len(self._tensors)} tensors: "
+            f"{', '.join(self._tensors)}"
+        )
 
     def differentiable(self, torch: Any, launch: Callable[..., Any]) -> Callable[..., Any]:
         """Return `launch` as a function of plain tensors, whose gradients are known to autograd.
 
         It does what `register_autograd` does for them, without passing PyTorch's dispatcher a second time.
         """
-
-        def forward(ctx: Any, *inputs: Any) -> Any:
-            output = launch(*inputs)
-            self.keep(ctx, inputs, output)
-            return output
-
-        def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:  # compiled autograd takes no bound method
-            return self.differentiate(ctx, *gradients)
-
-        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        inputs = ", ".join(self._inputs)
+        lines = [f"{self._outputs} = _output = _launch({inputs})", *self._keeping, "return _output"]
+        forward = _function(f"_ctx, {inputs}", lines, {"_launch": launch})
+        members = {"forward": staticmethod(forward), "backward": staticmethod(self.differentiate)}
         name = self._operator.partition("::")[2]  # the tensors' grad_fn is "<swishBackward object at ...>"
         function = type(name, (torch.autograd.Function,), members)
         # Function.apply only adds what the transforms of torch.func need, which no plain tensor passes.
@@ -80,22 +88,11 @@ class Gradients:
         return apply
 
 
-def _keeping(
-    inputs: list[str], outputs: list[str], kept: list[str], numbers: list[str], constant: list[str]
-) -> Callable[..., None]:
-    """Return the function that keeps these tensors and numbers, and tells that the outputs in `constant` have no
-    gradient. Straight-line source text is faster than loops."""
-    lines = [
-        f"{', '.join(inputs)}, = _inputs",
-        f"{', '.join(outputs)} = _output",
-        f"_ctx.save_for_backward({', '.join(kept)})",
-        *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
-        f"_ctx.numbers = ({''.join(f'{name}, ' for name in numbers)})",
-    ]
-    namespace: dict[str, Any] = {}
-    exec("def _keep(_ctx, _inputs, _output):\n" + "".join(f"    {line}\n" for line in lines), namespace)
-    keep: Callable[..., None] = namespace["_keep"]
-    return keep
+def _function(parameters: str, lines: list[str], names: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function with these parameters and lines, which use these names."""
+    exec(f"def _function({parameters}):\n" + "".join(f"    {line}\n" for line in lines), names)
+    function: Callable[..., Any] = names["_function"]
+    return function
 
 
 def _function_of(names: list[str]) -> Callable[..., None]:

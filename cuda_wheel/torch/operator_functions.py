@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from ..declarations.kernel_instances import KernelInstances
-from ..declarations.operator_arguments import Bound, InputArgument, OperatorArguments
+from ..declarations.operator_arguments import Bound, OperatorArguments
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.current_streams import CurrentStreams
 
@@ -38,6 +38,8 @@ class OperatorFunctions:
         self._launching = launching
         self._non_contiguous = non_contiguous
         self._selecting = [each.name for each in arguments.selecting][: kernels.count]
+        self._namespace: dict[str, Any] = {}
+        """The names of the functions that launch."""
 
     def launching_function(self) -> Callable[..., Any]:
         """Return the function that makes the outputs, launches the kernel and returns the outputs.
@@ -45,10 +47,12 @@ class OperatorFunctions:
         The first launch with tensors of some GPUs and element types gets the tensors, so that `Kernel.launch` checks
         them. Later ones with the same get their addresses, which takes less time.
         """
-        kernels: dict[tuple[Any, ...], Any] = {}
-        namespace: dict[str, Any] = {
-            "_kernels": kernels,
-            "_kernel_for": kernels.get,
+        launches: dict[tuple[Any, ...], Any] = {}
+        namespace = self._namespace
+        namespace |= {
+            "_launches": launches,
+            "_launch_for": launches.get,
+            "_last": (None, None),
             "_several_gpus": False,
             # The first function is what the second calls after it has made sure that CUDA is initialised.
             "_current_device": getattr(self._torch._C, "_cuda_getDevice", self._torch.cuda.current_device),
@@ -65,32 +69,42 @@ class OperatorFunctions:
             return kernel
 
         namespace["_prepare"] = prepare
-        first = self._arguments.selecting[0].name
-        begin = [*self._preparation(), f"_device = {first}.get_device()"]
+        of_types = "".join(f", {name}.dtype" for name in self._selecting)
+        prepared = [f"_kernel = _prepare(_device{of_types})", *self._on_its_gpu(), f"_key = {self._key()}"]
+        launch = self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _kernel.launch")
+        self._compiled([*self._preparation(), *prepared, *launch], namespace, "_checked")
+        return self._compiled(self._checked_before(), namespace, "_function")
+
+    def _checked_before(self) -> list[str]:
+        """Return the lines that launch the kernel with tensors of GPUs and element types that were checked before."""
         inputs = ", ".join(each.name for each in self._arguments.inputs)
-        on_its_gpu = [
+        found = [
+            *self._on_its_gpu(),
+            f"_key = {self._key()}",
+            "global _last",
+            "_known, _launch = _last",
+            "if _key != _known:",  # which is faster than a look-up
+            "    _launch = _launch_for(_key)",
+            f"    if _launch is None: return _checked({inputs})",
+            "    _last = _key, _launch",
+        ]
+        return [*self._preparation(), *found, *self._launch("_launch", map(self._address, self._arguments.names), "")]
+
+    def _on_its_gpu(self) -> list[str]:
+        """Return the lines that make the GPU of the first tensor current."""
+        inputs = ", ".join(each.name for each in self._arguments.inputs)
+        return [
             "if _several_gpus and _device != _current_device() and _device >= 0:",  # -1: in host memory
             "    with _cuda_device(_device):",
             f"        return _function({inputs})",
         ]
-        key = f"({''.join(map(self._key, self._arguments.tensors))})".replace(f"{first}.get_device()", "_device", 1)
-        of_types = "".join(f", {name}.dtype" for name in self._selecting)
-        prepared = [f"_kernel = _prepare(_device{of_types})", *on_its_gpu]
-        by_address = map(self._address, self._arguments.names)
-        namespace["_checked"] = self._compiled(
-            [*begin, *prepared, *self._launch(self._arguments.names, f"_kernels[{key}] = _kernel")], namespace
-        )
-        found = [*on_its_gpu, f"_kernel = _kernel_for({key})", f"if _kernel is None: return _checked({inputs})"]
-        return self._compiled([*begin, *found, *self._launch(by_address, "")], namespace)
 
-    def differentiable_function(
-        self, launch: Callable[..., Any], differentiable: Callable[..., Any], general: Any
-    ) -> Callable[..., Any]:
+    def differentiable_function(self, differentiable: Callable[..., Any], general: Any) -> Callable[..., Any]:
         """Return the function that serves plain tensors on a GPU where PyTorch looks for a gradient.
 
-        It calls `launch`, the launching function, or if a gradient is asked for, `differentiable`. PyTorch's own kernel
-        `general` serves all others: tensors that only look like ones on a GPU (fake, functional, wrapped ones), and
-        the modes that trace and transform. These differ in the dispatch keys that are left.
+        It does what the launching function does, or if a gradient is asked for, calls `differentiable`. PyTorch's own
+        kernel `general` serves all others: tensors that only look like ones on a GPU (fake, functional, wrapped ones),
+        and the modes that trace and transform. These differ in the dispatch keys that are left.
         """
         keys = self._torch._C.DispatchKey
         plain = self._torch._C.DispatchKeySet(getattr(keys, GPU_KEY)).add(getattr(keys, AUTOGRAD_KEY))
@@ -102,18 +116,17 @@ class OperatorFunctions:
             for each in self._arguments.tensors
         )
         lines = [
-            "if _is_plain(_keys):",
-            f"    return _differentiable({inputs}) if _grad_enabled() and ({wanted}) else _launch({inputs})",
-            f"return _general(_keys, {inputs})",
+            f"if _bits(_keys) != {plain.raw_repr()}: return _general(_keys, {inputs})",
+            f"if ({wanted}) and _grad_enabled(): return _differentiable({inputs})",
+            *self._checked_before(),
         ]
-        namespace = {
-            "_is_plain": plain.__eq__,
+        self._namespace |= {
+            "_bits": type(plain).raw_repr,
             "_grad_enabled": self._torch.is_grad_enabled,
             "_differentiable": differentiable,
-            "_launch": launch,
             "_general": general.call_boxed,
         }
-        return self._compiled(lines, namespace, first="_keys, ")
+        return self._compiled(lines, self._namespace, "_with_gradient", first="_keys, ")
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""
@@ -133,9 +146,11 @@ class OperatorFunctions:
         ]
         return self._compiled(lines, {"_check_dtypes": self._check_dtypes})
 
-    def _compiled(self, lines: list[str], namespace: dict[str, Any], first: str = "") -> Callable[..., Any]:
-        """Return a function with the operator's inputs, after `first`, and these lines, which use the names in
-        `namespace`."""
+    def _compiled(
+        self, lines: list[str], namespace: dict[str, Any], function: str = "_function", first: str = ""
+    ) -> Callable[..., Any]:
+        """Add a function with the operator's inputs, after `first`, and these lines to the namespace, whose names they
+        use, and return it."""
         namespace.update(_empty_like=self._torch.empty_like, _refuse_strides=self._refuse_strides)
         bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
         for prefix, named in bounds.items():
@@ -145,20 +160,19 @@ class OperatorFunctions:
         namespace.update({f"_default_{each.name}": each.default for each in inputs if each.has_default})
         parameters = [f"{each.name}=_default_{each.name}" if each.has_default else each.name for each in inputs]
         body = "".join(f"    {line}\n" for line in lines)
-        text = f"def _function({first}{', '.join(parameters)}):\n{body}"
+        text = f"def {function}({first}{', '.join(parameters)}):\n{body}"
         exec(compile(text, f"<{self._operator}>", "exec"), namespace)  # the name in tracebacks
-        function: Callable[..., Any] = namespace["_function"]
-        return function
+        made: Callable[..., Any] = namespace[function]
+        return made
 
     def _preparation(self) -> Iterator[str]:
-        """Yield the lines that make the tensors contiguous, or refuse those that are not."""
-        if self._non_contiguous == "pass":
-            return
-        for each in self._arguments.tensors:
+        """Yield the lines that make the tensors contiguous, or refuse those that are not, and read the GPU."""
+        for each in self._arguments.tensors if self._non_contiguous != "pass" else ():
             there = f"{each.name} is not None and " if each.has_default else ""
             is_copied = self._non_contiguous == "copy" and not each.written  # a copy would take the result
             change = f"{each.name} = {each.name}.contiguous()" if is_copied else f"_refuse_strides({each.name!r})"
             yield f"if {there}not {each.name}.is_contiguous(): {change}"
+        yield f"_device = {self._arguments.selecting[0].name}.get_device()"
 
     def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
         """Yield the lines that compute values and make outputs."""
@@ -169,9 +183,9 @@ class OperatorFunctions:
             like = "_empty_like" if output.value is None else f"_output_{name}"
             yield f"{name} = {like}({', '.join(output.names or ())})"
 
-    def _launch(self, arguments: Iterable[str], after: str) -> Iterator[str]:
-        """Yield the lines that compute values and outputs, launch the kernel with these arguments unless the grid is
-        empty, and return the outputs. The line `after` follows a launch."""
+    def _launch(self, launch: str, arguments: Iterable[str], after: str) -> Iterator[str]:
+        """Yield the lines that compute values and outputs, launch the kernel by the function `launch` with these
+        arguments unless the grid is empty, and return the outputs. The line `after` follows a launch."""
         settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
         grid, block = settings.pop("grid"), settings.pop("block")
         more = [f"{name}={value}" for name, value in settings.items()]
@@ -179,15 +193,18 @@ class OperatorFunctions:
         yield f"_grid = {grid}"
         yield "if _grid and (type(_grid) is int or 0 not in _grid):"
         yield from (f"    _increment_version({each.name})" for each in self._arguments.inputs if each.written)
-        yield f"    _kernel.launch(_grid, {', '.join([block, *arguments, 'stream=_current_stream(_device)', *more])})"
+        yield f"    {launch}(_grid, {', '.join([block, *arguments, 'stream=_current_stream(_device)', *more])})"
         yield f"    {after}"
         yield self._return()
 
-    @staticmethod
-    def _key(tensor: InputArgument) -> str:
-        """Return the parts of a key that tell a tensor's GPU and element type."""
-        key = f"{tensor.name}.get_device(), {tensor.name}.dtype, "
-        return f"*(({key}) if {tensor.name} is not None else (None,)), " if tensor.has_default else key
+    def _key(self) -> str:
+        """Return the expression of a key that tells the tensors' GPUs and element types."""
+        key, known = "", self._arguments.selecting[0]
+        for tensor in self._arguments.tensors:
+            device = "_device" if tensor is known else f"{tensor.name}.get_device()"
+            parts = f"{device}, {tensor.name}.dtype, "
+            key += f"*(({parts}) if {tensor.name} is not None else (None,)), " if tensor.has_default else parts
+        return f"({key})"
 
     def _address(self, name: str) -> str:
         """Return the expression of a kernel's argument, the address if it is an input or an output like one."""

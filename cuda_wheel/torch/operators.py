@@ -90,7 +90,7 @@ def _register(
         if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
             key = operator_functions.AUTOGRAD_KEY
             general, differentiable = torch.library.get_kernel(name, key), gradients.differentiable(torch, launch)
-            function = functions.differentiable_function(launch, differentiable, general)
+            function = functions.differentiable_function(differentiable, general)
             library.impl(short, function, key, with_keyset=True)
     if autocast is not None:
         torch.library.register_autocast(name, "cuda", autocast, lib=library)

@@ -12,7 +12,7 @@ from types import TracebackType
 
 import pytest
 
-from cuda_wheel.builder import execute as execute_module
+from cuda_wheel.builder import plan_runner
 from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe import coverage
@@ -99,7 +99,7 @@ def one_worker():
 
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute_module, "JobResults", Watched)
+    monkeypatch.setattr(plan_runner, "JobResults", Watched)
     monkeypatch.setattr(Watched, "most", 0)
 
 
@@ -138,7 +138,7 @@ def test_results_in_files_give_the_same_bytes(
 ) -> None:
     built = []
     for limit in (JobResults.LIMIT, 0):
-        monkeypatch.setattr(execute_module, "JobResults", partial(JobResults, limit))
+        monkeypatch.setattr(plan_runner, "JobResults", partial(JobResults, limit))
         plan = plan_of(tmp_path, toolchain)
         built.append(execute(plan, workers, SilentReporter(), None, lambda module: (module.text, module.fatbin)))
     assert built[0] == built[1]

@@ -14,8 +14,8 @@ import pytest
 
 from cuda_wheel.builder.cache.keys import job_key
 from cuda_wheel.builder.describe.coverage import cover
-from cuda_wheel.builder.execute import _shared_options
 from cuda_wheel.builder.plan import make_plan
+from cuda_wheel.builder.plan_runner import _shared_options
 from cuda_wheel.builder.sources.modules import one_module, variants_of
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.wheel.variant_stubs import variant_loader_stub

@@ -5,6 +5,9 @@ A kernel that spins delays the stream, so that a launch on another stream would 
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -17,6 +20,9 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.driver import device_count
 from tests.gpu.support import SAXPY
+from tests.support.processes import run
+from tests.support.projects import ROOT
+from tests.support.toolchains import installed_extra
 
 N = 1 << 16
 CYCLES = 300_000_000
@@ -169,6 +175,42 @@ def test_a_launch_becomes_a_part_of_cuda_cores_graph(torch: Any) -> None:
     assert bool((y == 12).all())
 
 
+def test_cuda_cores_buffers_need_the_stream_that_they_are_used_on(torch: Any) -> None:
+    """A buffer tells no stream: it remembers one for its deallocation only, which it does not show."""
+    from cuda.bindings import driver
+
+    core = pytest.importorskip("cuda.core")
+    device = core.Device()
+    device.set_current()
+    stream = device.create_stream()
+    x, y = (device.allocate(4 * N, stream=stream) for _ in range(2))
+    x.fill(0, stream=stream)
+    launch(x, y, stream=stream)
+    for more, block, expected in (({}, "default", 0), ({}, None, 0), ({"stream": stream}, None, 3), ({}, stream, 3)):
+        x.fill(0, stream=stream)
+        y.fill(0, stream=stream)
+        stream.sync()
+        with torch.cuda.stream(torch.cuda.ExternalStream(int(stream.handle))):
+            torch.cuda._sleep(CYCLES)
+        x.fill(np.float32(1).tobytes(), stream=stream)
+        with cuda_wheel.launch_stream(block):
+            launch(x, y, **more)
+        torch.cuda.synchronize()
+        result = np.empty(N, np.float32)
+        assert int(driver.cuMemcpyDtoH(result, int(y.handle), result.nbytes)[0]) == 0
+        assert (result == expected).all(), (more, block)
+
+
+def test_numbas_arrays_are_used_on_its_default_stream(saxpy: Path) -> None:
+    cuda = pytest.importorskip("numba.cuda")
+    x, y = cuda.to_device(np.ones(N, np.float32)), cuda.to_device(np.zeros(N, np.float32))
+    cuda.synchronize()
+    for _ in range(4):
+        launch(x, y)
+    cuda.default_stream().synchronize()
+    assert (y.copy_to_host() == 12).all()
+
+
 def test_arrays_of_two_libraries_with_different_streams_are_refused(torch: Any, cupy: Any) -> None:
     x, y = torch.ones(N, device="cuda"), cupy.zeros(N, cupy.float32)
     launch(x, y)
@@ -217,6 +259,16 @@ def test_a_variable_is_written_on_pytorchs_stream(torch: Any, saxpy: Path) -> No
     graph.replay()
     torch.cuda.synchronize()
     assert np.frombuffer(variable.read() or b"", np.float32).tolist() == [9] * 4
+
+
+def test_the_example_runs(torch: Any, tmp_path: Path) -> None:
+    if not installed_extra():
+        pytest.skip("no toolchain is installed")
+    shutil.copytree(ROOT / "examples/streams", tmp_path / "example")
+    result = run(sys.executable, "-m", "streams_demo", PYTHONPATH=str(tmp_path / "example/src"))
+    assert result.returncode == 0, result.stdout
+    ways = re.findall(r"^(\w+): largest error", result.stdout, re.MULTILINE)
+    assert ways == ["on_pytorchs_stream", "in_a_graph", "in_a_block", "on_a_given_stream"]
 
 
 VARIABLE = """

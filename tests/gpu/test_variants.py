@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -87,6 +88,14 @@ def test_a_text_is_compiled_and_launched(nvrtc: None, context: None, nothing_loa
     assert (x.numpy() == np.arange(32) * 128).all()
     with pytest.raises(cuda_wheel.ArgumentError, match="takes an array of float64"):
         module["gemm<double, 64>"].launch(1, 32, Memory(np.zeros(32, np.float32)))
+
+
+def test_the_example_for_users_of_raw_module_runs(nvrtc: None) -> None:
+    pytest.importorskip("cupy")
+    result = run(sys.executable, ROOT / "examples/from_raw_module/blur.py")
+    assert result.returncode == 0, result.stdout
+    assert re.findall(r"^(blur<\w+>): largest error", result.stdout, re.MULTILINE) == ["blur<float>", "blur<double>"]
+    assert "takes an array of float32, not of float64" in result.stdout
 
 
 def test_what_nobody_foresaw_is_compiled_and_launched(

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import cuda_wheel
 from cuda_wheel.builder.wheel.stubs import stub
 from cuda_wheel.runtime.attaching import attached, not_attached
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel, run
-from tests.support.projects import BACKENDS, copy_fixture
+from tests.support.projects import BACKENDS, ROOT, copy_fixture
 from tests.support.wheels import contents
 
 pytestmark = pytest.mark.one_toolchain
@@ -247,6 +248,20 @@ def test_a_stub_describes_every_kernel_to_type_checkers(
     wrong = [int(line.partition(":")[0]) for line in lines if "error:" in line]
     first = USER.splitlines().index('scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer') + 1
     assert sorted(set(wrong)) == list(range(first, first + 5)), result.stdout
+
+
+@pytest.mark.slow
+def test_type_checkers_see_the_types_of_all_public_names_and_no_other_names(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    names = sorted({*cuda_wheel.__all__, "torch.operator", "jax.operator"})
+    lines = ["import cuda_wheel", *(f"reveal_type(cuda_wheel.{name})" for name in names), "cuda_wheel.lod"]
+    (tmp_path / "user.py").write_text("\n".join([*lines, 'cuda_wheel.load("a")["b"].launch(1, "2")\n']))
+    options = ("--no-error-summary", "--cache-dir", tmp_path / "cache")
+    shown = run(sys.executable, "-m", "mypy", *options, "user.py", cwd=tmp_path, MYPYPATH=str(ROOT)).stdout
+    revealed = [line.split("Revealed type is ")[1].strip('"') for line in shown.splitlines() if "Revealed" in line]
+    assert len(revealed) == len(names) and "Any" not in revealed, shown
+    assert f'user.py:{len(names) + 2}: error: Module has no attribute "lod"; maybe "load"?' in shown
+    assert f'user.py:{len(names) + 3}: error: Argument 2 to "launch" of "Kernel" has incompatible type "str"' in shown
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,9 @@ def test_a_number_that_fits_is_written_without_a_call(size: int) -> None:
     names = {"convert_x": convert, "read_x": {int: convert, bool: convert}, "device": None}
     half = 1 << 8 * size - 1
     for value in (0, 1, half // 2, half - 1):
-        assert eval(expression, {**names, "value": value}) == value and not called
+        assert eval(expression, {**names, "value": value, "kind_value": int}) == value and not called
     for value in (-1, half, True):
-        assert eval(expression, {**names, "value": value}) == "called"
+        assert eval(expression, {**names, "value": value, "kind_value": type(value)}) == "called"
 
 
 def test_a_scalar_of_machine_code_takes_bytes() -> None:
@@ -460,7 +460,7 @@ def test_the_launch_function_learns_the_type_of_an_accepted_array(library: str, 
         assert namespace[f"dtype_{name}"] is array.dtype
         assert namespace["torch_" + name if library == "cupy" else "cupy_" + name] is None
     expression = converter.expression("value", "x")
-    without_reader = {**names, "read_x": {}, "device": None}
+    without_reader = {**names, "read_x": {}, "device": None, "kind_value": type(array)}
     assert eval(expression, {**without_reader, "value": array}) == 8
     array.dtype = Dtype("float32")
     with pytest.raises(KeyError):

@@ -1368,6 +1368,23 @@ def test_a_variable_is_an_argument(driver: Driver, table: cuda_wheel.Global) -> 
         assert sent(driver, takes(cpp), table) == table.address.to_bytes(8, "little")
 
 
+def test_only_arrays_need_the_number_of_the_current_gpu(two: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = kernel_of(Parameter("u64", 0, 8, "float*"), Parameter("u64", 8, 8, ""), Parameter("u32", 16, 4, "int"))
+    bound = kernel.bind(1, 1, 8, 16, 1)
+    there = cupy_array(8, device=1)
+    kernel.launch(1, 1, 8, 16, 1)
+    monkeypatch.setitem(two._answers, "cuCtxGetDevice", (Result.CUDA_ERROR_ILLEGAL_ADDRESS, None))
+    kernel.launch(1, 1, 8, 16, 1)
+    kernel.launch(1, 1, 8, 16, 1, stream=5)
+    bound()
+    bound(16, 8)
+    assert len(two.launches) == 5
+    for launch in (bound, lambda *args: kernel.launch(1, 1, *args)):
+        for args in ((there, 8, 1), (8, there, 1)):
+            with pytest.raises(DriverError, match="getting the current GPU"):
+                launch(*args)
+
+
 def test_a_driver_error_is_not_a_wrong_argument(two: Driver, table: cuda_wheel.Global) -> None:
     # The fixture `table` replaced the driver of `two` by one with one GPU: make it one with two.
     kernel = takes("float*")

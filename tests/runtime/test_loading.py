@@ -505,7 +505,7 @@ def test_an_unloaded_module_leaves_no_memory_behind(site: Path, use: Callable[..
     gone = weakref.ref(module)
     del module
     gc.collect()
-    assert gone() is None and registry.loaded_count() == 0
+    assert gone() is None and len(registry._loaded) == 0
 
 
 def test_hash_checks_can_be_switched_off(
@@ -552,8 +552,8 @@ def test_only_off_switches_hash_checks_off(
 
 
 @pytest.mark.parametrize(("damage", "message"), [
-    (lambda text: text.replace('"format": 1', '"format": 3'), "was made by a newer cuda-wheel (manifest format 3); this one "
-     "reads formats up to 2. Upgrade cuda-wheel to load it."),
+    (lambda text: text.replace('"format": 1', '"format": 4'), "was made by a newer cuda-wheel (manifest format 4); this one "
+     "reads formats up to 3. Upgrade cuda-wheel to load it."),
     (lambda text: text.replace('"registers": 10', '"registers": 11'), "is damaged: its SHA-256 is not the one that it contains"),
     (lambda text: text[:-9], "is not a cuda-wheel manifest: JSONDecodeError: "),
     (lambda text: text, "bytes, more than the 400 that a manifest may have"),

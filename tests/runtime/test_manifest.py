@@ -201,7 +201,7 @@ def test_as_much_as_a_manifest_may_have_is_read() -> None:
 
 
 def test_a_document_may_be_a_string_or_bytes() -> None:
-    text = json.dumps({"format": FORMAT, "name": "\N{SNOWMAN}"}, ensure_ascii=False)
+    text = json.dumps({"format": 1, "name": "\N{SNOWMAN}"}, ensure_ascii=False)
     for document in (text, text.encode()):
         assert read_document(document, "k", lambda read: read["name"]) == "\N{SNOWMAN}"
 

@@ -34,7 +34,8 @@ _FUNCTION = "__cuda_wheel_assembly"
 _MODULE_DIRECTIVE = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*\n", re.MULTILINE)
 """Matches the directives that begin each PTX text, and that may occur only once."""
 
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "?": "\\?"})
+_ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("?", "\\?"))
+"""What a string literal of C++ has in place of these characters, in the order of replacement."""
 
 _OF_THE_SOURCE = re.compile(r"-D|--?(?:define-macro|undefine-macro|pre-include|include)(?:=|$)|-U")
 """Matches NVRTC's options that insert text before a source, or change the meaning of words in it."""
@@ -45,7 +46,9 @@ def assembly_request(job: Job, ptx: str, folder: str) -> NvrtcRequest:
 
     The options are the job's: NVRTC passes some of them on to the assembler.
     """
-    text = _MODULE_DIRECTIVE.sub("", ptx, count=3).translate(_ESCAPES)
+    text = _MODULE_DIRECTIVE.sub("", ptx, count=3)
+    for character, escape in _ESCAPES:
+        text = text.replace(character, escape)
     options = [f"--gpu-architecture=sm_{job.arch}", "--ptxas-options=-v", *_without_those_of_the_source(job.options)]
     # With NVRTC's own option for line information, it would number the files of this source too.
     options += ["--ptxas-options=--generate-line-info"] if job.lineinfo else []

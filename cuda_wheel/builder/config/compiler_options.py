@@ -9,7 +9,6 @@ run of nvcc needs is ignored, and told. What would change the result unseen is a
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -162,7 +161,9 @@ def _separated(entry: str) -> list[str]:
     if " -" not in entry or "=" in first or _takes_value(first) or re.match(r"-[DUIlL]", first):
         return [entry]
     try:
-        return shlex.split(entry)
+        from shlex import split  # few projects have quoted options
+
+        return split(entry)
     except ValueError:  # a quotation mark that is not closed
         return [entry]
 

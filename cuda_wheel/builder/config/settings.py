@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -267,5 +266,7 @@ def _suggestion(key: str, known: Mapping[str, Any]) -> str:
     """Return what to write instead of an unknown key."""
     if key in {item.name.replace("_", "-") for item in fields(ModuleConfig)}:
         return f"it is a key of modules: put it into a [[{TABLE}.module]]."
-    near = difflib.get_close_matches(key, known, n=1)
+    from difflib import get_close_matches  # only for an error
+
+    near = get_close_matches(key, known, n=1)
     return f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."

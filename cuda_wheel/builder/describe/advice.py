@@ -15,6 +15,7 @@ from cuda_wheel.builder.describe.coverage import (
     Requirement,
     cells_text,
     cover,
+    distinct,
     missing,
     required_keys,
     uncovered,
@@ -231,9 +232,12 @@ def gaps(manifests: Iterable[Manifest]) -> str | None:
     """
     current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra)
     requirement = Requirement(current, COMMON, "jit")
-    short = [(coverage, keys) for coverage in cover(manifests) if (keys := missing(coverage, requirement))]
-    if not short:
+    manifests = list(manifests)
+    required = required_keys(requirement)
+    # One manifest of each set of images, and no other cells than the required ones: most builds lack none.
+    if not any(uncovered(each, required, requirement.least) for each in distinct(manifests)):
         return None
+    short = [(coverage, keys) for coverage in cover(manifests) if (keys := missing(coverage, requirement))]
     coverage, keys = max(short, key=lambda pair: len(pair[1]))
     what = coverage.names[0] if len(coverage.names) == 1 else f"{coverage.names[0]} and {len(coverage.names) - 1} more"
     helps = "; ".join(advice(coverage, requirement))

@@ -25,6 +25,7 @@ __all__ = [
     "cells_text",
     "cover",
     "deciding",
+    "distinct",
     "missing",
     "module_cells",
     "not_required",
@@ -83,9 +84,18 @@ KnownCells = dict[tuple[Any, ...], Cells]
 """By what of a module's images decides them: a project may have thousands of modules, with few sets of targets."""
 
 
+def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
+    """Return modules, as if linked, of which no two have the same coverage by their images."""
+    return {_deciding_images(manifest): manifest for manifest in map(once_linked, manifests)}.values()
+
+
+def _deciding_images(manifest: Manifest) -> tuple[Any, ...]:
+    images = ((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
+    return manifest.compression, *images
+
+
 def module_cells(manifest: Manifest, known: KnownCells) -> Cells:
-    images = tuple((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
-    key = (manifest.compression, images)
+    key = _deciding_images(manifest)
     if key not in known:
         known[key] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
     return known[key]

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from cuda_wheel.builder.cxx.known_types import LONG_SIZE
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import kernel_table, variable_table
 from cuda_wheel.builder.describe.merge import all_headers
-from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, FinishedModule, ImageContent
+from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.toolchain.taken_files import header_versions
 from cuda_wheel.runtime.formats import ptx
-from cuda_wheel.runtime.formats.fatbin import fatbin_of_text
 from cuda_wheel.runtime.manifest import Carried, Image, Manifest, Target, Version, parse_version
-from cuda_wheel.runtime.manifest_text import manifests_to_json
 from cuda_wheel.runtime.rules import ZSTD_DRIVER
 from cuda_wheel.runtime.variants.index import all_manifests
 
-__all__ = ["built_module", "finished_module"]
+__all__ = ["built_module"]
 
 
 def built_module(
@@ -69,34 +67,6 @@ def built_module(
     merged = results.values()
     uses_build_time = any(result.uses_build_time for result in merged)
     return BuiltModule(manifest, text, bundled.fatbin, headers, uses_build_time)
-
-
-def finished_module(
-    built: Sequence[BuiltModule], carry: Callable[[tuple[str, ...]], bytes] | None = None
-) -> FinishedModule:
-    """Return a module as it goes into the wheel, from its variants in their order, or from itself alone.
-
-    The variants' fatbins follow each other in one file; `runtime.variants` says how it is read. `carry` returns the
-    sources to put behind them, given the headers that the compiler read; None for none.
-    """
-    if not built[0].manifest.variant and carry is None:
-        (only,) = built
-        return FinishedModule((only.manifest,), only.text, only.fatbin, only.headers)
-    manifests: list[Manifest] = []
-    for each in built:
-        end = manifests[-1].fatbin_offset + manifests[-1].fatbin_size if manifests else 0
-        manifests.append(each.manifest._replace(fatbin_offset=end))
-    lists = [each.headers for each in built]
-    headers = tuple(sorted({path for paths in lists for path in paths or ()}))
-    fatbin = b"".join(each.fatbin for each in built)
-    if carry is not None:
-        carried = carry(headers)
-        fatbin += fatbin_of_text(carried)
-        place = Carried(len(fatbin) - len(carried), len(carried), sha256(carried).hexdigest())
-        manifests = [each._replace(specialize=place) for each in manifests]
-    text = manifests_to_json(manifests).encode()
-    all_manifests(text, f"the manifest of {manifests[0].name}")
-    return FinishedModule(tuple(manifests), text, fatbin, None if None in lists else headers)
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:

@@ -30,6 +30,16 @@ _STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|(?:/\*.*?(?:\*/|\Z)|/
 """A string, or white space and comments. One that is not closed ends with its line or the text, so that each character
 is read once."""
 
+_LINE_COMMENT = re.compile(r"//[^\n]*")
+
+_STRING = re.compile(r'"[^"\n]*"?')
+
+_UNUSUAL = re.compile(r"[^\t\n\r -~]")
+"""A character that compilers do not write; some are white space."""
+
+_NOISE_IN_STRINGS = ("\t", "\r", "  ", "//", "\\")
+"""What a string may contain that is noise elsewhere, or that does not end it."""
+
 _NOISE = ("\t", "\r", "  ", "//", "/*", "\n\n", "\n ", " \n")
 """What a normal text does not contain, but in strings."""
 
@@ -92,11 +102,32 @@ def normalise(ptx: str) -> str:
     fatbin.
     """
     if ptx.startswith("\n") and ptx.endswith("\n") and not any(each in ptx for each in _NOISE):
-        return ptx  # ten times faster: several steps of a build want normal text
-    text = _STRING_OR_NOISE.sub(lambda match: match[1] or " ", ptx.rstrip("\0"))
+        return ptx  # several steps of a build want normal text
+    ptx = ptx.rstrip("\0")
+    return _quickly_normalised(ptx) if _is_plain(ptx) else _normalised(ptx)
+
+
+def _is_plain(ptx: str) -> bool:
+    """Return whether only comments contain "//", and strings nothing that is noise elsewhere."""
+    if "/*" in ptx or _UNUSUAL.search(ptx) or any('"' in comment for comment in _LINE_COMMENT.findall(ptx)):
+        return False
+    return not any(each in string for string in _STRING.findall(ptx) for each in _NOISE_IN_STRINGS)
+
+
+def _normalised(ptx: str) -> str:
+    text = _STRING_OR_NOISE.sub(lambda match: match[1] or " ", ptx)
     lines = (line.strip() for line in text.split("\n"))
     # nvFatbin 12.9 drops a directive in the first line of the text, which would be `.version`.
     return "\n" + "\n".join(line for line in lines if line) + "\n"
+
+
+def _quickly_normalised(ptx: str) -> str:
+    """Do the work of `_normalised` in a third of the time, for a text that `_is_plain`."""
+    text = f"\n{_LINE_COMMENT.sub('', ptx)}\n".replace("\t", " ").replace("\r", " ")
+    for noise, rest in ("  ", " "), ("\n ", "\n"), (" \n", "\n"), ("\n\n", "\n"):
+        while noise in text:
+            text = text.replace(noise, rest)
+    return text if text != "\n" else "\n\n"
 
 
 def relocate_files(ptx: str, roots: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -16,6 +17,8 @@ _LAUNCHERS = {
 }
 """The stand-in headers of functions that launch kernels of their library, and the library."""
 
+_NAMES = tuple(os.path.basename(path) for path in _LAUNCHERS)
+
 
 def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Sequence[str] | None) -> list[str]:
     """Return the lines for a module.
@@ -25,7 +28,8 @@ def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Seque
     """
     used = other_libraries(toolchain, versions)
     lines = [f"with {', '.join(used)}"] if used else []
-    included = {str(PurePath(path)) for path in headers or ()}
+    named = (path for path in headers or () if path.endswith(_NAMES))  # few are, and a PurePath takes long
+    included = {str(PurePath(path)) for path in named}
     owners = [name for path, name in _LAUNCHERS.items() if path in included]
     if owners:
         lines.append(

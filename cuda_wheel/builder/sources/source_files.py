@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.images.device_files import faulty
 from cuda_wheel.builder.sources.paths import leads_out
 
 __all__ = ["COMPILED", "KINDS", "Source", "SourceKind", "read_source_file"]
@@ -48,9 +47,12 @@ def read_source_file(root: Path, path: str, module: str) -> Source:
     if kind is None:
         raise ConfigError(f"{module}: {path} is not a source file: its name must end with {', '.join(KINDS)}.")
     content = _read(root, path)
-    fault = None if kind in COMPILED else faulty(kind, content)
-    if fault is not None:
-        raise ConfigError(f"{path} {fault}.")
+    if kind not in COMPILED:
+        from cuda_wheel.builder.images.device_files import faulty  # few modules have such sources
+
+        fault = faulty(kind, content)
+        if fault is not None:
+            raise ConfigError(f"{path} {fault}.")
     return Source(path, kind, content)
 
 

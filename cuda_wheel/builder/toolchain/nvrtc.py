@@ -220,7 +220,10 @@ def cross_references(request: NvrtcRequest) -> bytes | None:
 
     An undocumented option of the front end writes a line for each mention of a name, also of names that macros paste
     together: an address, the qualified name, "D" where the mention defines it, "d" where it declares it and "R" where
-    it uses it, the file, the line and the column. This is slow, and the result may have 40 MB.
+    it uses it, the file, the line and the column. The result may have 40 MB.
+
+    Templates are parsed and not instantiated: instances declare no other names, and in some sources they take nearly
+    all of the front end's time.
     """
     import tempfile  # only for a source that needs this: start-up time
 
@@ -232,7 +235,8 @@ def cross_references(request: NvrtcRequest) -> bytes | None:
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
         with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
             path = os.path.join(folder, "names")
-            options = [*request["options"], "-Xcudafe", f"--xref={path}", "--fdevice-syntax-only"]
+            options = [*request["options"], "-Xcudafe", f"--xref={path}", "-Xcudafe", "--instantiate=none"]
+            options += ["--fdevice-syntax-only"]
             if _compile_program(library, program, options):
                 return None
             try:

@@ -16,8 +16,6 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.scratch import temporary_folder_advice
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.wheel.stubs import MADE_BY, attaches, stub
-from cuda_wheel.runtime.attaching import not_attached
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 from cuda_wheel.runtime.variants.index import all_manifests
 
@@ -86,6 +84,8 @@ def stub_files(
             attached.setdefault(_package_of(name), []).append(all_manifests(path.read_bytes(), str(path)))
     written = {}
     for name, modules in attached.items():
+        from cuda_wheel.builder.wheel.stubs import MADE_BY  # only for packages that attach kernels
+
         package = packages[name]
         for text in attachment_warnings(package, modules):
             warn(text)
@@ -104,6 +104,8 @@ def attachment_warnings(package: Package, modules: Sequence[Sequence[Manifest]])
 
     `modules` has the manifests of each module: several if it has variants.
     """
+    from cuda_wheel.runtime.attaching import not_attached  # only for packages that attach kernels
+
     kernels = {first.name: None if first.variant else [info.name for info in first.kernels] for first, *_ in modules}
     name = _package_of(modules[0][0].name)
     return [
@@ -139,6 +141,8 @@ def stub_file(config: Config, package: Package, modules: Sequence[Sequence[Manif
 
     A module is given by the manifests of its variants, or by its one manifest.
     """
+    from cuda_wheel.builder.wheel.stubs import stub  # as above
+
     name = _package_of(modules[0][0].name)
     is_vendored = config.loader == "vendor"
     loader = f"{name.partition('.')[0]}.{VENDORED_PACKAGE}" if is_vendored else f"{cuda_wheel.__name__}.runtime"
@@ -159,12 +163,18 @@ def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
         if init is None or not init.is_file():
             continue  # setuptools also lists the `__init__.py` of a namespace package, which does not exist
         source = init.read_text(encoding="utf-8", errors="replace")
-        if attaches(source):
+        if "attach" in source and _attaches(source):
             below = [other.removeprefix(f"{folder}/") for other in folders if other.startswith(f"{folder}/")]
             own_stub = contents.get("__init__.pyi")
             text = None if own_stub is None else own_stub.read_text(encoding="utf-8", errors="replace")
             packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*contents, *below})), text)
     return packages
+
+
+def _attaches(source: str) -> bool:
+    from cuda_wheel.builder.wheel.stubs import attaches  # parses the source
+
+    return attaches(source)
 
 
 def _package_of(name: str) -> str:
@@ -207,16 +217,18 @@ def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = 
 def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]:
     """Yield a temporary path, beside `path` or in the folder `aside`; rename the file there to `path` at the end."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         near = path.parent
+        if not near.is_dir():
+            near.mkdir(parents=True, exist_ok=True)
         if aside is not None and aside.stat().st_dev == near.stat().st_dev:
             near = aside
         temporary = near / f".{path.name}.{os.getpid()}"
         try:
             yield temporary
             temporary.replace(path)
-        finally:
+        except BaseException:
             temporary.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be written: {error.strerror or error}.{temporary_folder_advice(path)}"

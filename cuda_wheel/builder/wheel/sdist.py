@@ -11,7 +11,7 @@ from cuda_wheel.builder.sources.include_graph import is_toolkit_header, reachabl
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
-from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX
+from cuda_wheel.runtime.choosing import TABLE_SUFFIX
 
 __all__ = ["sdist_files"]
 

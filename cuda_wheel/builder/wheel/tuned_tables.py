@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX, Row, parse_table, problem_text
+from cuda_wheel.runtime.choosing import TABLE_SUFFIX
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.module import ByName
-from cuda_wheel.runtime.variants.index import unknown_variant
 from cuda_wheel.runtime.variants.macro_values import same_macros
 
-__all__ = ["TunedTables", "check_rows", "tuned_paths"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cuda_wheel.runtime.choosing.tuning_table import Row
+
+__all__ = ["TunedTables", "check_rows", "tuned_file", "tuned_paths"]
+
+
+def tuned_file(source: Path, module: str) -> list[WheelFile]:
+    """Return the table of a module beside its first source, if there is one, in a project whose wheel's files are not
+    known."""
+    path = source.with_name(module.rpartition(".")[2] + TABLE_SUFFIX)
+    return [WheelFile(path, module.replace(".", "/") + TABLE_SUFFIX)] if path.is_file() else []
 
 
 def tuned_paths(names: Iterable[str], files: Iterable[WheelFile]) -> list[str]:
@@ -39,6 +50,8 @@ class TunedTables:
             if module not in names:
                 warn(f"warning: {file.destination} belongs to no module: there is no module {module}")
                 continue
+            from cuda_wheel.runtime.choosing.tuning_table import parse_table  # few projects have tables
+
             content = self.files[file.destination] = file.source.read_bytes()
             try:
                 self._rows[module] = parse_table(content, module, str(file.source))
@@ -59,8 +72,12 @@ def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) 
             if manifest is not None:
                 _check_kernel(manifest, row.kernel)
             elif not _may_specialize(manifests, row):
+                from cuda_wheel.runtime.variants.index import unknown_variant  # only for an error
+
                 raise unknown_variant(module, row.variant, [each.variant for each in manifests])
         except ImageError as error:
+            from cuda_wheel.runtime.choosing.tuning_table import problem_text  # only for an error
+
             raise ConfigError(
                 f"{module.rpartition('.')[2]}{TABLE_SUFFIX}, choice {row.name!r} for {row.gpu} and "
                 f"{problem_text(row.problem)}: {error}\nTune it again with cuda-wheel tune, or remove the choice."
@@ -73,6 +90,8 @@ def _module_of(path: str) -> str | None:
 
 def _check_kernel(manifest: Manifest, name: str) -> None:
     """Raise UnknownKernelError for a kernel that a module lacks and cannot compile when it is loaded."""
+    from cuda_wheel.runtime.module import ByName  # only for tables
+
     kernels = ByName(manifest.full_name, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
     if manifest.specialize is None or "<" not in name or len(kernels.matches(name)) > 1:
         kernels[name]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from cuda_wheel.builder.compile.precompiled import HeaderGroup
 
 __all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor"]

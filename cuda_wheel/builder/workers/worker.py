@@ -42,6 +42,16 @@ def _without_driver() -> dict[str, str]:
     return variables
 
 
+def _fast_allocation() -> dict[str, str]:
+    """Return environment variables that make glibc allocate faster; other C libraries ignore them.
+
+    NVRTC allocates many small blocks, and glibc keeps only seven freed ones of each size at hand. Keeping all of them,
+    on large pages, takes a sixth off the time of a large source. What the user sets comes last, and so wins.
+    """
+    tunables = ["glibc.malloc.tcache_count=65535", "glibc.malloc.hugetlb=1", os.environ.get("GLIBC_TUNABLES", "")]
+    return {"GLIBC_TUNABLES": ":".join(filter(None, tunables))} if sys.platform == "linux" else {}
+
+
 class WorkerDiedError(CompileError):
     """The worker process ended, or sent something unreadable, before it answered."""
 
@@ -81,7 +91,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            env=os.environ | _without_driver(),
+            env=os.environ | _without_driver() | _fast_allocation(),
         )
 
     def prepare(self, function: Callable[[Any], Any], argument: Any) -> None:

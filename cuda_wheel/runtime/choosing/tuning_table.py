@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from ..errors import ArgumentError, ImageError
 from ..manifest import Version
 from ..variants.macro_values import MacroValue, read_macros
+from . import TABLE_SUFFIX
 
 __all__ = [
     "FORMAT",
@@ -39,7 +40,6 @@ __all__ = [
     "problem_text",
 ]
 
-TABLE_SUFFIX = ".tuned.json"
 FORMAT = 1
 
 Problem = dict[str, int | str]

@@ -29,8 +29,10 @@ VERSION = re.compile(r"^[ \t]*\.version\s+(\d{1,4})\.(\d{1,4})\b", re.MULTILINE)
 
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTILINE)
 
-ENTRY = re.compile(r"(?:^|\s)\.entry\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)")
-"""A kernel up to its body: name, parameters, directives."""
+ENTRY = re.compile(
+    r"\.entry(?<!\S\.entry)\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)"
+)
+"""A kernel up to its body: name, parameters, directives. It begins with a fixed word, for which a search is fast."""
 
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"

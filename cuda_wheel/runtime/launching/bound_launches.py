@@ -3,21 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .configurations import Configuration
 from .current_streams import FindStream
 
 __all__ = ["bound_function"]
 
 _BOUND = """
-def bound_maker(slots, new_slot, configuration, find, launch_any, {defaults}):
+def bound_maker(slots, new_slot, find, launch_any, {defaults}):
     def bound({parameters}):
         try:
             slot = slots.pop()
         except IndexError:
             slot = new_slot()
-        buffer, stream_field, config, pointers = slot
+        buffer, stream_field, written, config, pointers, configuration = slot
         try:
-            {device}
             pack_into(buffer, 0{expressions})
             {set_stream}
         except Exception:
@@ -26,7 +24,6 @@ def bound_maker(slots, new_slot, configuration, find, launch_any, {defaults}):
         code = launch_kernel(config, handle, pointers, None)
         if code:
             retry(code, config, pointers, configuration)
-        {reset_stream}
         slots.append(slot)
     return bound
 """
@@ -39,8 +36,7 @@ def bound_function(
     namespace: dict[str, Any],
     expressions: Sequence[str],
     args: Sequence[Any],
-    new_slot: Callable[[], tuple[Any, ...]],
-    configuration: Configuration,
+    new_slot: Callable[[], list[Any]],
     find: FindStream | None,
     launch_any: Callable[..., None],
     *,
@@ -54,21 +50,14 @@ def bound_function(
     which `launch_stream` and `find` may replace. `device` is the expression of the launch's GPU.
     """
     names = [f"a{index}" for index in range(len(expressions))]
-    if has_stream:
-        set_stream = reset_stream = "pass"
-    elif find:
-        set_stream = f"chosen = block_stream(); stream_field[0] = find({device} or 0) if chosen is None else chosen"
-        reset_stream = "pass"
-    else:
-        set_stream = "if (chosen := block_stream()) is not None: stream_field[0] = chosen"
-        reset_stream = "if chosen is not None: stream_field[0] = 0"
+    found = f"find({device} or 0)" if find else "0"
+    choose = f"stream = chosen if stream_blocks and (chosen := block_stream()) is not None else {found}"
+    write = "if stream != written: stream_field[0] = slot[2] = stream"
     source = _BOUND.format(
         defaults="".join(f"d{index}, " for index in range(len(names))),
         parameters="".join(f"{name}=d{index}, " for index, name in enumerate(names)) + "/" * bool(names),
         expressions="".join(f", {expression}" for expression in expressions),
-        device=f"device = {device}" if any("device" in expression for expression in expressions) else "pass",
-        set_stream=set_stream,
-        reset_stream=reset_stream,
+        set_stream="pass" if has_stream else f"{choose}\n            {write}",
         names=", ".join(names),
     )
     makers = namespace.setdefault("bound_makers", {})
@@ -76,5 +65,5 @@ def bound_function(
         exec(source, namespace)
         makers[source] = namespace["bound_maker"]
     # A slot at once: the first call should take no longer than others.
-    function: Callable[..., None] = makers[source]([new_slot()], new_slot, configuration, find, launch_any, *args)
+    function: Callable[..., None] = makers[source]([new_slot()], new_slot, find, launch_any, *args)
     return function

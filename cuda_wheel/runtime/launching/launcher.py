@@ -22,7 +22,7 @@ from .driver_functions import driver_function
 from .function_attributes import allow_block
 from .parameters import converter_for, long_size
 from .pointers import PointerConverter
-from .streams import block_stream, is_address, stream_address, wrong_address
+from .streams import block_stream, is_address, stream_address, stream_blocks, wrong_address
 
 if TYPE_CHECKING:
     from ..module import Kernel
@@ -48,7 +48,8 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
         slot = slots.pop()
     except Exception:
         slots, slot = prepare(grid, block, shared_memory, attributes)
-    buffer, stream_field, config, pointers, configuration = slot
+    buffer, stream_field, written, config, pointers, configuration = slot
+    {kinds}
     device = {device}
     try:
         if rest:
@@ -57,11 +58,10 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
             pack_into(buffer, 0{checked})
         else:
             pack_into_as_is(buffer, 0{unchecked})
-        if stream is None:
-            stream = block_stream()
-            if stream is None:
-                {current_stream}
-        stream_field[0] = stream
+        if stream is None and (not stream_blocks or (stream := block_stream()) is None):
+            {current_stream}
+        if stream != written:
+            stream_field[0] = slot[2] = stream
     except Exception as error:
         raise argument_error(({names}*rest,), error, check, stream) from None
     code = launch_kernel(config, handle, pointers, None)
@@ -76,15 +76,16 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
    `prepare` each time.
 2. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Where one
    raises, `argument_error` finds out which argument is wrong.
-3. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays.
+3. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays. Write it
+   where the slot has another, which takes longer than to compare.
 4. Launch. Where the driver refuses, `retry` repairs what it can and launches again.
 5. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
 """
 
-_Slot = tuple[Any, Any, Any, Any, Configuration]
+_Slot = list[Any]
 """The memory of one launch: the buffer that the arguments are written to, the stream in it as an array of one number,
-and pointers to `config` and `kernelParams`, two arguments of cuLaunchKernelEx that are in the same buffer; and what all
-this is made for."""
+the stream that was last written there, pointers to `config` and `kernelParams`, two arguments of cuLaunchKernelEx that
+are in the same buffer; and the Configuration that all this is made for."""
 
 
 def launcher_of(kernel: "Kernel") -> "Launcher":
@@ -112,7 +113,6 @@ class Launcher:
         self._pools: dict[tuple[Any, ...], list[_Slot]] = {}
         self._launch_kernel = driver_function("cuLaunchKernelEx")
         self._current_streams = CurrentStreams()
-        # Asking for the current device takes time, and with one GPU there is nothing to compare.
         self._several = device_count() > 1
         self._namespace = self._names()
         self.launch: Callable[..., None] = self._launch_function()
@@ -124,6 +124,7 @@ class Launcher:
             "missing": _Missing(),
             "stream_address": stream_address,
             "block_stream": block_stream,
+            "stream_blocks": stream_blocks,
             "pools": self._pools,
             "last": (None, None, None, None),
             "prepare": self._prepare,
@@ -150,7 +151,9 @@ class Launcher:
         source = _LAUNCH.format(
             parameters="".join(f"{name}=missing, " for name in names),
             names="".join(f"{name}, " for name in names),
-            device="current_device()" if self._several else "None",
+            kinds="; ".join(f"kind_a{index} = type(a{index})" for index in self._pointers) or "pass",
+            # Asking for the current device takes time, and addresses are not compared with it.
+            device=f"None if {_only_addresses(self._pointers)} else current_device()" if self._several else "None",
             current_stream=_current_stream(self._pointers, "device or 0" if self._several else "0"),
             checked=_expressions(names, "", self._checked, self._namespace),
             unchecked=_expressions(names, "_as_is", self._unchecked, self._namespace),
@@ -171,12 +174,12 @@ class Launcher:
             raise wrong
         slots, slot = self._prepare(grid, block, shared_memory, attributes)
         slots.append(slot)
-        configuration = slot[-1]
+        configuration, device = slot[-1], "current_device()" if self._several else "None"
 
-        def new_slot() -> tuple[Any, ...]:
-            buffer, stream_field, config, pointers, _ = self._new_slot(configuration)
-            stream_field[0] = stream or 0
-            return buffer, stream_field, config, pointers
+        def new_slot() -> _Slot:
+            slot = self._new_slot(configuration)
+            slot[1][0] = stream or 0
+            return slot
 
         def launch_any(*args: Any) -> None:
             try:
@@ -186,14 +189,13 @@ class Launcher:
 
         return bound_function(
             self._namespace,
-            [each.bound_expression(f"a{index}", args[index]) for index, each in enumerate(self._checked)],
+            [each.bound_expression(f"a{index}", args[index], device) for index, each in enumerate(self._checked)],
             args,
             new_slot,
-            configuration,
             self._current_streams[tuple(type(args[index]) for index in self._pointers)],
             launch_any,
             has_stream=stream is not None,
-            device="current_device()" if self._several else "None",
+            device=device,
         )
 
     def _find_stream(self, kinds: tuple[type, ...], device: int) -> int:
@@ -257,7 +259,7 @@ class Launcher:
         struct.pack_into(f"<{len(offsets)}Q", buffer, pointers_at, *(start + offset for offset in offsets))
         stream_field = memoryview(buffer).cast("B")[config_at + 32 : config_at + 40].cast("Q")
         pointers = _ctypes_pointer(start + pointers_at) if offsets else None
-        return buffer, stream_field, _ctypes_pointer(start + config_at), pointers, configuration
+        return [buffer, stream_field, 0, _ctypes_pointer(start + config_at), pointers, configuration]
 
     def _retry(self, code: int, config: Any, pointers: Any, configuration: Configuration) -> None:
         """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
@@ -297,7 +299,7 @@ class Launcher:
         device = current_device() if self._several else None
         for index, (parameter, converter, value) in enumerate(zip(info.parameters, converters, args, strict=True)):
             try:
-                names = {**converter.namespace(""), "a": value, "device": device}
+                names = {**converter.namespace(""), "a": value, "kind_a": type(value), "device": device}
                 converted = eval(converter.expression("a", ""), names)
                 if converter.format in ("e", "f", "d"):
                     converted = float(converted)  # says why it is not a float; struct does not
@@ -337,13 +339,21 @@ def _current_stream(pointers: Sequence[int], device: str) -> str:
         return "stream = 0"
     kinds = "".join(f"kind_a{index}, " for index in pointers)
     lines = (
-        "".join(f"type_{index}, " for index in pointers) + "find = stream_rule",
-        f"if {' and '.join(f'kind_a{index} is type_{index}' for index in pointers)}:",
-        f"    stream = find({device}) if find else 0",
+        f"if {_only_addresses(pointers)}:",
+        "    stream = 0",
         "else:",
-        f"    stream = find_stream(({kinds}), {device})",
+        "    " + "".join(f"type_{index}, " for index in pointers) + "find = stream_rule",
+        f"    if {' and '.join(f'kind_a{index} is type_{index}' for index in pointers)}:",
+        f"        stream = find({device}) if find else 0",
+        "    else:",
+        f"        stream = find_stream(({kinds}), {device})",
     )
-    return f"\n{16 * ' '}".join(lines)
+    return f"\n{12 * ' '}".join(lines)
+
+
+def _only_addresses(pointers: Sequence[int]) -> str:
+    """Return the condition that all arguments that may be arrays are addresses."""
+    return " is ".join([*(f"kind_a{index}" for index in pointers), "int"]) if pointers else "True"
 
 
 def _expressions(names: Sequence[str], suffix: str, converters: Sequence[Converter], namespace: dict[str, Any]) -> str:
@@ -355,8 +365,7 @@ def _expressions(names: Sequence[str], suffix: str, converters: Sequence[Convert
     for name, converter in zip(names, converters, strict=True):
         expressions += f", {converter.expression(name, name + suffix)}"
         namespace |= converter.namespace(name + suffix)
-        if isinstance(converter, PointerConverter):
-            converter.update_in(namespace, name + suffix)
+        converter.update_in(namespace, name + suffix)
     return expressions
 
 

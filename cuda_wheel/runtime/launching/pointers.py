@@ -119,10 +119,9 @@ class PointerConverter(dict[type, Reader], Converter):
         self._check = check
         element, self._const = pointee(cpp)
         self._dtypes = element_types(element, long_size) if check else None
-        self._namespaces: list[tuple[str, dict[str, Any]]] = []
 
     def expression(self, value: str, name: str) -> str:
-        kind = f"kind_{value}"  # the launch function finds the stream by it
+        kind = f"kind_{value}"  # the type of the value, by which the launch function also finds the stream
         cupy = f"{value}.data.ptr if {kind} is cupy_{name} and {value}.dtype is dtype_{name}"
         # The negative bit is each tensor's. The address 0 is one of an empty tensor, or of one that has no memory.
         is_known = (
@@ -130,10 +129,10 @@ class PointerConverter(dict[type, Reader], Converter):
         )
         read = f"read_{name}[{kind}]({value}, device)"
         torch = f"({value}.data_ptr() or {read}) if {is_known}"
-        return f"{value} if ({kind} := type({value})) is int else {cupy} else {torch} else {read}"
+        return f"{value} if {kind} is int else {cupy} else {torch} else {read}"
 
-    def bound_expression(self, value: str, sample: Any) -> str:
-        read = f"read_{value}[type({value})]({value}, device)"
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        read = f"read_{value}[type({value})]({value}, {device})"
         if type(sample) is int:
             return f"{value} if type({value}) is int else {read}"
         if is_of(type(sample), "cupy", "ndarray"):
@@ -143,16 +142,11 @@ class PointerConverter(dict[type, Reader], Converter):
     def namespace(self, name: str) -> dict[str, Any]:
         return {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
 
-    def update_in(self, namespace: dict[str, Any], name: str) -> None:
-        """Keep the types in this namespace of a launch function up to date.
-
-        The expression reads the arrays of CuPy and PyTorch, which are the most frequent, without a call, once a reader
-        has accepted their element type.
-        """
-        self._namespaces.append((name, namespace))
-
     def _remember(self, library: str, array: Any, device: int | None) -> None:
-        """Let the expression read arrays like this one. With several GPUs, the reader must check each array's."""
+        """Let the expression read arrays like this one without a call: those of CuPy and PyTorch are the most frequent.
+
+        With several GPUs, the reader must check each array's.
+        """
         for name, namespace in self._namespaces if device is None else ():
             namespace[f"dtype_{name}"], namespace[f"{library}_{name}"] = array.dtype, type(array)
 
@@ -332,7 +326,7 @@ class RawWordConverter(PointerConverter):
         return super()._reader_for(kind)
 
     def expression(self, value: str, name: str) -> str:
-        fits = f"(kind_{value} := type({value})) is int and 0 <= {value} < {1 << 63}"
+        fits = f"kind_{value} is int and 0 <= {value} < {1 << 63}"
         return f"{value} if {fits} else read_{name}[kind_{value}]({value}, device)"
 
     def _read_plain_number(self, value: Any, device: int | None) -> int:

@@ -99,10 +99,11 @@ def all_manifests(text: str | bytes, where: str) -> tuple[Manifest, ...]:
     content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
 
     def read(document: dict[str, Any]) -> tuple[Manifest, ...]:
-        if "variants" not in document:
-            return (Manifest.from_json(content, where),)
-        manifests = tuple(_manifest_of(document, record) for record in document["variants"])
-        _check_variants(manifests)
+        if "variants" in document:
+            manifests = tuple(_manifest_of(document, record) for record in document["variants"])
+            _check_variants(manifests)
+        else:
+            manifests = (manifest_of(document),)
         check_digest(document, content, where, True)
         return manifests
 

@@ -182,6 +182,30 @@ def test_the_projects_headers_declare_variables_too(compiled, tmp_path: Path) ->
     assert {variable.name for variable in result.variables} == NAMES
 
 
+TEMPLATES = """
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+namespace cub { namespace mine {
+template <class T> struct S { static constexpr int CAT(mem, ber)[2] = {1, 2}; };
+template <class T> __device__ T CAT(vari, able) = T(1);
+template <class T> __device__ T* function() { static __device__ T CAT(lo, cal); return &local; }
+template <class T> __device__ auto closure() { return [](auto x) { static __device__ int CAT(in, ner); return &inner; }(T()); }
+} }
+using namespace cub::mine;
+__global__ void k(int* x) { *x = S<int>::member[*x] + variable<int> + *function<int>() + *closure<int>(); }
+"""
+
+
+def test_templates_declare_variables_though_the_front_end_is_asked_without_their_instances(compiled) -> None:
+    result = compiled(TEMPLATES)
+    assert {variable.name.rpartition("::")[2] for variable in result.variables} == {
+        "member",
+        "variable<int>",
+        "local",
+        "inner",
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["lto", "ptx"])
 def test_a_linked_module_lists_the_variables_that_its_sources_declare(compiled, workers: Workers, form: str) -> None:

@@ -86,6 +86,11 @@ def test_kernels_that_differ_in_string_literals_alone_are_left_out() -> None:
     assert shortened(HEAD + "".join(kernels)) == HEAD + kernels[0] + "\n" * 3
 
 
+def test_kernels_that_differ_in_names_of_variables_alone_are_left_out() -> None:
+    kernels = [kernel(n, **{"ret": f"ld.global.v2.f32 {{%f1, %f2}}, [_Z${10 * n}];\nret"}) for n in range(1, 5)]
+    assert shortened(HEAD + "".join(kernels)) == HEAD + kernels[0] + "\n" * 3
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -106,6 +111,8 @@ def test_kernels_that_differ_in_string_literals_alone_are_left_out() -> None:
         {"ret": "st.v2.f32 [%rd1], {%f1, %f2};\nret"},
         {"ret": "min.f32 %f1, %f2, %f3;\nmin.f32 %f1, %f2, %f3, %f4;\nret"},
         {"ret": "ld.global.f32 %f1, [own+4];\nret"},
+        {"ret": "mov.u64 %rd2, _Z1kILi2EEvPf_param_0;\nret"},
+        {"ret": "ld.global.f32 %f1, [_Z1v+4];\nret"},
     ],
     ids=str,
 )

@@ -113,6 +113,20 @@ def test_normalising_is_idempotent(text: str) -> None:
     assert ptx_text.normalise(once) == once
 
 
+PIECES = ('"', "/", "//", "/*", "*/", "\\", "\t", " ", "  ", "\n", "\r", "\f", "\0", "a", ";", "%r1", '"x"', "é")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+def test_normalising_a_plain_text_quickly_changes_nothing(text: str) -> None:
+    plain = ptx_text._is_plain
+    try:
+        ptx_text._is_plain = lambda text: False
+        slowly = ptx_text.normalise(text)
+    finally:
+        ptx_text._is_plain = plain
+    assert ptx_text.normalise(text) == slowly
+
+
 def test_file_paths_move_under_their_roots() -> None:
     text = '.file 1 "/home/me/project/src/k.cu"\n.file 2 "/cuda/include/cuda_fp16.hpp"\n.file 3 "/other/x.h"\n'
     moved = ptx_text.relocate_files(text, {"/home/me/project": "", "/cuda/include": "cuda/", "/home": "wrong/"})

@@ -289,6 +289,15 @@ def _pid(_: None) -> int:
     return os.getpid()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+def test_workers_allocate_fast_and_keep_what_the_user_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=9")
+    with Workers(timeout=60, memory=None, count=1) as workers:
+        tunables = workers.submit(os.getenv, "GLIBC_TUNABLES").result()
+    assert tunables.startswith("glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1:")
+    assert tunables.endswith(":glibc.malloc.tcache_count=9")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", ["-G", "--Ofast-compile=mid"])
 def test_images_do_not_depend_on_what_the_worker_compiled_before(toolchain: Toolchain, first: str) -> None:
@@ -436,18 +445,19 @@ def test_a_build_needs_no_standard_streams(make_project, tmp_path: Path) -> None
 def test_a_bundle_that_fails_names_its_module(
     make_project, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cuda_wheel.builder import execute as execute_module
+    from cuda_wheel.builder import plan_runner
     from cuda_wheel.builder.config.settings import Config
+    from cuda_wheel.builder.execute import execute
     from cuda_wheel.builder.plan import make_plan
     from cuda_wheel.builder.report import reporter
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.builder.sources.modules import select
 
-    monkeypatch.setattr(execute_module, "bundle", _abort)
+    monkeypatch.setattr(plan_runner, "bundle", _abort)
     root = make_project()
     config = Config.from_table({"architectures": "80-real"})
     files = [WheelFile(root / name, name) for name in ("demo/__init__.py", "demo/fill.cu")]
     plan = make_plan(config, select(config, root, files), root, toolchain, lambda: [])
     words = r"^demo/fill\.cu cannot be bundled with nvFatbin [\d.]+:\nthe compiler process died"
     with Workers(timeout=60, memory=None, count=1) as workers, pytest.raises(CompileError, match=words):
-        execute_module.execute(plan, workers, reporter.SilentReporter(), None, lambda module: None)
+        execute(plan, workers, reporter.SilentReporter(), None, lambda module: None)

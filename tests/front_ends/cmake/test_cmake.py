@@ -115,6 +115,59 @@ def test_a_plain_cmake_project_installs_its_modules(make, tmp_path: Path) -> Non
     assert targets(root) == ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120", "compute_75", "compute_100"]  # "default"
 
 
+def tuned(kernel: str) -> str:
+    """Return a table of tuned choices that names a kernel."""
+    row = {"name": "a", "gpu": "NVIDIA H200", "compute_capability": [9, 0], "problem": {"n": 1}, "variant": {}}
+    row |= {"kernel": kernel, "parameters": {}, "microseconds": 2.5, "first_microseconds": 3.5}
+    return json.dumps({"format": 1, "module": "demo.kernels.k", "choices": [row]})
+
+
+@pytest.mark.slow
+def test_a_table_of_tuned_choices_is_checked_and_installed(make, cuda_wheel, tmp_path: Path) -> None:
+    root = make()
+    table = root / "demo/kernels/k.tuned.json"
+    assert configure(root).returncode == 0
+    assert build(root).returncode == 0
+    for content, message in (
+        (tuned("other"), "k.tuned.json, choice 'a' for NVIDIA H200 and n=1: demo.kernels.k has no kernel 'other'"),
+        ("{}", "k.tuned.json is not a valid table of tuned choices"),
+    ):
+        table.write_text(content)
+        result = build(root)
+        assert result.returncode != 0 and message in result.stdout and "Traceback" not in result.stdout, result.stdout
+        result = cuda_wheel("build", root, "-o", tmp_path / "refused")
+        assert result.returncode == 1 and message in result.stdout
+    (kernel,) = (each["name"] for each in built(root)["kernels"])
+    table.write_text(tuned(kernel))
+    assert build(root).returncode == 0
+    for folder, there in (("with", True), ("without", False)):
+        result = run("cmake", "--install", root / "build", "--prefix", tmp_path / folder)
+        assert result.returncode == 0, result.stdout
+        installed = tmp_path / folder / "demo/kernels/k.tuned.json"
+        assert installed.is_file() == there and (not there or installed.read_text() == tuned(kernel))
+        if there:
+            assert cuda_wheel("build", root, "-o", tmp_path / "out").returncode == 0
+            assert (tmp_path / "out/demo/kernels/k.tuned.json").is_file()
+            table.unlink()
+            assert build(root).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_wheel_has_its_table_of_tuned_choices_once(make, tmp_path: Path) -> None:
+    root = make()
+    (root / "demo/kernels/k.tuned.json").write_text(tuned("other"))
+    result = pip_wheel(root, tmp_path / "dist")
+    assert result.returncode != 0 and "has no kernel 'other'" in result.stdout, result.stdout
+    name = re.findall(r"__global__ void (\w+)", SOURCE)[0]
+    (root / "demo/kernels/k.tuned.json").write_text(tuned(name))
+    result = pip_wheel(root, tmp_path / "dist")
+    assert result.returncode == 0, result.stdout
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.namelist().count("demo/kernels/k.tuned.json") == 1
+        assert archive.read("demo/kernels/k.tuned.json").decode() == tuned(name)
+
+
 def test_every_argument_reaches_the_compiler(make) -> None:
     root = make(
         'DEFINES ONE TWO=2 "TEXT=\\"a b\\"" OPTIONS --use_fast_math STD c++20 LINK none INSTANTIATE "t<int, 3>"'

@@ -27,7 +27,7 @@ class Signature(NamedTuple):
     parameters: tuple[str, ...] | None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 15)
 def signature(symbol: str) -> Signature:
     """Return the signature of a symbol.
 

@@ -1,0 +1,393 @@
+"""Build the modules that no cache has: compile their jobs, link and bundle each module in workers, and describe it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from cuda_wheel.builder.build_messages import (
+    as_build_error,
+    bundle_failure,
+    compile_failure,
+    job_warnings,
+    module_warnings,
+    warnings_as_errors,
+)
+from cuda_wheel.builder.cache.compile_cache import CompileCache
+from cuda_wheel.builder.cache.job_results import JobResults
+from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.compile.preamble import find_header_groups, may_precompile
+from cuda_wheel.builder.compile.precompiled import HeaderGroup
+from cuda_wheel.builder.describe.kernel_table import LackingKernelsError, kernel_table, lacking_kernels_help
+from cuda_wheel.builder.describe.merge import image_contents, merge_results
+from cuda_wheel.builder.describe.missing_kernels import early_error
+from cuda_wheel.builder.describe.module_manifest import built_module
+from cuda_wheel.builder.describe.name_globs import Names
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.images.bundling import bundle
+from cuda_wheel.builder.jobs import BuiltModule, Bundle, Compiled, ImageContent, Job, LinkJob
+from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.messages.link_errors import link_failure
+from cuda_wheel.builder.messages.merged_failures import CommonErrors, Failure, merged
+from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modules_by_job
+from cuda_wheel.builder.report.reporter import Reporter
+from cuda_wheel.builder.schedule.durations import BUNDLING_SECONDS, Durations
+from cuda_wheel.builder.steps import StepSubject, bundle_subject, cached_step, job_subject, link_subject, timed_step
+from cuda_wheel.builder.task_queue import TaskQueue
+from cuda_wheel.builder.timing import Step, Timed, TimedError, now
+from cuda_wheel.builder.workers.executor import Executor
+
+__all__ = ["run"]
+
+T = TypeVar("T")
+
+
+def run(
+    plan: Plan,
+    workers: Executor,
+    reporter: Reporter,
+    cache: CompileCache | None,
+    consume: Callable[[BuiltModule], T],
+    kernels: set[Names],
+) -> dict[str, T]:
+    """Return what `consume` returns for each module of a plan, by name; `kernels` has the names of all other kernels.
+
+    Raises CompileError with the errors of all modules that cannot be built.
+    """
+    with JobResults() as results:
+        runner = _PlanRunner(plan, workers, reporter, cache, results, consume, kernels)
+        runner.run()
+    if runner.failures:
+        texts = merged(runner.failures)
+        texts += [runner.ended_early] if runner.ended_early else []
+        texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
+        raise CompileError("\n\n".join(texts))
+    return runner.consumed
+
+
+@dataclass
+class _ModuleState:
+    """The progress of one module."""
+
+    missing_jobs: int
+    """How many of its jobs have no result yet."""
+    link_seconds: float = 0.0
+    """The expected duration of its links, until they are submitted."""
+    linked: dict[Link, Compiled] = field(default_factory=dict)
+    is_ended: bool = False
+    """Whether its results are complete or it failed: it needs no more results."""
+
+
+class _Linked(NamedTuple):
+    """A module that is compiled and linked: merged results by architecture, images, and warnings."""
+
+    results: Mapping[str, Compiled]
+    contents: Sequence[ImageContent]
+    warnings: Sequence[str]
+
+
+TIME_LEFT_INTERVAL = 0.1
+"""The least seconds between two reports of the time left. Computing it examines every pending call."""
+
+
+class _PlanRunner(Generic[T]):
+    """Runs a plan in four stages: compile, link, bundle, finish.
+
+    Each job runs once, however many modules need it. A module is linked as soon as its jobs are done, and bundled as
+    soon as its links are. After a failure the jobs and links of other modules still run, so that all errors are
+    reported, and nothing is bundled.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        workers: Executor,
+        reporter: Reporter,
+        cache: CompileCache | None,
+        results: JobResults,
+        consume: Callable[[BuiltModule], T],
+        kernels: set[Names],
+    ) -> None:
+        self.consumed: dict[str, T] = {}
+        """What `consume` returned for each module, by name."""
+        self.failures: dict[str, Failure] = {}
+        """Why each module cannot be built that has failed, by name."""
+        self.ended_early = ""
+        """Why the other modules were not compiled, if they were not."""
+        self.lacking: list[LackingKernelsError] = []
+        """Of the modules whose images do not all have the same kernels."""
+        self._kernels = kernels
+        """The names of the kernels of all other modules so far."""
+        self.durations = cache.durations if cache else Durations(None)
+        self._plan = plan
+        self._tasks = TaskQueue(workers)
+        self._reporter = reporter
+        self._cache = cache
+        self._results = results
+        self._consume = consume
+        self._modules = modules_by_job(plan)
+        self._states = {module.module.full_name: _ModuleState(len(module.jobs)) for module in plan.modules}
+        self._users_left = {job: len(modules) for job, modules in self._modules.items()}
+        """How many modules still need a job's result."""
+        self._compiling: dict[Job, Future[Timed[Any]]] = {}
+        self._groups: dict[Job, HeaderGroup] = {}
+        self._shared = Counter(path for module in plan.modules for path in module.module.paths)
+        """How many modules have a source."""
+        self._common_errors = CommonErrors()
+
+    def run(self) -> None:
+        cached = {job: key for job in self._modules if (key := self._cache_key(job))}
+        self._expect_links(cached)
+        self._start_compiling([job for job in self._modules if job not in cached])
+        for job, key in cached.items():
+            self._reuse_job(job, key)
+            self._tasks.handle_done()
+        for module in self._plan.modules:
+            if not module.jobs:
+                self._link(module)
+        self._wait()
+
+    def _wait(self) -> None:
+        """Handle results until no call is pending, and report the time left."""
+        next_report = 0.0
+        while self._tasks and not self.ended_early:
+            if (began := now()) >= next_report:
+                self._reporter.time_remaining(
+                    self._tasks.seconds_left(state.link_seconds for state in self._states.values())
+                )
+                # With many thousands of calls the computation takes long: at most 2 % of the time goes into it.
+                next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
+            self._tasks.handle_next()
+
+    # --- stage 1: compile ---------------------------------------------------------------------------
+
+    def _cache_key(self, job: Job) -> str | None:
+        return self._cache.find_job(job) if self._cache else None
+
+    def _start_compiling(self, jobs: Sequence[Job]) -> None:
+        expected = {job: self._expected(job) for job in jobs}
+        self._groups = find_header_groups(expected) if may_precompile() else {}
+        # Idle workers start with the first job that they see, so submit the longest first.
+        for job, (seconds, following) in sorted(expected.items(), key=lambda item: -sum(item[1])):
+            self._compile(job, seconds, following)
+
+    def _expected(self, job: Job) -> tuple[float, float]:
+        """Return the expected seconds of a job, and of the longest link that waits for it."""
+        modules = self._modules[job]
+        seconds, _ = self.durations.expected(modules[0].module.name, job)
+        links = (self.durations.expected(module.module.name, link)[0] for module in modules for link in module.links)
+        return seconds, max(links, default=0.0)
+
+    def _compile(self, job: Job, seconds: float, following: float) -> None:
+        self._compiling[job] = self._tasks.submit(
+            compile_job,
+            job,
+            partial(self._handle_compiled, job),
+            seconds,
+            following,
+            _shared_options(self._modules[job][0]),
+            self._groups.get(job),
+        )
+
+    def _reuse_job(self, job: Job, key: str) -> None:
+        """Use a job's cached result; compile what is damaged or was removed meanwhile."""
+        began = now()
+        result = self._cache.read_job(key, job) if self._cache else None
+        if result is None:
+            self._compile(job, *self._expected(job))
+        else:
+            self._finish_job(job, result, cached_step(job_subject(self._modules[job][0], job), began))
+
+    def _handle_compiled(self, job: Job, future: Future[Timed[Compiled]]) -> None:
+        if self._compiling.pop(job, None) is None:  # it was stopped
+            return
+        subject = job_subject(self._modules[job][0], job)
+        try:
+            result = self._result(future, subject)
+        except CompileError as error:
+            self._fail_job(job, error)
+            return
+        self._common_errors.job_compiled()
+        if self._cache:
+            self._cache.store_job(job, result.value)
+        self.durations.record(self._modules[job][0].module.name, job, result.seconds)
+        self._finish_job(job, result.value, timed_step(subject, "compiled", result))
+
+    def _finish_job(self, job: Job, result: Compiled, step: Step) -> None:
+        self._reporter.step_finished(step)
+        for text in job_warnings(job, result):
+            self._reporter.warning(text)
+        if self._users_left[job]:
+            self._results.put(job, result)
+        for module in self._modules[job]:
+            if error := early_error(module, job, result):
+                self._fail(module, error)
+                self._cancel_needless_jobs([module])
+                continue
+            state = self._states[module.module.full_name]
+            state.missing_jobs -= 1
+            if not state.missing_jobs:
+                self._link(module)
+
+    def _fail_job(self, job: Job, error: CompileError) -> None:
+        """Fail the modules that need a job, and cancel their other jobs that no other module needs."""
+        modules = self._modules[job]
+        for module in modules:
+            named = module if self._shared[job.source] > 1 else None
+            self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
+        self._common_errors.job_failed(str(error), job.source)
+        self.ended_early = self._common_errors.reason_to_end(len(self._states) - len(self.failures))
+        self._cancel_needless_jobs(modules)
+
+    def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
+        """Stop the jobs of modules that have failed if no other module needs them."""
+        for other in dict.fromkeys(other for module in failed for other in module.jobs):
+            if other in self._compiling and not self._users_left[other]:
+                self._tasks.stop(self._compiling.pop(other))
+
+    # --- stage 2: link ------------------------------------------------------------------------------
+
+    def _expect_links(self, cached: Mapping[Job, str]) -> None:
+        """Set the expected duration of the links of the modules that have something to compile."""
+        for module in self._plan.modules:
+            if any(job not in cached for job in module.jobs):
+                name = module.module.name
+                seconds = sum(self.durations.expected(name, link)[0] for link in module.links)
+                self._states[module.module.full_name].link_seconds = seconds
+
+    def _link(self, module: ModulePlan) -> None:
+        state = self._states[module.module.full_name]
+        state.link_seconds = 0.0
+        for link in module.links:
+            began = now()
+            job = make_link_job(self._plan, module, link, self._results)
+            result = self._cache.load_link(job) if self._cache else None
+            if result is None:
+                seconds, _ = self.durations.expected(module.module.name, link)
+                handler = partial(self._handle_linked, module, link, job)
+                self._tasks.submit(link_job, job, handler, seconds, options=_shared_options(module))
+            else:
+                state.linked[link] = result
+                self._reporter.step_finished(cached_step(link_subject(module, link), began))
+        self._bundle_if_linked(module)
+
+    def _handle_linked(self, module: ModulePlan, link: Link, job: LinkJob, future: Future[Timed[Compiled]]) -> None:
+        subject = link_subject(module, link)
+        try:
+            result = self._result(future, subject)
+        except CompileError as error:
+            self._fail(module, link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error))
+            return
+        if self._cache and self._cache.has_all(module.jobs):
+            self._cache.store_link(job, result.value)
+        self.durations.record(module.module.name, link, result.seconds)
+        self._reporter.step_finished(timed_step(subject, "linked", result))
+        state = self._states[module.module.full_name]
+        if not state.is_ended:
+            state.linked[link] = result.value
+            self._bundle_if_linked(module)
+
+    # --- stage 3: bundle ----------------------------------------------------------------------------
+
+    def _bundle_if_linked(self, module: ModulePlan) -> None:
+        """Bundle a module if all its links are done, unless a module has failed."""
+        linked = self._states[module.module.full_name].linked
+        if len(linked) < len(module.links):
+            return
+        results = merge_results(module, self._results, linked)
+        warnings = module_warnings(module, results)
+        error = warnings_as_errors(module, warnings)
+        if error is not None:
+            self._fail(module, error)
+            return
+        for text in warnings:
+            self._reporter.warning(text)
+        # Before bundling, which ends at the first failure: all modules that lack kernels are told of together.
+        try:
+            self._kernels |= {(kernel.name, kernel.symbol) for kernel in kernel_table(module, results)}
+        except LackingKernelsError as lacking:
+            self.lacking.append(lacking)
+            self._fail(module, str(lacking))
+            return
+        except CompileError as failed:
+            self._fail(module, str(failed))
+            return
+        contents = [] if self.failures else image_contents(module, results, self._results)
+        self._release_results(module)
+        if not self.failures:
+            self._bundle(module, _Linked(results, contents, warnings))
+
+    def _bundle(self, module: ModulePlan, linked: _Linked) -> None:
+        name, compress = module.module.full_name, self._plan.compression(module)
+        request = Bundle(name, tuple((content, source or name) for _, source, content in linked.contents), compress)
+        # With infinite priority: nothing waits for it, but the user sees early that a module is done.
+        self._tasks.submit(bundle, request, partial(self._finish, module, linked), BUNDLING_SECONDS[compress], math.inf)
+
+    # --- stage 4: finish ----------------------------------------------------------------------------
+
+    def _finish(self, module: ModulePlan, linked: _Linked, future: Future[Timed[Any]]) -> None:
+        subject = bundle_subject(module)
+        try:
+            result = self._result(future, subject)
+        except CompileError as error:
+            self._fail(module, bundle_failure(module, self._plan.toolchain, error))
+            return
+        self._reporter.step_finished(timed_step(subject, "bundled", result))
+        try:
+            built = built_module(module, linked.results, linked.contents, result.value, self._plan.toolchain)
+        except CompileError as error:
+            self._fail(module, str(error))
+            return
+        if self._cache:
+            self._cache.store_module(self._plan, module, built, linked.warnings)
+        self.consumed[module.module.full_name] = self._consume(built)
+        self._reporter.module_built(built)
+
+    # --- all stages ---------------------------------------------------------------------------------
+
+    def _result(self, future: Future[Timed[Any]], subject: StepSubject) -> Timed[Any]:
+        """Return a call's result. Report the time of a failed call, and raise its error as a CudaWheelError."""
+        try:
+            return future.result()
+        except TimedError as failed:
+            self._reporter.step_finished(timed_step(subject, "failed", failed.times))
+            error = failed.error
+        except Exception as raised:
+            error = raised
+        build_error = as_build_error(error)
+        if build_error is error:
+            raise error
+        raise build_error from error
+
+    def _fail(self, module: ModulePlan, why: str | Failure) -> None:
+        failure = why if isinstance(why, Failure) else Failure("", "", why)
+        self.failures.setdefault(module.module.full_name, failure)
+        self._states[module.module.full_name].link_seconds = 0.0
+        self._release_results(module)
+
+    def _release_results(self, module: ModulePlan) -> None:
+        """Discard the results of a module's jobs and links, except those that another module needs."""
+        state = self._states[module.module.full_name]
+        if state.is_ended:
+            return
+        state.is_ended = True
+        state.linked = {}
+        for job in module.jobs:
+            self._users_left[job] -= 1
+            if not self._users_left[job]:
+                self._results.drop(job)
+
+
+def _shared_options(module: ModulePlan) -> tuple[str, ...]:
+    """Return the options in which the jobs and links of one worker must agree.
+
+    Macros are not among them: they decide a program's text and no state of the compiler. Without that, each variant of
+    a module would start a worker.
+    """
+    options = (option for option in module.options if not option.startswith("--define-macro="))
+    return (*options, str(module.module.settings.lineinfo))

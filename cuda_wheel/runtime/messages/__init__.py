@@ -1,0 +1,1 @@
+"""Messages of errors, imported only when something fails."""
