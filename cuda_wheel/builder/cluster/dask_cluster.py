@@ -115,6 +115,10 @@ class DaskCluster(Executor):
             return self._local.enqueue(call)
         return self._threads.submit(self._run, remote, call)
 
+    def stop(self, future: Future[Any]) -> None:
+        """Cancel a call, or end the worker of this machine that runs it. A call that was sent runs on."""
+        self._local.stop(future)
+
     def _connect(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", VersionMismatchWarning)
