@@ -26,6 +26,7 @@ CHECKS = {
     "cuda_wheel/builder/cache/one_process.py": {"fcntl", "msvcrt", "sys.platform"},
     "cuda_wheel/builder/cluster/environment_versions.py": {"sys.platform"},
     "cuda_wheel/builder/compile/precompiled.py": {"resource", "/proc/", "sys.platform"},
+    "cuda_wheel/builder/toolchain/limited_time.py": {"fork", "sys.platform"},
     "cuda_wheel/builder/toolchain/nvrtc.py": {"memfd_create", "sys.platform"},
     "cuda_wheel/builder/workers/cores.py": {"sched_getaffinity"},
     "cuda_wheel/builder/workers/worker.py": {"sys.platform"},
@@ -35,8 +36,8 @@ CHECKS = {
     "cuda_wheel/runtime/driver.py": {"register_at_fork"},
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
-library's allocator, the places of the driver and the cache, the cache's owner, hooks for fork; what a file's times tell,
-and which build a library is; and on a cluster, whether machines are equal.
+library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them; what
+a file's times tell, and which build a library is; and on a cluster, whether machines are equal.
 Review any other module before you add it to this table."""
 
 ASKED = re.compile(

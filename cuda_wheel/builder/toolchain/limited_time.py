@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
@@ -24,7 +25,7 @@ def compile_within(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
 
     Where processes cannot be copied, on Windows, this takes as long as it takes.
     """
-    if not hasattr(os, "fork"):
+    if sys.platform == "win32":
         return compile_text(request)
     receiver, sender = os.pipe()
     child = os.fork()
@@ -42,8 +43,9 @@ def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
     """Write the result of a request to a pipe and end this process, at the latest after so many seconds."""
     status = 1
     try:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # also ends this process if its parent was killed
-        signal.alarm(seconds)
+        if sys.platform != "win32":
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # also ends this process if its parent was killed
+            signal.alarm(seconds)
         with os.fdopen(sender, "wb") as stream:
             pickle.dump(compile_text(request), stream)
         status = 0
