@@ -52,7 +52,8 @@ PARTS = {
     "STREAMS": r"\w*stringstream|\w*iostream|w?c(?:out|err|log|in)|set(?:w|precision|fill|base)|(?:re)?setiosflags|"
     r"quoted|(?:get|put)_(?:time|money)|\w*istream|\w*stringbuf|ws|getline",
     "THREADS": r"\w*mutex|(?:unique|scoped|defer|adopt)_lock\w*|try_(?:to_)?lock\w*|lock|lock_guard|once_flag|"
-    r"call_once|chrono|ratio|literals|chrono_literals|micro|milli|nano",
+    r"call_once|chrono|ratio\w*|literals|chrono_literals|atto|femto|pico|nano|micro|milli|centi|deci|deca|hecto|kilo|"
+    r"mega|giga|tera|peta|exa",
     "VARIANT": r"variant\w*|\w*visit|monostate|holds_alternative|get_if|get|bad_variant_access|in_place\w*",
     "NUMERIC": r"accumulate|\w*reduce|inner_product|iota|adjacent_difference|\w+_scan|partial_sum|gcd|lcm|"
     r"midpoint",

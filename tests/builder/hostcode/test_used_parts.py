@@ -11,12 +11,13 @@ import pytest
 
 from cuda_wheel.builder.compile import cuda_source, host_code
 from cuda_wheel.builder.compile.job import compile_job
-from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
+from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, USED_PARTS_OPTION
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.hostcode.project_texts import project_texts
 from cuda_wheel.builder.hostcode.used_parts import COMMON_RUNTIME_API, PARTS, Names, names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS
+from cuda_wheel.builder.toolchain.nvrtc import compile_text, cross_references
+from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -41,6 +42,40 @@ def used(text: str, **others: Any) -> set[str]:
 def test_every_part_is_left_out_by_a_header() -> None:
     headers = [path for folder in (INCLUDE, *map(Path, STAND_INS)) for path in folder.rglob("*") if path.is_file()]
     assert {part for path in headers for part in MACRO.findall(path.read_text())} == set(PARTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["", "#include <torch/extension.h>\n"], ids=["preamble", "torch"])
+def test_the_names_of_a_part_are_all_that_its_headers_declare_in_std_and_of_the_c_library(
+    workers: Workers, toolchain: Toolchain, text: str
+) -> None:
+    """A name that is missing could be that of an overload: without it, the compiler would choose another one."""
+
+    def declared(*macros: str) -> set[str]:
+        request: NvrtcRequest = {
+            "library": toolchain.libraries[0],
+            "folder": ".",
+            "text": text.encode(),
+            "name": "k.cu",
+            "options": ["--gpu-architecture=compute_80", "--std=c++17", *HOST_CODE_OPTIONS, PREAMBLE_OPTION, *macros],
+            "expressions": [],
+            "headers": operator_headers(),
+        }
+        folders = (INCLUDE, *STAND_INS, *toolchain.include_dirs)
+        request["options"] += [f"--include-path={folder}" for folder in folders]
+        references = workers.submit(cross_references, request).result()
+        found = re.findall(rb"^\S+\t([^\t]+)\t[dD]\t", references, re.MULTILINE)
+        return {re.sub(r"<.*>", "", name.decode()) for name in found}
+
+    every = declared()
+    assert {"std::forward", "sinf", "__builtin_popcount"} <= every
+    for part in ("UTILITY", "FUNCTIONAL", "CONTAINERS", "STREAMS", "THREADS", "VARIANT", "NUMERIC", "MATH", "BUILTINS"):
+        scope = "" if part in ("MATH", "BUILTINS") else "std::"
+        left_out = every - declared(f"--define-macro=CUDA_WHEEL_WITHOUT_{part}")
+        names = {name.removeprefix("std::") for name in left_out if name.startswith(("std::", scope))}
+        public = {name for name in names if name.isidentifier() and not re.match("_[_A-Z](?!_builtin|_sync)", name)}
+        own = {name for name in public if name.startswith("CUDA_WHEEL_") or name in ("Type", "V", "is_mixed")}
+        assert {name for name in public - own if part not in used(f"std::{name}({name})")} == set(), part
 
 
 def test_the_common_runtime_api_is_what_its_header_declares() -> None:
