@@ -246,7 +246,8 @@ def _project(job: Job) -> Project:
 
     def is_own(path: str) -> bool:
         place = os.path.normpath(os.path.join(job.root, path))
-        return is_inside(place, root) and not place.startswith(libraries)
+        # The name may be no path: `#line` and errors in long lines give anything.
+        return os.path.isfile(place) and is_inside(place, root) and not place.startswith(libraries)
 
     def find(name: str, quoted: bool, includer: str) -> str | None:
         for folder in [os.path.dirname(includer), *folders] if quoted else folders:

@@ -278,3 +278,8 @@ def test_a_device_constant_with_a_dynamic_initializer_is_an_error(compiled: Comp
     )
     with pytest.raises(CompileError, match="dynamic initialization is not supported"):
         compiled(text)
+
+
+def test_an_error_may_name_a_file_that_cannot_be(compiled: Compile) -> None:
+    with pytest.raises(CompileError, match="misspelt"):
+        compiled(f'__global__ void k(int* x) {{\n#line 3 "{"long" * 300}"\n*x = misspelt; }}\n')
