@@ -81,8 +81,9 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     whole: NvrtcResult | None = result
     if result["error"]:
         whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
-        whole = whole if whole is not None and whole["error"] == result["error"] else None  # it may lack memory
-    if whole is not None and _lacks_complex_functions(whole):  # this is not the first error
+        if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
+            whole = None
+    if whole is not None and _lacks_complex_functions(whole):  # an error after the first one names them
         request = _with_complex_functions(request)
         whole = result = call(request)
     if not result["error"]:
@@ -93,8 +94,10 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
 
 
 def _first_answer(request: NvrtcRequest, call: CallNvrtc) -> tuple[NvrtcResult, NvrtcRequest]:
-    """Return NVRTC's result, which is an error at the first one, and its request, with the functions of complex numbers
-    if it names them."""
+    """Return NVRTC's result, which has at most one error, and its request.
+
+    If the error is that the functions of complex numbers are missing, the request and the result are those with them.
+    """
     result = call(request, *FIRST_ERROR)
     if _lacks_complex_functions(result):
         request = _with_complex_functions(request)
@@ -246,7 +249,7 @@ def _project(job: Job) -> Project:
 
     def is_own(path: str) -> bool:
         place = os.path.normpath(os.path.join(job.root, path))
-        # The name may be no path: `#line` and errors in long lines give anything.
+        # A diagnostic may name a file that does not exist: `#line` sets any name.
         return os.path.isfile(place) and is_inside(place, root) and not place.startswith(libraries)
 
     def find(name: str, quoted: bool, includer: str) -> str | None:

@@ -35,7 +35,8 @@ hundreds of instances takes many seconds."""
 
 _NAMES_TARGET = re.compile(rb"(?<![A-Z])ARCH|(?<!\w)_?NV_|nv::target|nv/target|arch_id|arch_traits|_CG_HAS_")
 """Matches all macros and functions by which a text may depend on the architecture, such as `__CUDA_ARCH_FEAT_SM90_ALL`,
-`CUB_PTX_ARCH` and `NV_IF_TARGET`. Libraries must not: nvcc's host compiler, which fills the structs, has none."""
+`CUB_PTX_ARCH` and `NV_IF_TARGET`. The headers of libraries are not searched: their structs are the same for every
+architecture, because nvcc's host compiler, which defines none of these macros, fills them."""
 
 _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"

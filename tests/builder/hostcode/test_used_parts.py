@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from cuda_wheel.builder.compile import cuda_source, host_code
+from cuda_wheel.builder.compile import cuda_source, declarations, host_code
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, USED_PARTS_OPTION
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
@@ -64,8 +64,7 @@ def test_the_names_of_a_part_are_all_that_its_headers_declare_in_std_and_of_the_
         folders = (INCLUDE, *STAND_INS, *toolchain.include_dirs)
         request["options"] += [f"--include-path={folder}" for folder in folders]
         references = workers.submit(cross_references, request).result()
-        found = re.findall(rb"^\S+\t([^\t]+)\t[dD]\t", references, re.MULTILINE)
-        return {re.sub(r"<.*>", "", name.decode()) for name in found}
+        return {re.sub(r"<.*>", "", name.decode()) for name, _ in declarations._DECLARATION.findall(references)}
 
     every = declared()
     assert {"std::forward", "sinf", "__builtin_popcount"} <= every
