@@ -1,5 +1,5 @@
 """Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
-`ptx`, `jax`, `lint`, `docs`, `gpu` and `bench`. Each session installs its own requirements."""
+`ptx`, `jax`, `lint`, `docs`, `gpu`, `bench` and `release`. Each session installs its own requirements."""
 
 from __future__ import annotations
 
@@ -190,6 +190,7 @@ def lint(session: nox.Session) -> None:
     session.run("mypy")
     # On the platform win32, mypy takes code after a check for Windows to be unreachable.
     session.run("mypy", "--platform", "win32", "--no-warn-unreachable")
+    session.run("zizmor", "--offline", "--no-progress", "--min-severity", "medium", ".github/workflows")
 
 
 @nox.session(venv_backend=INSTALLER)
@@ -235,3 +236,15 @@ def bench(session: nox.Session) -> None:
     environ = {"PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": ""}
     session.run(*command, *session.posargs, env=environ, external=True)
     session.run("python", "benchmarks/report.py", result)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build the sdist, and the wheel from it, into `dist`, and check them: `nox -s release -- v1.2.3` for that tag."""
+    wheel = own_wheel(session)
+    session.install("build", "twine>=6.1")
+    dist = Path("dist")
+    shutil.rmtree(dist, ignore_errors=True)
+    session.run("python", "-m", "build", silent=True)
+    session.run("twine", "check", "--strict", *map(str, dist.iterdir()))
+    session.run("python", "scripts/release.py", str(dist), str(wheel), *session.posargs)
