@@ -122,7 +122,7 @@ def make_project(every: Sequence[Source], corpus: Path, folder: Path) -> Path:
             name=f"m{number}",
             source=json.dumps(f"{home.name}/{source.path}"),
             include=json.dumps([f"{home.name}/{each}" for each in settings["include-dirs"]]),
-            options=json.dumps(settings["options"]),
+            options=json.dumps(_options(source.package)),
         )
     (folder / "extensions").mkdir()
     (folder / "extensions" / "__init__.py").touch()
@@ -142,13 +142,18 @@ def write_ninja_file(every: Sequence[Source], corpus: Path, folder: Path) -> Non
 
 
 def _extension(package: Package, paths: Sequence[str], corpus: Path) -> dict[str, object]:
-    home, own = package.home(corpus), package.nvcc_options[len(EXTENSION) :]
+    home = package.home(corpus)
     return {
         "name": package.name.replace("-", "_"),
         "sources": [str(home / path) for path in paths],
         "include": [str(home / each) for each in package.include],
-        "options": [each for each in own if not each.startswith(("-arch", "-gencode", "--threads"))],
+        "options": _options(package)[len(EXTENSION) :],
     }
+
+
+def _options(package: Package) -> list[str]:
+    """Return the options of a package's build, without the GPUs that it compiles for."""
+    return [each for each in package.nvcc_options if not each.startswith(("-arch", "-gencode", "--threads"))]
 
 
 def _toolkit() -> Path:
