@@ -157,9 +157,9 @@ class _PlanRunner(Generic[T]):
         next_report = 0.0
         while self._tasks and not self.ended_early:
             if (began := now()) >= next_report:
-                self._reporter.time_remaining(
-                    self._tasks.seconds_left(state.link_seconds for state in self._states.values())
-                )
+                seconds = self._tasks.seconds_left(state.link_seconds for state in self._states.values())
+                if seconds is not None:
+                    self._reporter.time_remaining(seconds)
                 # With many thousands of calls the computation takes long: at most 2 % of the time goes into it.
                 next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
             self._tasks.handle_next()
@@ -192,6 +192,7 @@ class _PlanRunner(Generic[T]):
             following,
             _shared_options(self._modules[job][0]),
             self._groups.get(job),
+            self.durations.guessed(self._modules[job][0].module.name, job),
         )
 
     def _reuse_job(self, job: Job, key: str) -> None:
@@ -270,7 +271,8 @@ class _PlanRunner(Generic[T]):
             if result is None:
                 seconds, _ = self.durations.expected(module.module.name, link)
                 handler = partial(self._handle_linked, module, link, job)
-                self._tasks.submit(link_job, job, handler, seconds, options=_shared_options(module))
+                guessed = self.durations.guessed(module.module.name, link)
+                self._tasks.submit(link_job, job, handler, seconds, options=_shared_options(module), guessed=guessed)
             else:
                 state.linked[link] = result
                 self._reporter.step_finished(cached_step(link_subject(module, link), began))
