@@ -43,7 +43,7 @@ class Durations:
         return record[loose] if loose in record else _estimate(work), False
 
     def guessed(self, module: str, work: Job | Link) -> str:
-        """Return the sources of a job or link if nothing is recorded of them, so that `expected` is a guess; else ""."""
+        """Return the sources of a job or link if nothing is recorded of them, so that `expected` guesses; else ""."""
         _, loose = _keys(work)
         return "" if loose in self._record(module) else loose
 
