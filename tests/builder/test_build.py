@@ -419,6 +419,15 @@ def test_a_misspelt_table_is_an_error(table: str, make_project, cuda_wheel: Comm
     )
 
 
+def test_a_missing_header_is_told_before_anything_compiles(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    sources = {"demo/a.cu": '#include <cub/cub.cuh>\n#include "gone.h"\n' + KERNEL, "demo/b.cu": KERNEL}
+    result = cuda_wheel("build", make_project("[tool.cuda-wheel]\n", **sources), "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert 'demo/a.cu:2:18: error: cannot open source file "gone.h"' in result.stdout
+    assert "1 more module was not compiled: a header is missing." in result.stdout
+    assert "compiled," not in result.stdout and "failed" not in result.stdout
+
+
 @pytest.mark.slow
 def test_a_missing_toolchain_is_an_error_that_names_the_extra_to_install(
     make_project, bare_python: Path, tmp_path: Path
