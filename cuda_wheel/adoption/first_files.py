@@ -18,7 +18,7 @@ __global__ void saxpy(float a, const float* x, float* y, int n)
 """
 
 ATTACH = '''\
-"""The kernels of this folder's .cu files, as attributes. Each is loaded for the GPU in use when it is first used."""
+"""The kernels of this package's .cu files, as attributes. Each is loaded for the GPU in use when it is first used."""
 
 import cuda_wheel
 

@@ -72,10 +72,14 @@ def start(
     _require(edit, done)
     if done.project.backend == "hatchling.build":
         _enable_hook(edit, done)
-    files = {} if modules is not None or done.project.sources else _first_kernel(edit, done)
+    init = f"{done.project.folder}/__init__.py"
+    if modules is None and not done.project.sources:
+        files = _first_kernel(edit, done)
+    else:
+        files = {} if (root / init).exists() else {init: ATTACH}
     if modules is None:
         pattern = f"{done.project.folder}/**/*.cu"
-        shared = {"sources": [pattern]} if done.project.inside or files else {}
+        shared = {"sources": [pattern]} if done.project.inside or not done.project.sources else {}
         unnamed = () if edit.get(TABLE_PATH) else done.project.unnamed
         modules = [{"name": done.project.module_name(path), "sources": [path]} for path in unnamed]
     if done.project.backend == "scikit_build_core.build":

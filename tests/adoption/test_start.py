@@ -12,12 +12,14 @@ import pytest
 
 from cuda_wheel.adoption.file_changes import FileChange, write_changes
 from cuda_wheel.adoption.pyproject_edit import PyprojectEdit, table_lines
+from cuda_wheel.adoption.seen_project import toolchain_extra
 from cuda_wheel.adoption.start import start
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import Manifest
+from tests.docs.pages import projects
 from tests.support.processes import pip_wheel
-from tests.support.projects import BACKENDS, KERNEL, write_files
+from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
 from tests.support.wheels import contents, images
 
 if sys.version_info >= (3, 11):
@@ -297,3 +299,21 @@ def test_without_tomlkit_the_error_says_what_to_install(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "tomlkit", None)
     with pytest.raises(ConfigError, match="pip install tomlkit"):
         start(tmp_path)
+
+
+def test_the_tutorials_show_what_is_written(tmp_path: Path) -> None:
+    (page,) = projects(ROOT / "docs/tutorials/first-wheel.md")
+    (tmp_path / "saxpy-demo").mkdir()
+    extra = toolchain_extra()
+    assert written(tmp_path / "saxpy-demo") == {
+        path: text.replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]") for path, text in page.items()
+    }
+    (page,) = projects(ROOT / "docs/tutorials/pytorch-operator.md")
+    source = "src/norm_demo/normalise.cu"
+    project = write_files(tmp_path / "norm-demo", **{source: page[source]})
+    files = written(project)
+    assert sorted(files) == sorted(page)
+    assert (
+        files["pyproject.toml"].replace(f"[{extra}]", "[cu12]").replace('["cuda-wheel"]', '["cuda-wheel", "torch"]')
+        == page["pyproject.toml"]
+    )
