@@ -1,4 +1,4 @@
-"""The build hook `cuda`: compile a project's `.cu` files into its wheel."""
+"""The build hook `cuda`, or `cuda-wheel`: compile a project's `.cu` files into its wheel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
 
-__all__ = ["CudaBuildHook"]
+__all__ = ["CudaBuildHook", "CudaWheelBuildHook"]
 
 HATCHLING_KEYS = {"dependencies", "require-runtime-dependencies", "require-runtime-features", "enable-by-default"}
 """The keys that hatchling itself reads from the table of every hook."""
@@ -49,10 +49,15 @@ class CudaBuildHook(BuildHookInterface[Any]):
         from cuda_wheel.builder.config.pyproject import read_config
         from cuda_wheel.builder.errors import ConfigError
 
+        if {CudaBuildHook.PLUGIN_NAME, CudaWheelBuildHook.PLUGIN_NAME} <= self.build_config.hook_config.keys():
+            raise ConfigError(
+                "pyproject.toml has tables of the hooks cuda and cuda-wheel, which are two names of one hook: remove "
+                "one of the tables."
+            )
         misplaced = sorted(set(self.config) - HATCHLING_KEYS)
         if misplaced:
             raise ConfigError(
-                "the table of the hook cuda has no options of its own: "
+                f"the table of the hook {self.PLUGIN_NAME} has no options of its own: "
                 f"move {', '.join(misplaced)} to [tool.cuda-wheel]."
             )
         return read_config(Path(self.root), os.environ)
@@ -107,3 +112,9 @@ class CudaBuildHook(BuildHookInterface[Any]):
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         self._cleanup.close()
+
+
+class CudaWheelBuildHook(CudaBuildHook):
+    """The same hook under the name of the package, which users try first."""
+
+    PLUGIN_NAME = "cuda-wheel"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @hookimpl
-def hatch_register_build_hook() -> type[CudaBuildHook]:
-    from hatch_cuda.build_hook import CudaBuildHook
+def hatch_register_build_hook() -> list[type[CudaBuildHook]]:
+    from hatch_cuda.build_hook import CudaBuildHook, CudaWheelBuildHook
 
-    return CudaBuildHook
+    return [CudaBuildHook, CudaWheelBuildHook]

@@ -20,6 +20,7 @@ from cuda_wheel.builder.build_messages import (
 )
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.job_results import JobResults
+from cuda_wheel.builder.compile.error_text import missing_headers_error
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.preamble import find_header_groups, may_precompile
 from cuda_wheel.builder.compile.precompiled import HeaderGroup
@@ -33,7 +34,7 @@ from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import BuiltModule, Bundle, Compiled, ImageContent, Job, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
 from cuda_wheel.builder.messages.link_errors import link_failure
-from cuda_wheel.builder.messages.merged_failures import CommonErrors, Failure, merged
+from cuda_wheel.builder.messages.merged_failures import CommonErrors, Failure, merged, not_compiled
 from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modules_by_job
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule.durations import BUNDLING_SECONDS, Durations
@@ -142,8 +143,12 @@ class _PlanRunner(Generic[T]):
 
     def run(self) -> None:
         cached = {job: key for job in self._modules if (key := self._cache_key(job))}
+        rest = [job for job in self._modules if job not in cached]
+        self._check_headers(rest)
+        if self.failures:
+            return
         self._expect_links(cached)
-        self._start_compiling([job for job in self._modules if job not in cached])
+        self._start_compiling(rest)
         for job, key in cached.items():
             self._reuse_job(job, key)
             self._tasks.handle_done()
@@ -157,9 +162,9 @@ class _PlanRunner(Generic[T]):
         next_report = 0.0
         while self._tasks and not self.ended_early:
             if (began := now()) >= next_report:
-                self._reporter.time_remaining(
-                    self._tasks.seconds_left(state.link_seconds for state in self._states.values())
-                )
+                seconds = self._tasks.seconds_left(state.link_seconds for state in self._states.values())
+                if seconds is not None:
+                    self._reporter.time_remaining(seconds)
                 # With many thousands of calls the computation takes long: at most 2 % of the time goes into it.
                 next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
             self._tasks.handle_next()
@@ -168,6 +173,19 @@ class _PlanRunner(Generic[T]):
 
     def _cache_key(self, job: Job) -> str | None:
         return self._cache.find_job(job) if self._cache else None
+
+    def _check_headers(self, jobs: Sequence[Job]) -> None:
+        """Fail the modules that need a header which does not exist: compiling what comes before it may take long."""
+        errors: dict[tuple[object, ...], str] = {}
+        for job in jobs:
+            same = job.source, job.options, job.include_dirs, job.host_code
+            if same not in errors:
+                errors[same] = missing_headers_error(job)
+            if errors[same]:
+                self._fail_modules(job, CompileError(errors[same]))
+        left = len(self._states) - len(self.failures)
+        if self.failures and left:
+            self.ended_early = f"{not_compiled(left)}: a header is missing."
 
     def _start_compiling(self, jobs: Sequence[Job]) -> None:
         expected = {job: self._expected(job) for job in jobs}
@@ -192,6 +210,7 @@ class _PlanRunner(Generic[T]):
             following,
             _shared_options(self._modules[job][0]),
             self._groups.get(job),
+            self.durations.guessed(self._modules[job][0].module.name, job),
         )
 
     def _reuse_job(self, job: Job, key: str) -> None:
@@ -237,12 +256,15 @@ class _PlanRunner(Generic[T]):
     def _fail_job(self, job: Job, error: CompileError) -> None:
         """Fail the modules that need a job, and cancel their other jobs that no other module needs."""
         modules = self._modules[job]
-        for module in modules:
-            named = module if self._shared[job.source] > 1 else None
-            self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
+        self._fail_modules(job, error)
         self._common_errors.job_failed(str(error), job.source)
         self.ended_early = self._common_errors.reason_to_end(len(self._states) - len(self.failures))
         self._cancel_needless_jobs(modules)
+
+    def _fail_modules(self, job: Job, error: CompileError) -> None:
+        for module in self._modules[job]:
+            named = module if self._shared[job.source] > 1 else None
+            self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
 
     def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
         """Stop the jobs of modules that have failed if no other module needs them."""
@@ -270,7 +292,8 @@ class _PlanRunner(Generic[T]):
             if result is None:
                 seconds, _ = self.durations.expected(module.module.name, link)
                 handler = partial(self._handle_linked, module, link, job)
-                self._tasks.submit(link_job, job, handler, seconds, options=_shared_options(module))
+                guessed = self.durations.guessed(module.module.name, link)
+                self._tasks.submit(link_job, job, handler, seconds, options=_shared_options(module), guessed=guessed)
             else:
                 state.linked[link] = result
                 self._reporter.step_finished(cached_step(link_subject(module, link), began))

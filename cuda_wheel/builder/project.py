@@ -20,6 +20,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule, FinishedModule
 from cuda_wheel.builder.plan import Plan, make_plan
+from cuda_wheel.builder.report.library_notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header
@@ -138,7 +139,11 @@ def _build(
     with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
-        for line in ignored_options(module.settings for module in modules):
+        unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
+        for line in [
+            *ignored_options(module.settings for module in modules),
+            *unneeded_folders(plan.toolchain, unneeded),
+        ]:
             reporter.warning(line)
         outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
         by_name = {module.name: module for module in modules}

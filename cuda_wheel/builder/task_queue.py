@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuda_wheel.builder.compile.precompiled import HeaderGroup
 from cuda_wheel.builder.schedule.order import time_needed
+from cuda_wheel.builder.schedule.pace import Pace
 from cuda_wheel.builder.timing import Timed
 from cuda_wheel.builder.workers.executor import Call, Executor
 
@@ -18,13 +19,23 @@ Handler = Callable[["Future[Timed[Any]]"], None]
 """Handles the result, or the exception, of a call that is done."""
 
 
+class _Pending(NamedTuple):
+    """A call whose result is not handled."""
+
+    handler: Handler
+    seconds: float
+    """How long it is expected to take."""
+    guessed: str
+    """The sources, if `seconds` is a guess from their size; else empty."""
+
+
 class TaskQueue:
     """The calls that workers run or that wait for a worker."""
 
     def __init__(self, workers: Executor) -> None:
         self._workers = workers
-        self._pending: dict[Future[Timed[Any]], tuple[Handler, float]] = {}
-        """The handler and the expected seconds of each call whose result is not handled."""
+        self._pending: dict[Future[Timed[Any]], _Pending] = {}
+        self._pace = Pace()
         # Futures put themselves here when done. `concurrent.futures.wait` would examine all of them at each call.
         self._done: SimpleQueue[Future[Timed[Any]]] = SimpleQueue()
 
@@ -40,15 +51,17 @@ class TaskQueue:
         following: float = 0.0,
         options: tuple[str, ...] | None = None,
         group: HeaderGroup | None = None,
+        guessed: str = "",
     ) -> Future[Timed[Any]]:
         """Run `function(argument)` in a worker, and then `handler` in this thread.
 
         The call is expected to take `seconds`, and what waits for it takes `following` seconds more: the longest goes
-        first. One worker runs calls of the same `options` only, and prefers those of one `group`.
+        first. One worker runs calls of the same `options` only, and prefers those of one `group`. `guessed` names the
+        sources if `seconds` is a guess from their size.
         """
         call = Call(function, argument, options, seconds + following, group, timed=True)
         future: Future[Timed[Any]] = self._workers.enqueue(call)
-        self._pending[future] = handler, seconds
+        self._pending[future] = _Pending(handler, seconds, guessed)
         future.add_done_callback(self._done.put)
         return future
 
@@ -64,10 +77,24 @@ class TaskQueue:
     def handle_next(self) -> None:
         """Wait for a result and handle it. A call that was cancelled is ignored."""
         future = self._done.get()
-        handler, _ = self._pending.pop(future)
-        if not future.cancelled():
-            handler(future)
+        call = self._pending.pop(future)
+        if future.cancelled():
+            return
+        if call.guessed and future.exception() is None:
+            self._pace.call_done(call.guessed, call.seconds, future.result().seconds)
+        call.handler(future)
 
-    def seconds_left(self, further: Iterable[float]) -> float:
-        """Return the seconds that all pending calls, and further ones of these durations, need with all workers."""
-        return time_needed([*(seconds for _, seconds in self._pending.values()), *further], self._workers.count)
+    def seconds_left(self, further: Iterable[float]) -> float | None:
+        """Return the seconds that all pending calls, and further ones of these durations, need with all workers.
+
+        Guesses are corrected by how long other calls took; None while nothing is known that could correct them.
+        """
+        guessed = {call.guessed for call in self._pending.values() if call.guessed}
+        factors = {"": 1.0, **{source: self._pace.factor(source) for source in guessed}}
+        seconds = list(further)
+        for call in self._pending.values():
+            factor = factors[call.guessed]
+            if factor is None:
+                return None
+            seconds.append(call.seconds * factor)
+        return time_needed(seconds, self._workers.count)

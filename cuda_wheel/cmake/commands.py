@@ -7,14 +7,17 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, stub_file, write
 from cuda_wheel.builder.wheel.sbom import SBOM, merged
 from cuda_wheel.builder.wheel.stubs import attaches
+from cuda_wheel.cmake.call_terms import CMakeCall
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
 from cuda_wheel.runtime.variants.index import all_manifests
 
@@ -24,13 +27,25 @@ __all__ = ["build_module_files", "escaped_path", "write_sbom", "write_stub"]
 def build_module_files(settings: Path) -> None:
     """Compile a module and write its files and its depfile.
 
-    `cuda_wheel_add_module` writes the settings as JSON: the project's folder ("root"), where to write ("output",
-    "depfile"), and the module as a table of `[[tool.cuda-wheel.module]]` ("module"). Raises CudaWheelError.
+    `cuda_wheel_add_module` writes the settings as JSON: the project's folder ("root"), the CMake file with the call
+    ("file"), where to write ("output", "depfile"), and the module as a table of `[[tool.cuda-wheel.module]]`
+    ("module"). Raises CudaWheelError, whose message names arguments of the call.
     """
     request = json.loads(settings.read_text(encoding="utf-8", errors="surrogateescape"))
     output, depfile = Path(request["output"]), Path(request["depfile"])
-    with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
-        files, inputs = build_module(Path(request["root"]), request["module"], os.environ, reporter)
+    call = CMakeCall.of(request)
+
+    def tell(text: str, file: TextIO | None = None) -> None:
+        print(call.in_its_terms(text), file=file)
+
+    try:
+        with ProgressReporter(tell, lambda text: tell(text, sys.stderr)) as reporter:
+            files, inputs = build_module(Path(request["root"]), request["module"], os.environ, reporter)
+    except ConfigError as error:
+        text = call.in_its_terms(str(error))
+        raise ConfigError(text if "tool.cuda-wheel" in text else f"{call}: {text}") from None
+    except CompileError as error:
+        raise CompileError(call.in_its_terms(str(error))) from None
     # The depfile first: without it, a later build would not notice that the images are out of date.
     target = str(output / next(path for path in files if path.endswith(".fatbin")))
     write({depfile.name: os.fsencode(_make_rule(target, inputs))}, depfile.parent)

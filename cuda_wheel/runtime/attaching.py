@@ -48,7 +48,12 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         )
     if not modules:
         places = ", ".join(folders) or "the files that its importer lists"
-        raise ImageError(f"{package} has no modules: looked in {places}")
+        message = f"{package} has no modules: looked in {places}."
+        if sources := sorted(name for name in names if name.endswith(".cu")):
+            from .explanations import not_compiled  # only for an error
+
+            message += not_compiled(sources[0])
+        raise ImageError(message)
     attributes = attached(modules, names)
 
     def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from .errors import ImageError
 from .manifest import MANIFEST_SUFFIX, Manifest, Version, dotted
 from .rules import Resolution, doubt, unsupported
 
-__all__ = ["module_not_found", "no_image_message", "unknown_name"]
+__all__ = ["module_not_found", "no_image_message", "not_compiled", "unknown_name"]
 
 
 def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
@@ -54,12 +54,19 @@ def module_not_found(name: str, folders: Sequence[str]) -> ImageError:
     similar = get_close_matches(stem, stems - {stem}, n=3)
     if similar:
         message += f" Did you mean {', '.join(similar)}?"
-    if any(os.path.isfile(os.path.join(folder, stem + ".cu")) for folder in folders):
-        message += (
-            f" {stem}.cu is there, but was not compiled: install the project's wheel, and check that its build runs "
-            "cuda-wheel (a hook of hatchling, the table [tool.cuda-wheel] for setuptools)."
-        )
+    if stem + ".cu" in files:
+        message += not_compiled(f"{stem}.cu")
     return ImageError(message)
+
+
+def not_compiled(source: str) -> str:
+    """Return what helps if a source is installed, and not the module that it should have become."""
+    return (
+        f" {source} is there, but was not compiled: the build of the wheel did not run cuda-wheel. Enable it in "
+        "pyproject.toml, and build and install the wheel again: for hatchling, add the table "
+        "[tool.hatch.build.targets.wheel.hooks.cuda]; for setuptools, add the table [tool.cuda-wheel]; for both, add "
+        "cuda-wheel to build-system.requires. With CMake, call cuda_wheel_add_module."
+    )
 
 
 def unknown_name(module: str, what: str, name: object, found: Sequence[Any], names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted
 from tests.support.nvidia_tools import listed_cubins
 from tests.support.processes import run
-from tests.support.projects import GOOD, KERNEL, LINKED, copy_fixture
+from tests.support.projects import GOOD, KERNEL, LINKED, copy_fixture, write_files
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -417,6 +417,36 @@ def test_a_misspelt_table_is_an_error(table: str, make_project, cuda_wheel: Comm
         f"pyproject.toml has a table {table}, which cuda-wheel does not read: rename it to [tool.cuda-wheel]."
         in result.stdout
     )
+
+
+def test_a_toolkit_in_include_dirs_is_not_needed_and_not_used(
+    make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    toolkit = tmp_path / "toolkit" / "include"
+    write_files(toolkit, **{"cuda_runtime_api.h": "", "cuda_fp16.h": "#error of another release\n"})
+    folders = [str(toolkit), "../toolkit/include", "/usr/local/cuda-12.4/targets/x86_64-linux/include", "own"]
+    table = f'[tool.cuda-wheel]\narchitectures = "80-real"\ninclude-dirs = {json.dumps(folders)}\n'
+    source = '#include <cuda_fp16.h>\n#include "cuda_runtime_api.h"\n' + KERNEL
+    project = make_project(table, **{"demo/k.cu": source, "own/cuda_runtime_api.h": ""})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    for folder in folders[:3]:
+        assert f"include-dirs: {folder} is a folder of a CUDA toolkit. It is not needed, and not used" in result.stdout
+    assert "include-dirs: own" not in result.stdout
+    ((manifest, _),) = modules(tmp_path / "out")
+    assert [option for option in manifest.options if "include" in option] == ["--include-path=own"]
+    (project / "pyproject.toml").write_text((project / "pyproject.toml").read_text().replace('"own"', '"../toolkit"'))
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert "include-dirs: ../toolkit lies outside the project" in result.stdout
+
+
+def test_a_missing_header_is_told_before_anything_compiles(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    sources = {"demo/a.cu": '#include <cub/cub.cuh>\n#include "gone.h"\n' + KERNEL, "demo/b.cu": KERNEL}
+    result = cuda_wheel("build", make_project("[tool.cuda-wheel]\n", **sources), "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert 'demo/a.cu:2:18: error: cannot open source file "gone.h"' in result.stdout
+    assert "1 more module was not compiled: a header is missing." in result.stdout
+    assert "compiled," not in result.stdout and "failed" not in result.stdout
 
 
 @pytest.mark.slow

@@ -103,6 +103,7 @@ def test_cmake_builds_names_that_the_encoding_of_a_pipe_lacks(
     module = {"name": "demo.Käse", "sources": ["demo/Käse.cu"], "architectures": ["80-real"]}
     request = {
         "root": str(project),
+        "file": str(project / "CMakeLists.txt"),
         "output": str(tmp_path / "out"),
         "depfile": str(tmp_path / "k.d"),
         "module": module,

@@ -14,7 +14,7 @@ from cuda_wheel.builder.wheel.stubs import stub
 from cuda_wheel.runtime.attaching import attached, not_attached
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel, run
-from tests.support.projects import BACKENDS, ROOT, copy_fixture
+from tests.support.projects import BACKENDS, KERNEL, ROOT, copy_fixture
 from tests.support.wheels import contents
 
 pytestmark = pytest.mark.one_toolchain
@@ -80,7 +80,11 @@ def test_a_package_without_modules_is_an_image_error(tmp_path: Path) -> None:
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "__init__.py").write_text(INIT)
     result = run(sys.executable, "-c", "import bare", PYTHONPATH=str(tmp_path))
-    assert f"ImageError: bare has no modules: looked in {tmp_path / 'bare'}" in result.stdout
+    assert f"ImageError: bare has no modules: looked in {tmp_path / 'bare'}.\n" in result.stdout
+    (tmp_path / "bare" / "fill.cu").write_text(KERNEL)  # as in a wheel whose build has no hook
+    result = run(sys.executable, "-c", "import bare", PYTHONPATH=str(tmp_path))
+    assert "fill.cu is there, but was not compiled" in result.stdout
+    assert "[tool.hatch.build.targets.wheel.hooks.cuda]" in result.stdout
 
 
 def test_a_lazy_kernel_fails_when_it_is_used(make_project: Callable[..., Path]) -> None:

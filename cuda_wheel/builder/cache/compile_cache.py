@@ -6,18 +6,19 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
 from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
 from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
 from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
-from cuda_wheel.builder.cache.keys import job_key, link_key, module_key
+from cuda_wheel.builder.cache.keys import folders_key, job_key, link_key, module_key
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule, Compiled, Job, LinkJob
 from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.schedule.durations import Durations
-from cuda_wheel.builder.sources.job_searches import searched_paths
+from cuda_wheel.builder.sources.job_searches import finds_the_same, searched_paths
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.user_cache.cache import Cache, cache_limit
@@ -26,6 +27,9 @@ from cuda_wheel.runtime.variants.index import all_manifests
 __all__ = ["CompileCache"]
 
 Places = Sequence[Place]
+
+_KEPT_FOLDERS = 4
+"""How many lists of include folders of a source's jobs are kept."""
 
 
 class CompileCache:
@@ -49,6 +53,8 @@ class CompileCache:
         """The files that decide the result of each job that is in the cache."""
         self._lists: dict[Places, Places] = {}
         """Each list of files once: many jobs share theirs."""
+        self._folders: dict[str, list[str]] = {}
+        """The include folders that this build stored, by key."""
         self._began = time.time_ns()
 
     def save(self) -> None:
@@ -68,11 +74,31 @@ class CompileCache:
 
         `read_job` reads it, and shows whether it is intact.
         """
+        return self._find(job) or self._find_with_other_folders(job)
+
+    def _find(self, job: Job) -> str | None:
         request = self._job_request(job)
         for recorded in self._results.recorded(request, lambda places: self._state(places, job)):
             if self._results.has(recorded):
                 self._remember(job, recorded.files)
                 return recorded.result_key()
+        return None
+
+    def _find_with_other_folders(self, job: Job) -> str | None:
+        """Return the key of the result of the same job with include folders of an earlier build, if it reads the same
+        files with them."""
+        absolute = [folder for folder in job.include_dirs if os.path.isabs(folder)]
+        lists = self._cache.found(folders_key(job, self._toolchain), _parse_folders)
+        for folders in (folders for each in lists for folders in each):
+            other = replace(job, include_dirs=(*folders, *absolute))
+            key = None if other.include_dirs == job.include_dirs else self._find(other)
+            result = self.read_job(key, other) if key else None
+            if result is None or not finds_the_same(job, other, result.headers or ()):
+                continue
+            places = self._deciding_places(job, result)
+            if places is not None:
+                self._remember(job, places)
+                return key
         return None
 
     def read_job(self, key: str, job: Job) -> Compiled | None:
@@ -87,7 +113,17 @@ class CompileCache:
             return False
         self._results.put(Recorded(self._job_request(job), places, self._state(places, job)), pack(compiled, job))
         self._remember(job, places)
+        self._store_folders(job)
         return True
+
+    def _store_folders(self, job: Job) -> None:
+        """Store the project's include folders of a source's jobs, before those of earlier builds."""
+        folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
+        key = folders_key(job, self._toolchain)
+        if self._folders.get(key) != folders:
+            earlier = [each for each in self._cache.read(key, _parse_folders) or () if each != folders]
+            self._cache.put(key, json.dumps([folders, *earlier[: _KEPT_FOLDERS - 1]]).encode())
+            self._folders[key] = folders
 
     def has_all(self, jobs: Iterable[Job]) -> bool:
         """Return whether the results of all these jobs are cached, so that what is made from them may be too."""
@@ -156,6 +192,10 @@ class CompileCache:
 
 def _parse_places(listed: Any) -> list[Place]:
     return [(min(number, OUTSIDE), str(path)) for number, path in listed]
+
+
+def _parse_folders(entry: bytes) -> list[list[str]]:
+    return [list(map(str, folders)) for folders in json.loads(entry)]
 
 
 def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> bytes:

@@ -19,7 +19,7 @@ from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.user_cache.cache import Cache
 
-__all__ = ["job_key", "link_key", "module_key"]
+__all__ = ["folders_key", "job_key", "link_key", "module_key"]
 
 FORMAT = "jobs 9"
 """Part of every key: entries of another layout have other keys."""
@@ -46,6 +46,11 @@ def job_key(job: Job, toolchain: Toolchain) -> str:
     parts = {item.name: repr(getattr(job, item.name)) for item in fields(job) if item.name not in _LOCATIONS}
     parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
     return _key(toolchain, *(f"{name}={parts[name]}" for name in sorted(parts)))
+
+
+def folders_key(job: Job, toolchain: Toolchain) -> str:
+    """Return the key of the lists of include folders that the jobs of a source were compiled with."""
+    return Cache.key("include folders", job_key(replace(job, **_PER_IMAGE, include_dirs=()), toolchain))
 
 
 def link_key(job: LinkJob, toolchain: Toolchain) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic, Log, OriginalLines, no_original_lines, read_nvrtc_log
+from cuda_wheel.builder.sources.missing_headers import missing_headers
 
-__all__ = ["error_text", "lines_of", "read_job_log"]
+__all__ = ["error_text", "lines_of", "missing_headers_error", "read_job_log"]
 
 _NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__")
 """Folders of a project that contain no headers of its own."""
@@ -51,6 +52,28 @@ def error_text(
         missing_headers=tuple(missing_headers),
     )
     return "\n".join(filter(None, [str(read), *notes, *hints(read.diagnostics, case)]))
+
+
+def missing_headers_error(job: Job) -> str:
+    """Return the error for headers that a job needs and that do not exist, as the compiler would report each; "" if
+    there are none.
+
+    The compiler would read all headers before these first. What it may leave out as host code is no error.
+    """
+    found = missing_headers(job)
+    if not found:
+        return ""
+    from cuda_wheel.builder.hostcode.leaving_out import DEVICE_HEADERS  # start-up time: most jobs lack no headers
+    from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+
+    log = []
+    for header in found:
+        is_needed = header.quoted or job.host_code != "auto" or header.name.endswith(DEVICE_HEADERS)
+        if is_needed and header.name not in operator_headers():
+            shown = (lines_of(header.file, job) or [""] * header.line)[header.line - 1].rstrip("\r")
+            reason = f'catastrophic error: cannot open source file "{header.name}"'
+            log.append(f"{header.file}({header.line}): {reason}\n  {shown}\n  {' ' * len(shown)}^\n")
+    return error_text(job, "\n".join(log)) if log else ""
 
 
 def lines_of(file: str, job: Job) -> list[str] | None:

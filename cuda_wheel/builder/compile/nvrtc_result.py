@@ -55,8 +55,12 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
     if result["error"] == INVALID_OPTION:
         reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
         if "--std" in reason:
+            asked = next(option[6:] for option in job.options if option.startswith("--std="))
             valid = ", ".join(f'"{each}"' for each in standards(job.library))
-            raise ConfigError(f"{job.source}: this NVRTC does not know the C++ standard of std; it knows {valid}.")
+            raise ConfigError(
+                f'{job.source}: this NVRTC does not compile std = "{asked}", only {valid}. Set one of these, or build '
+                "with the NVRTC of a later CUDA release (build-system.requires)."
+            )
         raise ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
     if result["error"] or answer.notes:
         raise CompileError(

@@ -25,6 +25,7 @@ __all__ = [
     "SECONDS",
     "SIZE",
     "STANDARD",
+    "STANDARDS",
     "STRING",
     "STRINGS",
     "TABLES",
@@ -94,13 +95,10 @@ def _listed(choices: tuple[str, ...]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def _standard(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"c\+\+[0-9]{2}", value):
-        raise ConfigError(f'{where} must be a C++ standard such as "c++17", not {value!r}.')
-    return value
+STANDARDS = ("c++03", "c++11", "c++14", "c++17", "c++20", "c++23", "c++26")
+"""The C++ standards that releases of NVRTC compile, or may; each compiles some of them."""
 
-
-STANDARD = Kind(_standard, {"type": "string", "pattern": r"^c\+\+[0-9]{2}$"})
+STANDARD = one_of(*STANDARDS)
 
 
 def _ptx_version(value: Any, where: str) -> str:

@@ -28,7 +28,7 @@ __all__ = ["LocatedError", "Outcome", "Project", "compile_leaving_out", "unmarke
 _ATTEMPTS = 24
 """The maximum number of times that a file is compiled to find out what must be left out."""
 
-_DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
+DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
 """Suffixes of headers that probably contain device code: they are never left out."""
 
 _NO_DEFINITION = frozenset(
@@ -229,7 +229,7 @@ class _LeavingOut:
             asked = included_name(directive)
             if asked is not None and blocks.line(directive.start) == line:
                 name, quoted = asked
-                if quoted or name.endswith(_DEVICE_HEADERS):
+                if quoted or name.endswith(DEVICE_HEADERS):
                     break
                 span = (directive.start, directive.end)
                 return LeftOut(file, "include", f"<{name}>", (span,), line, blocks.line(directive.end - 1), message)

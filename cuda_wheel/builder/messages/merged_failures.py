@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["CommonErrors", "Failure", "merged"]
+__all__ = ["CommonErrors", "Failure", "merged", "not_compiled"]
 
 _ENOUGH = 3
 """How many sources have to fail alike in a header before the build ends, if none has compiled."""
@@ -95,5 +95,9 @@ class CommonErrors:
         common = max(map(len, self._sources.values()), default=0)
         if self._has_compiled or common < _ENOUGH or not left:
             return ""
-        modules = "1 more module was" if left == 1 else f"{left} more modules were"
-        return f"{modules} not compiled: {common} sources fail alike in a header, and none has compiled."
+        return f"{not_compiled(left)}: {common} sources fail alike in a header, and none has compiled."
+
+
+def not_compiled(left: int) -> str:
+    """Return the beginning of the reason why a build ends before `left` more modules are compiled."""
+    return "1 more module was not compiled" if left == 1 else f"{left} more modules were not compiled"

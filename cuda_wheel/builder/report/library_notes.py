@@ -1,15 +1,16 @@
-"""What a build says of the libraries that a module's sources include."""
+"""What a build says of the libraries that a module's sources include, and of folders that it does not need."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
+from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.toolchain.records import STAND_INS, Toolchain
 from cuda_wheel.builder.toolchain.taken_files import other_libraries
 
-__all__ = ["library_notes"]
+__all__ = ["library_notes", "unneeded_folders"]
 
 _LAUNCHERS = {
     str(PurePath(STAND_INS[0], "thrust", "detail", "cuda_wheel", "algorithms.h")): "Thrust's",
@@ -36,3 +37,14 @@ def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Seque
             f"not in the image: {' and '.join(owners)} own kernels, which their functions for host code launch"
         )
     return lines
+
+
+def unneeded_folders(toolchain: Toolchain, folders: Iterable[str]) -> list[str]:
+    """Return a line for each folder of a CUDA toolkit in `include-dirs`, which says what is used in its place."""
+    used = next((each for each in toolchain.headers if each.name == "cudart"), None)
+    place = f" from {used.folder}" if used else ""
+    return [
+        f"{TABLE}.include-dirs: {folder} is a folder of a CUDA toolkit. It is not needed, and not used: the headers of "
+        f"CUDA are those of {toolchain.name}{place}. Leave it out."
+        for folder in folders
+    ]

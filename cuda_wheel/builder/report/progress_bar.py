@@ -51,8 +51,12 @@ class ProgressBar:
 
 
 class _TimeRemaining(ProgressColumn):
-    """The time until the estimated end, which the task's field "end" holds; None if there is no estimate."""
+    """The time until the estimated end, which the task's field "end" holds; None if there is no estimate.
+
+    Nothing is shown when that time is over and the build is not.
+    """
 
     def render(self, task: Task) -> Text:
         end = task.fields["end"]
-        return Text("" if end is None else f"{timedelta(seconds=round(max(end - time.monotonic(), 0)))} left")
+        seconds = 0 if end is None else round(end - time.monotonic())
+        return Text(f"about {timedelta(seconds=seconds)} left" if seconds > 0 else "")

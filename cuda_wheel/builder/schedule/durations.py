@@ -42,6 +42,11 @@ class Durations:
             return record[exact], True
         return record[loose] if loose in record else _estimate(work), False
 
+    def guessed(self, module: str, work: Job | Link) -> str:
+        """Return the sources of a job or link if nothing is recorded of them, so that `expected` guesses; else ""."""
+        _, loose = _keys(work)
+        return "" if loose in self._record(module) else loose
+
     def record(self, module: str, work: Job | Link, seconds: float) -> None:
         """Record the duration of a job or link of a module."""
         self._record(module).update(dict.fromkeys(_keys(work), round(seconds, 4)))

@@ -27,6 +27,7 @@ __all__ = [
     "pre_includes",
     "reachable",
     "read_at_most",
+    "scanned_file",
     "search_folders",
     "visit",
 ]
@@ -118,7 +119,7 @@ class _HeaderSearch:
         if self._text is not None and current.path == self.source_path:
             scan = scan_includes(self._text)
         else:
-            scan = _scanned_file(current.path)
+            scan = scanned_file(current.path)
         for name, definition in scan.definitions:
             self._definitions.setdefault(name, set()).add(definition)
         for include in scan.includes:
@@ -159,7 +160,8 @@ class _HeaderSearch:
         return self._paths[name, own]
 
 
-def _scanned_file(path: str) -> IncludeScan:
+def scanned_file(path: str) -> IncludeScan:
+    """Return the scan of a file; an empty one if it cannot be read."""
     try:
         status = os.stat(path)
         return _scanned_version(path, status.st_mtime_ns, status.st_size)

@@ -55,6 +55,8 @@ class IncludeScan(NamedTuple):
     definitions: tuple[tuple[str, Definition], ...]
     conditions: tuple[str, ...] = ()
     """What follows each `#if` and `#elif`: a macro in it may test for a header."""
+    guard: str | None = None
+    """The macro of the include guard around the whole text."""
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
@@ -72,7 +74,7 @@ _TOKENS = re.compile(
 )
 
 _DIRECTIVE = re.compile(
-    rb"^[ \t\v\f]*(?:\#|%:)[ \t\v\f]*(include(?:_next)?|if|ifdef|ifndef|elif|endif|define)\b[ \t\v\f]*([^\r\n]*)",
+    rb"^[ \t\v\f]*(?:\#|%:)[ \t\v\f]*(include(?:_next)?|if|ifdef|ifndef|elif|else|endif|define)\b[ \t\v\f]*([^\r\n]*)",
     re.MULTILINE,
 )
 
@@ -97,7 +99,8 @@ def scan_includes(text: bytes) -> IncludeScan:
     """Return the includes of a text and the macros that it defines."""
     plain = _TOKENS.sub(_blanked, _unspliced(text))
     directives = list(_DIRECTIVE.finditer(plain))
-    depth = -1 if _is_include_guard(directives[:2]) else 0
+    guard = _include_guard(directives)
+    depth = 0 if guard is None else -1
     found: list[Include] = []
     definitions: list[tuple[str, Definition]] = []
     conditions: list[str] = []
@@ -118,7 +121,7 @@ def scan_includes(text: bytes) -> IncludeScan:
             found += _tests(rest, line, parameters)
         if word in (b"if", b"elif"):
             conditions.append(rest)
-    return IncludeScan(tuple(found), tuple(definitions), tuple(conditions))
+    return IncludeScan(tuple(found), tuple(definitions), tuple(conditions), guard)
 
 
 def _definition(match: re.Match[str]) -> tuple[str, Definition]:
@@ -196,8 +199,15 @@ def _blanked(token: re.Match[bytes]) -> bytes:
     return token[0].replace(b"\n", b" ") + b"\n" * lines if lines else token[0]
 
 
-def _is_include_guard(directives: Sequence[re.Match[bytes]]) -> bool:
-    if [directive[1] for directive in directives] != [b"ifndef", b"define"]:
-        return False
-    tested, defined = (directive[2].split()[:1] for directive in directives)
-    return tested == defined
+def _include_guard(directives: Sequence[re.Match[bytes]]) -> str | None:
+    """Return the macro of the include guard that begins with the first directive and ends with the last one."""
+    if [directive[1] for directive in directives[:2]] != [b"ifndef", b"define"]:
+        return None
+    tested, defined = (directive[2].split()[:1] for directive in directives[:2])
+    depth = 0
+    for index, directive in enumerate(directives, 1):
+        depth += _DEPTHS.get(directive[1], 0)
+        is_end = depth == 0 or (depth == 1 and directive[1] in (b"elif", b"else"))
+        if is_end and index < len(directives):
+            return None
+    return os.fsdecode(tested[0]) if tested == defined and tested else None

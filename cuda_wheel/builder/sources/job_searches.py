@@ -17,10 +17,14 @@ from cuda_wheel.builder.sources.header_macros import Definitions, definitions_in
 from cuda_wheel.builder.sources.include_graph import macro_options, opaque_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes, until_closing
 
-__all__ = ["own_texts", "searched_paths"]
+__all__ = ["finds_the_same", "own_texts", "searched_paths"]
 
 Name = tuple[str, bool]
 """The name of a header as it is written, and whether it is quoted."""
+
+Lookup = tuple[str | None, str, bool]
+"""What a compiler looks for: the folder of the including file if the name is quoted, the name, and whether it is only
+tested for."""
 
 
 def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
@@ -43,36 +47,81 @@ def searched_paths(job: Job, headers: Sequence[str]) -> list[str] | None:
     """
     if job.kind != "cuda":
         return []
+    first, folders = _first_folders(job), _folders(job)
+    lookups = _lookups(job, headers)
+    if lookups is None:
+        return None
+    paths = dict.fromkeys(_earlier(headers, first, folders))
+    for beside, name, is_test in lookups:
+        places = folders if beside is None else [beside, *folders]
+        candidates = [os.path.normpath(os.path.join(place, name)) for place in places]
+        paths |= dict.fromkeys(each for each in candidates if is_test or not os.path.isfile(each))
+    return list(paths)
+
+
+def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
+    """Return whether two jobs that differ only in the project's include folders read the same files.
+
+    `headers` are those that `other` read. Each name is compared that a text includes or tests for, and that another
+    header was found by, also where the compiler skipped it.
+    """
+    lookups = _lookups(job, headers)
+    if lookups is None:
+        return False
+    own, others = (list(dict.fromkeys(each.include_dirs)) for each in (job, other))
+    absolute = {folder: os.path.normpath(os.path.join(job.root, folder)) for folder in (*own, *others)}
+    is_same_order = [each for each in own if each in others] == [each for each in others if each in own]
+    changed = {*own} ^ {*others} if is_same_order else {*own, *others}
+    names = {name for beside, name, _ in lookups if beside is None or not os.path.isfile(os.path.join(beside, name))}
+    prefixes = [absolute[folder] + os.sep for folder in others]
+    names |= {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
+
+    def found(name: str, folders: Iterable[str]) -> str | None:
+        return next((folder for folder in folders if os.path.isfile(os.path.join(absolute[folder], name))), None)
+
+    # What is in the first folders, which both jobs have, is not looked for in the others.
+    first = _first_folders(job)
+    touched = (name for name in names if found(name, changed) is not None)
+    sought = (name for name in touched if not any(os.path.isfile(os.path.join(folder, name)) for folder in first))
+    return all(found(name, own) == found(name, others) for name in sought)
+
+
+def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
+    """Return what the texts that a job read include or test for, by name; None if it is unknown."""
     if opaque_options(job.options):
         return None
     texts = own_texts(job, headers)
     if any(b"??/" in text or b"??=" in text for _, text in texts):  # trigraphs, which only C++14 and earlier has
         return None
-    # Which of the first two kinds of folders comes first depends on how the header is included.
-    first = _absolute(job, [os.path.dirname(job.source), *option_folders(job.options)])
-    folders = list(dict.fromkeys([*first, *_absolute(job, job.include_dirs)]))
-    paths = dict.fromkeys(_earlier(headers, first, folders))
     scans = [(os.path.dirname(path), _scanned(text)) for path, text in texts]
     definitions = definitions_in((scan for _, scan in scans), macro_options(job.options))
     scans.append((job.root, IncludeScan(tuple(map(_pre_include, pre_includes(job.options))), ())))
     own = {path for path, _ in texts}
     libraries = [header for header in headers if header not in own]
+    lookups: dict[Lookup, None] = {}
     for beside, scan in scans:
         names = _names(scan, definitions, libraries)
         if names is None:
             return None
-        for name, quoted, is_test in names:
-            places = [beside, *folders] if quoted else folders
-            candidates = [os.path.normpath(os.path.join(place, name)) for place in places]
-            paths |= dict.fromkeys(each for each in candidates if is_test or not os.path.isfile(each))
+        lookups |= dict.fromkeys((beside if quoted else None, name, is_test) for name, quoted, is_test in names)
     for header in libraries:
         tested = _library_tests(header, *_stamp(header))
         if tested is None:
             return None
-        for name, quoted in tested:
-            places = [os.path.dirname(header), *folders] if quoted else folders
-            paths |= dict.fromkeys(os.path.normpath(os.path.join(place, name)) for place in places)
-    return list(paths)
+        beside = os.path.dirname(header)
+        lookups |= dict.fromkeys((beside if quoted else None, name, True) for name, quoted in tested)
+    return list(lookups)
+
+
+def _first_folders(job: Job) -> list[str]:
+    """Return the absolute folders that are searched first: which of them comes first depends on how a header is
+    included."""
+    return _absolute(job, [os.path.dirname(job.source), *option_folders(job.options)])
+
+
+def _folders(job: Job) -> list[str]:
+    """Return the absolute folders that are searched, in their order."""
+    return list(dict.fromkeys([*_first_folders(job), *_absolute(job, job.include_dirs)]))
 
 
 def _absolute(job: Job, folders: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,6 +18,7 @@ from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.included_sources import included_sources
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.module_names import check_case, check_name
+from cuda_wheel.builder.sources.paths import is_installed_toolkit
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
 from cuda_wheel.runtime.variants.macro_values import MacroValue, Variant, full_name, macro_text, same_macros
 
@@ -46,6 +47,8 @@ class SourceModule:
     """The macros that tell it from the module's other variants, which are among its `defines` too."""
     on_demand: bool = False
     """Whether other template instances are compiled when a program asks for them, so that no template is missing."""
+    unneeded: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """The folders of CUDA toolkits in its `include-dirs`, which are not used."""
 
     @property
     def full_name(self) -> str:
@@ -180,8 +183,10 @@ def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
 
 
 def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
+    where = f"{TABLE}.include-dirs"
+    unneeded = tuple(folder for folder in settings.include_dirs if is_installed_toolkit(root, folder))
+    settings = replace(settings, include_dirs=tuple(each for each in settings.include_dirs if each not in unneeded))
     for folder in settings.include_dirs:
-        where = f"{TABLE}.include-dirs"
         if not (root / project_path(folder, where, root)).is_dir():
             raise ConfigError(f"{where}: there is no folder {folder} in {root.name}.")
     sources, defaults = (
@@ -189,7 +194,7 @@ def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
         for paths in (settings.sources, settings.extern_default)
     )
     _check_linking(sources, settings)
-    return SourceModule(settings.name, sources, defaults, settings)
+    return SourceModule(settings.name, sources, defaults, settings, unneeded=unneeded)
 
 
 def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:

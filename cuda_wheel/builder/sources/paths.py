@@ -9,7 +9,16 @@ from pathlib import Path
 
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["UNPRINTABLE", "below", "files_below", "is_inside", "leads_out", "outside_error", "shown"]
+__all__ = [
+    "UNPRINTABLE",
+    "below",
+    "files_below",
+    "is_inside",
+    "is_installed_toolkit",
+    "leads_out",
+    "outside_error",
+    "shown",
+]
 
 UNPRINTABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 """Control characters, and the surrogates that stand for bytes which are not UTF-8."""
@@ -37,6 +46,20 @@ def is_inside(path: str, root: Path) -> bool:
 def leads_out(path: Path, root: Path) -> bool:
     """Return whether a path leads out of the project after links are followed; the project's folder itself does not."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+_TOOLKIT = re.compile(r"(?:.*/)?cuda(?:-[\d.]+|/v[\d.]+)?(?:/targets/[\w-]+)?/include(?:/cccl)?/*", re.IGNORECASE)
+"""Matches where CUDA toolkits have their headers, by default."""
+
+
+def is_installed_toolkit(root: Path, folder: str) -> bool:
+    """Return whether a folder that a project names holds the headers of a CUDA toolkit outside the project, or would do
+    so where one is installed."""
+    path = root / folder
+    if not leads_out(path, root):
+        return False
+    marks = ("cuda_runtime_api.h", "cuda/std/version")
+    return any((path / mark).is_file() for mark in marks) or _TOOLKIT.fullmatch(path.as_posix()) is not None
 
 
 def outside_error(included_at: str, path: str) -> ConfigError:

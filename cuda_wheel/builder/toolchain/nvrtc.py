@@ -204,8 +204,10 @@ def _lists_headers(library: str) -> bool:
 
 def standards(path: str) -> list[str]:
     """Return the C++ standards that the library compiles, found by trying: ["c++11", ...]."""
+    from cuda_wheel.builder.config.parsers import STANDARDS  # only for an error: start-up time
+
     library, known = _library(path), []
-    for standard in ("c++03", "c++11", "c++14", "c++17", "c++20", "c++23", "c++26"):
+    for standard in STANDARDS:
         program = ctypes.c_void_p()
         _check(library, library.nvrtcCreateProgram(ctypes.byref(program), b"", None, 0, None, None))
         try:

@@ -102,6 +102,25 @@ def test_a_setting_compiles_the_affected_jobs_again(
     assert built(cuda_wheel, project)[0] == reused
 
 
+@pytest.mark.slow
+def test_changed_include_folders_compile_only_what_they_touch_again(project: Path, cuda_wheel: Run) -> None:
+    for file, content in {"other/three.h": "", "shadowing/two.h": "#define TWO 5\n"}.items():
+        (project / file).parent.mkdir()
+        (project / file).write_text(content)
+    text = (project / "pyproject.toml").read_text()
+    _, first = built(cuda_wheel, project)
+    for folders, reused in (('"other", "include"', 4), ('"shadowing", "include"', 2), ('"include", "shadowing"', 4)):
+        (project / "pyproject.toml").write_text(text.replace('"include"', folders))
+        from_cache, outputs = built(cuda_wheel, project)
+        assert from_cache == reused, folders
+        assert (outputs["k.fatbin"] == first["k.fatbin"]) == (reused == 4), folders
+        assert built(cuda_wheel, project) == (4, outputs)
+        result = cuda_wheel("build", project, "-o", project / "out", CUDA_WHEEL_CACHE_DIR=str(project / "empty"))
+        assert result.returncode == 0 and ": 0 from" not in result.stdout
+        assert {path.name: path.read_bytes() for path in (project / "out").rglob("*.fatbin*")} == outputs
+        shutil.rmtree(project / "empty")
+
+
 def test_a_moved_project_uses_the_same_entries(project: Path, cuda_wheel: Run) -> None:
     _, first = built(cuda_wheel, project)
     moved = project.rename(project.with_name("another folder"))

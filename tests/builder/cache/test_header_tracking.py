@@ -90,6 +90,56 @@ def test_a_result_is_found_until_a_deciding_file_changes(
         assert CompileCache(cache, toolchain).load_job(other) is None
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_other_include_folders_compile_again_only_if_another_file_is_found(
+    way: Callable[[Job], Compiled], job: Job, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    root, cache = Path(job.root), Cache(str(tmp_path / "cache"))
+    for file, content in {
+        "unrelated/other.h": "#define TWO 5\n",
+        "shadowing/two.h": FILES["include/two.h"],
+        "tested/maybe.h": "#define MAYBE 6\n",
+        "nested/deep/one.h": "#define ONE 7\n",  # not found: src/deep/one.h is beside the source
+        "shared/shared.h": "#define SHARED 8\n",
+        "macro/deep/three.h": "#define THREE 9\n",
+    }.items():
+        write_files(root, **{file: content})
+
+    def is_cached(*folders: str) -> bool:
+        other = replace(job, include_dirs=("src", *folders))
+        opened = CompileCache(cache, toolchain)
+        found = opened.load_job(other)
+        assert opened.has_all([other]) == (found is not None)
+        return found is not None
+
+    assert CompileCache(cache, toolchain).store_job(job, workers.submit(way, job).result())
+    for folders in (
+        ("unrelated", "include"),
+        ("include", "shadowing"),
+        ("unrelated", "missing", "include", "unrelated/more"),
+        ("nested", "include"),
+        ("include", "include/deep"),
+    ):
+        assert is_cached(*folders), folders
+    for folders in (
+        ("shadowing", "include"),
+        ("tested", "include"),
+        ("include", "tested"),
+        ("shared", "include"),
+        ("macro", "include"),
+        ("include/deep", "shadowing", "include"),
+        (),
+    ):
+        assert not is_cached(*folders), folders
+    write_files(root, **{"unrelated/two.h": "#define TWO 10\n"})
+    assert not is_cached("unrelated", "include")
+    ordered = replace(job, include_dirs=("src", "include", "unrelated"))
+    assert is_cached(*ordered.include_dirs[1:])
+    (root / "unrelated/two.h").unlink()
+    write_files(root, **{"include/two.h": "#define TWO 11\n"})
+    assert not is_cached("unrelated", "include")
+
+
 @pytest.mark.parametrize(
     ("first", "options"),
     [

@@ -270,7 +270,7 @@ def test_an_unknown_standard_is_refused_with_those_that_the_compiler_knows(toolc
     output, _ = built([], table, expected=1)
     known = ["c++03", "c++11", "c++14", "c++17", "c++20", *(["c++23"] if toolchain.nvrtc.startswith("13.5") else [])]
     listed = ", ".join(f'"{each}"' for each in known)
-    assert f"this NVRTC does not know the C++ standard of std; it knows {listed}." in output
+    assert f'this NVRTC does not compile std = "c++26", only {listed}. Set one of these' in output
 
 
 OF_NVCC = """

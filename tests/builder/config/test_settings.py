@@ -75,7 +75,7 @@ WRONG = [
     ("architectures = [80]", "tool.cuda-wheel.architectures must be a string or a list of strings"),
     ('sources = "x.cu"', "tool.cuda-wheel.sources must be a list of strings, not 'x.cu'."),
     ("sources = [1]", "tool.cuda-wheel.sources[0] must be a string, not 1."),
-    ('std = "17"', 'tool.cuda-wheel.std must be a C++ standard such as "c++17"'),
+    ('std = "17"', 'tool.cuda-wheel.std must be "c++03", "c++11", "c++14", "c++17", "c++20", "c++23" or "c++26", not'),
     ("defines = []", "tool.cuda-wheel.defines must be a table of macros"),
     ("defines = { BLOCK = [] }", "tool.cuda-wheel.defines.BLOCK must be a string, a number, true or false"),
     ('defines = { "A B" = 1 }', "tool.cuda-wheel.defines: 'A B' is not a macro name"),

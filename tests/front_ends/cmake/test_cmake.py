@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.wheel.outputs import vendored_names
+from cuda_wheel.cmake.call_terms import CMakeCall
 from tests.support.editable import SOURCE, make_tree
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
@@ -258,8 +259,17 @@ def test_a_wrong_call_ends_the_configuration(call: str, message: str, make) -> N
     ("source", "more", "message"),
     [
         ("wrong\n", "", "demo/kernels/k.cu:1:1: error"),
-        (SOURCE, "ARCHITECTURES ampere", "'ampere' is not an architecture"),
-        (SOURCE, "LINK no", 'link must be "none", "ptx" or "lto"'),
+        (
+            SOURCE,
+            "ARCHITECTURES ampere",
+            "ARCHITECTURES (or CMAKE_CUDA_ARCHITECTURES): 'ampere' is not an architecture",
+        ),
+        (SOURCE, "LINK no", 'CMakeLists.txt: cuda_wheel_add_module(TARGET k): LINK must be "none", "ptx" or "lto"'),
+        (
+            SOURCE.replace("answer.h", "nowhere.h"),
+            "",
+            "the folders searched (INCLUDE_DIRECTORIES) are: demo/kernels, include",
+        ),
     ],
 )
 def test_a_failure_is_reported_and_leaves_no_files(source: str, more: str, message: str, make) -> None:
@@ -271,6 +281,25 @@ def test_a_failure_is_reported_and_leaves_no_files(source: str, more: str, messa
     assert message in result.stdout
     assert "Traceback" not in result.stdout
     assert not list((root / "build").rglob("*.fatbin*"))
+
+
+def test_messages_name_the_arguments_of_the_call_and_leave_code_as_it_is() -> None:
+    call = CMakeCall("cuda/CMakeLists.txt", "k", {"std", "options"})
+    assert str(call) == "cuda/CMakeLists.txt: cuda_wheel_add_module(TARGET k)"
+    for text, expected in {
+        "tool.cuda-wheel.module[0].extern-default: there is no file x.cu.": "EXTERN_DEFAULT: there is no file x.cu.",
+        "tool.cuda-wheel.options: ignored -O3": "OPTIONS: ignored -O3",
+        "tool.cuda-wheel.defines must be a table": "tool.cuda-wheel.defines must be a table",  # the call has none
+        'help: this is C++20: set std = "c++20"': "help: this is C++20: set STD c++20",
+        'help: add "include" to include-dirs': 'help: add "include" to INCLUDE_DIRECTORIES',
+        'architectures = ["80-real", "90"], the links in instances': "ARCHITECTURES 80-real 90, the links in instances",
+        'set options = ["-I my folder"]': 'set OPTIONS "-I my folder"',
+        "give the module its own [[tool.cuda-wheel.module]] table": "give the module its own call of cuda_wheel_add_module",
+        '[[tool.cuda-wheel.module]]\nname = "a.k"\ninstantiate = ["t<int, 4>"]': 'INSTANTIATE "t<int, 4>"',
+        '  const char* std = "include-dirs";': '  const char* std = "include-dirs";',
+        'k.cu:1: error: link = "lto"': 'k.cu:1: error: link = "lto"',
+    }.items():
+        assert call.in_its_terms(text) == expected
 
 
 @pytest.mark.slow

@@ -238,6 +238,36 @@ def test_options_in_the_hooks_own_table_are_an_error(make_project, tmp_path: Pat
     )
 
 
+def test_the_hook_has_two_names_of_which_a_project_uses_one(make_project, tmp_path: Path) -> None:
+    alias = "[tool.hatch.build.targets.wheel.hooks.cuda-wheel]"
+    table = '[tool.cuda-wheel]\narchitectures = "80-real"\n'
+    result = pip_wheel(make_project(table, hook=alias), tmp_path / "dist")
+    assert result.returncode == 0, result.stdout
+    assert "demo/fill.fatbin" in contents(tmp_path / "dist/demo-1-py3-none-any.whl")
+    # One table is for every target, the other for wheels.
+    result = pip_wheel(make_project(table, hook=f"[tool.hatch.build.hooks.cuda]\n{alias}"), tmp_path / "dist")
+    assert result.returncode != 0
+    assert (
+        "pyproject.toml has tables of the hooks cuda and cuda-wheel, which are two names of one hook" in result.stdout
+    )
+    result = pip_wheel(make_project(hook=f'{alias}\narchitectures = "80"'), tmp_path / "dist")
+    assert "the table of the hook cuda-wheel has no options of its own" in result.stdout
+
+
+def test_a_wheel_of_a_project_without_the_hook_says_what_to_add(make_project, tmp_path: Path) -> None:
+    attach = "import cuda_wheel\n__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)\n"
+    project = make_project("[tool.cuda-wheel]\n", hook="", **{"demo/fill.cu": KERNEL, "demo/__init__.py": attach})
+    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    run(sys.executable, "-m", "zipfile", "-e", tmp_path / "dist/demo-1-py3-none-any.whl", tmp_path / "site")
+    attached = run(sys.executable, "-c", "import demo", PYTHONPATH=str(tmp_path / "site"))
+    (tmp_path / "site/demo/__init__.py").write_text("")
+    loaded = run(sys.executable, "-c", "import cuda_wheel; cuda_wheel.load('demo.fill')", PYTHONPATH=tmp_path / "site")
+    for result in (attached, loaded):
+        assert result.returncode != 0
+        assert "fill.cu is there, but was not compiled" in result.stdout
+        assert "add the table [tool.hatch.build.targets.wheel.hooks.cuda]" in result.stdout
+
+
 def test_a_source_outside_the_project_is_rejected(make_project, tmp_path: Path) -> None:
     outside = tmp_path / "outside.cu"
     outside.write_text(KERNEL)

@@ -1,0 +1,119 @@
+"""Find the headers that a compiler needs for certain and will not find, before it reads all the others."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.sources.include_graph import (
+    macro_options,
+    opaque_options,
+    option_folders,
+    scanned_file,
+    search_folders,
+    visit,
+)
+from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes
+from cuda_wheel.builder.sources.paths import below
+
+__all__ = ["MissingHeader", "missing_headers"]
+
+
+class MissingHeader(NamedTuple):
+    """A header that is not found, and the include that names it: the path of the file, relative to the project if it is
+    below that, and the line."""
+
+    file: str
+    line: int
+    name: str
+    quoted: bool
+
+
+def missing_headers(job: Job) -> list[MissingHeader]:
+    """Return the headers that a job's compiler looks for, for certain, and that are in no folder.
+
+    An include counts if no condition is around it, nor around those that lead to it, and if it is in a file of the
+    project.
+    """
+    if job.kind != "cuda" or b"include" not in job.text or opaque_options(job.options):
+        return []
+    return _Search(job).missing()
+
+
+class _Search:
+    """The search for what one job includes."""
+
+    def __init__(self, job: Job) -> None:
+        self._root = job.root
+        self._source = os.path.normpath(os.path.join(job.root, job.source))
+        self._text = scan_includes(job.text)
+        self._macros = [each.partition("=")[0] for each in macro_options(job.options)]
+        self._folders = search_folders(job.root, job.source, (*option_folders(job.options), *job.include_dirs))
+        self._libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
+        self._is_library = cache(self._is_in_library)
+        self._found = cache(self._first_file)
+        self._skipped: set[str] = set()
+        """The macros of guards by which the compiler may skip a file."""
+        self._further: list[str] = []
+        """Folders in which names in quotes may be found too."""
+
+    def missing(self) -> list[MissingHeader]:
+        """Return the missing headers. What makes one uncertain is examined only if there is one."""
+        if not self._missing():
+            return []
+        visited = visit([self._source], self._possibly_included)
+        defined = Counter(self._macros)
+        for path in visited:
+            defined.update({name for name, _ in self._scan(path).definitions})
+        self._skipped = {name for name, files in defined.items() if files > 1}
+        # Some compilers look beside all files that lead to the including one.
+        self._further = list(dict.fromkeys(map(os.path.dirname, visited)))
+        self._found.cache_clear()
+        return self._missing()
+
+    def _missing(self) -> list[MissingHeader]:
+        return [
+            MissingHeader((below(path, self._root) or path).replace(os.sep, "/"), include.line, name, include.quoted)
+            for path in visit([self._source], self._certainly_included)
+            for name, include in self._certain(path)
+            if self._find(name, include, path) is None
+        ]
+
+    def _scan(self, path: str) -> IncludeScan:
+        return self._text if path == self._source else scanned_file(path)
+
+    def _possibly_included(self, path: str) -> Iterator[str]:
+        """Yield the project's files that a file includes, whether or not a condition is around the include."""
+        return self._own(path, ((each.name, each) for each in self._scan(path).includes if each.name))
+
+    def _certainly_included(self, path: str) -> Iterator[str]:
+        return self._own(path, self._certain(path))
+
+    def _certain(self, path: str) -> list[tuple[str, Include]]:
+        """Return the includes of a file that have no condition, by name; none if the compiler may skip the file."""
+        scan = self._scan(path)
+        if scan.guard in self._skipped:
+            return []
+        return [(each.name, each) for each in scan.includes if each.name and not each.conditional and not each.is_test]
+
+    def _own(self, path: str, includes: Iterable[tuple[str, Include]]) -> Iterator[str]:
+        for name, include in includes:
+            # NVRTC defines the guards of some of the toolkit's headers, also for a copy in the project.
+            if not self._is_library(name) and (found := self._find(name, include, path)) is not None:
+                yield found
+
+    def _is_in_library(self, name: str) -> bool:
+        return any(os.path.isfile(os.path.join(folder, name)) for folder in self._libraries)
+
+    def _find(self, name: str, include: Include, path: str) -> str | None:
+        return self._found(name, os.path.dirname(path) if include.quoted else None)
+
+    def _first_file(self, name: str, beside: str | None) -> str | None:
+        """Return the path of a header; `beside` is the folder of the file that includes it in quotes."""
+        places = self._folders if beside is None else [beside, *self._folders, *self._further]
+        paths = (os.path.normpath(os.path.join(place, name)) for place in places)
+        return next(filter(os.path.isfile, paths), None)
