@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["FUNCTION", "Call"]
+__all__ = ["FUNCTION", "CMakeCall"]
 
 FUNCTION = "cuda_wheel_add_module"
 
@@ -23,7 +23,7 @@ _DIAGNOSTIC = re.compile(r"  |.*: (?:error|warning): ")
 """Matches the compiler's lines and those that show code."""
 
 
-class Call(NamedTuple):
+class CMakeCall(NamedTuple):
     """A call of the CMake function: the file that contains it, its target, and the keys that its arguments set."""
 
     file: str
@@ -31,7 +31,7 @@ class Call(NamedTuple):
     keys: Collection[str]
 
     @classmethod
-    def of(cls, request: dict[str, Any]) -> Call:
+    def of(cls, request: dict[str, Any]) -> CMakeCall:
         """Return the call that recorded a module's settings."""
         target = request["module"]["name"].rpartition(".")[2]
         file, root = Path(request["file"]), Path(request["root"])

@@ -17,7 +17,7 @@ from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, stub_file, write
 from cuda_wheel.builder.wheel.sbom import SBOM, merged
 from cuda_wheel.builder.wheel.stubs import attaches
-from cuda_wheel.cmake.call_terms import Call
+from cuda_wheel.cmake.call_terms import CMakeCall
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
 from cuda_wheel.runtime.variants.index import all_manifests
 
@@ -33,7 +33,7 @@ def build_module_files(settings: Path) -> None:
     """
     request = json.loads(settings.read_text(encoding="utf-8", errors="surrogateescape"))
     output, depfile = Path(request["output"]), Path(request["depfile"])
-    call = Call.of(request)
+    call = CMakeCall.of(request)
 
     def tell(text: str, file: TextIO | None = None) -> None:
         print(call.in_its_terms(text), file=file)

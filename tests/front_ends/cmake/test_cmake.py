@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.wheel.outputs import vendored_names
-from cuda_wheel.cmake.call_terms import Call
+from cuda_wheel.cmake.call_terms import CMakeCall
 from tests.support.editable import SOURCE, make_tree
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
@@ -284,7 +284,7 @@ def test_a_failure_is_reported_and_leaves_no_files(source: str, more: str, messa
 
 
 def test_messages_name_the_arguments_of_the_call_and_leave_code_as_it_is() -> None:
-    call = Call("cuda/CMakeLists.txt", "k", {"std", "options"})
+    call = CMakeCall("cuda/CMakeLists.txt", "k", {"std", "options"})
     assert str(call) == "cuda/CMakeLists.txt: cuda_wheel_add_module(TARGET k)"
     for text, expected in {
         "tool.cuda-wheel.module[0].extern-default: there is no file x.cu.": "EXTERN_DEFAULT: there is no file x.cu.",
