@@ -1,5 +1,5 @@
 """Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
-`ptx`, `jax`, `lint`, `docs`, `gpu` and `bench`. Each session installs its own requirements."""
+`ptx`, `jax`, `lint`, `docs`, `gpu`, `bench` and `release`. Each session installs its own requirements."""
 
 from __future__ import annotations
 
@@ -134,11 +134,13 @@ def mutants(session: nox.Session) -> None:
 
 
 def nvidia_tools(session: nox.Session) -> Path:
-    """Download NVIDIA's cuobjdump, nvdisasm and the ptxas of older releases, and return their folder."""
+    """Download NVIDIA's cuobjdump, nvdisasm, CUTLASS and the ptxas of older releases, and return their folder."""
     folder = Path(session.virtualenv.location).parent / "tools"
-    requirements = {"cuobjdump": "nvidia-cuda-cuobjdump", "nvdisasm": "nvidia-cuda-nvdisasm"} | {
-        f"ptxas-{release}": f"nvidia-cuda-nvcc{'-cu12' * release.startswith('12.')}=={release}.*" for release in PTXAS
-    }
+    requirements = {
+        "cuobjdump": "nvidia-cuda-cuobjdump",
+        "nvdisasm": "nvidia-cuda-nvdisasm",
+        "cutlass": "nvidia-cutlass",  # here, because no test needs the packages that it requires
+    } | {f"ptxas-{release}": f"nvidia-cuda-nvcc{'-cu12' * release.startswith('12.')}=={release}.*" for release in PTXAS}
     for name, requirement in requirements.items():
         if not (folder / name).is_dir():
             scratch = folder / f"{name}.part"
@@ -188,6 +190,7 @@ def lint(session: nox.Session) -> None:
     session.run("mypy")
     # On the platform win32, mypy takes code after a check for Windows to be unreachable.
     session.run("mypy", "--platform", "win32", "--no-warn-unreachable")
+    session.run("zizmor", "--offline", "--no-progress", "--min-severity", "medium", ".github/workflows")
 
 
 @nox.session(venv_backend=INSTALLER)
@@ -233,3 +236,15 @@ def bench(session: nox.Session) -> None:
     environ = {"PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": ""}
     session.run(*command, *session.posargs, env=environ, external=True)
     session.run("python", "benchmarks/report.py", result)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build the sdist, and the wheel from it, into `dist`, and check them: `nox -s release -- v1.2.3` for that tag."""
+    wheel = own_wheel(session)
+    session.install("build", "twine>=6.1")
+    dist = Path("dist")
+    shutil.rmtree(dist, ignore_errors=True)
+    session.run("python", "-m", "build", silent=True)
+    session.run("twine", "check", "--strict", *map(str, dist.iterdir()))
+    session.run("python", "scripts/release.py", str(dist), str(wheel), *session.posargs)

@@ -15,11 +15,10 @@ from cuda_wheel import __version__  # noqa: E402
 project = "cuda-wheel"
 version = release = __version__
 root_doc = "index"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.mermaid"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 
 # The pages are Markdown that also reads well in the repository: no directives but code blocks.
 myst_heading_anchors = 4
-myst_fence_as_directive = ["mermaid"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

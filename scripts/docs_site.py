@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
+from flowchart import svg
+
 from cuda_wheel import runtime
 from cuda_wheel.builder.config import option_table
 from cuda_wheel.builder.config.settings import Config, ModuleConfig, Settings
@@ -21,13 +23,21 @@ from cuda_wheel.cli.main import COMMANDS, command_parser
 __all__ = ["GENERATED", "filled", "on_docstring", "on_page"]
 
 _PLACE = re.compile(r"^\*Generated when the site is built: ([a-z ]+)\.\*$", re.MULTILINE)
+_CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLED = re.compile(r'^```(\w+) title="([^"]+)"$', re.MULTILINE)
 
 
 def on_page(app: Any, page: str, source: list[str]) -> None:
     """Complete a page; Sphinx calls this with the text in a list."""
     text = filled(source[0]) + (contents(source[0]) if page == "index" else "")
-    source[0] = _TITLED.sub(r"```{code-block} \1\n:caption: \2", text)
+    text = _CHART.sub(lambda match: f'<figure class="flowchart">\n{svg(match[1])}\n</figure>', text)
+    source[0] = _TITLED.sub(_code_block, text)
+
+
+def _code_block(match: re.Match[str]) -> str:
+    """Return the first lines of a code block with a caption, which is Markdown: __init__ would be bold."""
+    caption = match[2].replace("_", "\\_")
+    return f"```{{code-block}} {match[1]}\n:caption: {caption}"
 
 
 def on_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         parser.addini("faulthandler_exit_on_timeout", "a setting of pytest 9")
 
 
-_NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic"}
+_NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

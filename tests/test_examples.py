@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,7 +17,7 @@ from cuda_wheel.runtime.variants.index import all_manifests
 from cuda_wheel.tuning.table_file import table_text
 from tests.support.driver import Driver
 from tests.support.processes import run
-from tests.support.projects import ROOT
+from tests.support.projects import GALLERY, ROOT
 
 
 def build(example: str, folder: Path, cuda_wheel, architectures: str = "80-real") -> Path:
@@ -107,3 +108,113 @@ print(jax.eval_shape(jax.grad(lambda x: rms_norm(x, weight, 1e-3).sum().astype(f
 """
     result = run(sys.executable, "-c", program, PYTHONPATH=f"{tmp_path / 'out'}:{ROOT}", JAX_PLATFORMS="cpu")
     assert "ShapeDtypeStruct(shape=(4, 100), dtype=bfloat16" in result.stdout, result.stdout
+
+
+# --- the gallery ------------------------------------------------------------------------------------
+
+PARAMETERS = {
+    "image_filter": {"denoise": "const float*, float*, int, int, float"},
+    "multi_gpu": {"julia": "int*, int, int, int, int, double, double, int"},
+    "numba_plugin": {"shape": "float*, int"},
+    "cutlass_gemm": {"dense_relu": "const __half*, const __half*, const float*, float*, int, int, int"},
+    "cmake": {"react": "const float*, const float*, float*, float*, int"},
+}
+"""The kernels of each example of the gallery, and their parameters, with which its Python code launches them."""
+
+
+def gallery_manifests(example: str, folder: Path, cuda_wheel, **environ: str) -> dict[str, Manifest]:
+    """Build an example of the gallery for one GPU, and return its manifests by the names of modules."""
+    environ = {"CUDAARCHS": "80-real", **environ}
+    result = cuda_wheel("build", ROOT / "examples" / example, "-o", folder, **environ)
+    assert result.returncode == 0, result.stdout
+    manifests = [Manifest.from_json(path.read_bytes(), "x") for path in folder.rglob("*.fatbin.json")]
+    kernels = {kernel.name: kernel.parameter_list for each in manifests for kernel in each.kernels}
+    assert kernels == PARAMETERS[example]
+    return {each.name: each for each in manifests}
+
+
+@pytest.mark.parametrize("example", ["image_filter", "multi_gpu"])
+def test_the_examples_of_the_gallery_build(example: str, tmp_path: Path, cuda_wheel) -> None:
+    assert len(gallery_manifests(example, tmp_path, cuda_wheel)) == 1
+
+
+def test_the_example_of_cmake_builds_a_module_for_each_pattern(tmp_path: Path, cuda_wheel) -> None:
+    names = {name.rpartition(".")[2] for name in gallery_manifests("cmake", tmp_path, cuda_wheel)}
+    program = "import sys; sys.modules['cupy'] = sys\nfrom reaction_demo import PATTERNS; print(PATTERNS)"
+    shown = run(sys.executable, "-c", program, PYTHONPATH=str(ROOT / "examples/cmake/src"))
+    lists = (ROOT / "examples/cmake/CMakeLists.txt").read_text()
+    rates = re.findall(r"^set\((\w+) FEED=([\d.]+)f KILL=([\d.]+)f\)", lists, re.MULTILINE)
+    assert names == {name for name, *_ in rates}
+    assert shown.stdout.strip() == repr({name: (float(feed), float(kill)) for name, feed, kill in rates})
+
+
+@pytest.mark.one_toolchain  # CUTLASS 4.2 does not compile with CCCL 3.5
+def test_the_example_of_cutlass_multiplies_on_tensor_cores(tmp_path: Path, cuda_wheel, cutlass: Path) -> None:
+    environ = {"PYTHONPATH": str(cutlass), "CUDAARCHS": "80-virtual"}
+    (manifest,) = gallery_manifests("cutlass_gemm", tmp_path, cuda_wheel, **environ).values()
+    assert "shared_memory" in {each.name for each in manifest.globals}
+    ptx = (tmp_path / "gemm_demo/gemm.fatbin").read_bytes()
+    assert b"mma.sync.aligned.m16n8k16" in ptx and b"cp.async" in ptx
+
+
+def test_the_example_for_numba_links_with_a_kernel_of_numbas(tmp_path: Path, cuda_wheel) -> None:
+    """Without Numba: PTX as Numba makes it, and the file of the wheel, linked as Numba does."""
+    modules = gallery_manifests("numba_plugin", tmp_path, cuda_wheel)
+    assert [each.name for each in modules["terrain_demo.shape"].extern] == ["profile"]
+    nvjitlink = pytest.importorskip("cuda.bindings.nvjitlink")
+    caller = CALLER.encode()
+    fatbin = (tmp_path / "terrain_demo/noise.fatbin").read_bytes()
+    handle = nvjitlink.create(1, ["-arch=sm_80"])
+    nvjitlink.add_data(handle, nvjitlink.InputType.PTX, caller, len(caller), "caller")
+    nvjitlink.add_data(handle, nvjitlink.InputType.FATBIN, fatbin, len(fatbin), "noise.fatbin")
+    nvjitlink.complete(handle)
+    assert nvjitlink.get_linked_cubin_size(handle) > 1000
+    nvjitlink.destroy(handle)
+
+
+CALLER = """\
+.version 7.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 status) noise (.param .b64 result, .param .b32 x, .param .b32 y);
+.visible .entry rise(.param .u64 heights)
+{
+    .reg .b64 %address;
+    .reg .b32 %status;
+    ld.param.u64 %address, [heights];
+    {
+        .param .b64 result; .param .b32 x; .param .b32 y; .param .b32 status;
+        st.param.b64 [result], %address;
+        st.param.b32 [x], 0f3F800000;
+        st.param.b32 [y], 0f3F800000;
+        call.uni (status), noise, (result, x, y);
+        ld.param.b32 %status, [status];
+    }
+    ret;
+}
+"""
+"""A kernel that calls `noise` with Numba's calling convention."""
+
+
+def test_the_constants_of_kernels_are_those_of_the_python_code() -> None:
+    def source(name: str) -> str:
+        return (ROOT / "examples" / name).read_text()
+
+    gemm = source("cutlass_gemm/src/gemm_demo/gemm.cu")
+    tile, threads = re.findall(r"TILE, THREADS = (\d+), (\d+)", source("cutlass_gemm/src/gemm_demo/__init__.py"))[0]
+    shapes = [tuple(map(int, each)) for each in re.findall(r"GemmShape<(\d+), (\d+), (\d+)>", gemm)]
+    assert shapes[0][:2] == (int(tile), int(tile))
+    assert int(threads) == 32 * (shapes[0][0] // shapes[1][0]) * (shapes[0][1] // shapes[1][1])
+    radius = re.findall(r"RADIUS = (\d+);", source("image_filter/src/denoise_demo/denoise.cu"))[0]
+    assert f"RADIUS = 0.2, 0.4, {radius}\n" in source("image_filter/src/denoise_demo/__main__.py")
+
+
+def test_the_pictures_are_small_and_all_drawn_by_the_same_code() -> None:
+    drawing = {path.read_text() for path in (ROOT / "examples").rglob("picture.py")}
+    assert len(drawing) == 1
+    pictures = list((ROOT / "docs/gallery").iterdir())
+    assert {each.stem for each in pictures} == set(GALLERY.values()) - {"gemm_demo"}
+    for picture in pictures:
+        assert picture.stat().st_size < 60_000
+        strokes = [each.get("d") for each in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}path")]
+        assert strokes and all(re.fullmatch(r"M[\d.]+ [\d.]+h\d+(?:m-?\d+ \d+h\d+)*", each or "") for each in strokes)

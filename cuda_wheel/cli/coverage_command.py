@@ -12,7 +12,7 @@ from cuda_wheel.builder.describe.coverage import Cell, Coverage, cells_text, cov
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument, argument_type
 from cuda_wheel.cli.output import print_json, printable
-from cuda_wheel.cli.tables import Column, Line, StyledText, Table, print_report
+from cuda_wheel.cli.printing.tables import Column, Line, StyledText, Table, print_report
 from cuda_wheel.inspect.coverage_picture import coverage_to_html, coverage_to_svg
 from cuda_wheel.inspect.coverage_report import (
     CELL_LABELS,

@@ -12,8 +12,8 @@ from typing import Any
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument
 from cuda_wheel.cli.output import print_json
-from cuda_wheel.cli.size_table import size_report
-from cuda_wheel.cli.tables import Column, Table, print_report
+from cuda_wheel.cli.printing.size_table import size_report
+from cuda_wheel.cli.printing.tables import Column, Table, print_report
 from cuda_wheel.inspect.found_modules import FoundModule, find_modules
 from cuda_wheel.inspect.kernel_listing import exported_lines, symbol_lines
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json

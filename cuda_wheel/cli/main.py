@@ -16,6 +16,8 @@ from cuda_wheel.runtime.errors import CudaWheelError
 __all__ = ["main"]
 
 COMMANDS = {
+    "init": "write what a project needs to build its kernels, and a first kernel if it has none",
+    "import": "propose the tables for the sources of a PyTorch extension, or for kernels in strings, and compile them",
     "inspect": "show the modules, images and kernels in a wheel or package",
     "explain": "show which image a GPU and driver get, and why",
     "coverage": "show which GPUs and drivers get an image, and which do not",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.outputs import write
-from cuda_wheel.cli.tables import Column, Line, Table, print_report
+from cuda_wheel.cli.printing.tables import Column, Line, Table, print_report
 from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX, Row, parse_table, problem_text
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.files import package_folders

@@ -17,18 +17,36 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """Return the modules of benchmarks/third_party, which are scripts that import each other by file name."""
-    names = ("corpus", "measure", "judge", "machine_code", "docs", "_results")
+    names = (
+        "corpus",
+        "extension_wheel",
+        "measure",
+        "judge",
+        "machine_code",
+        "docs",
+        "_results",
+        "_interleave",
+        "_process",
+    )
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.syspath_prepend(str(BENCHMARKS / "third_party"))
     monkeypatch.setattr(sys, "path", sys.path)  # the scripts add to it
     import corpus
+    import extension_wheel
     import judge
     import machine_code
     import measure
 
     import docs
 
-    yield SimpleNamespace(corpus=corpus, docs=docs, judge=judge, machine_code=machine_code, measure=measure)
+    yield SimpleNamespace(
+        corpus=corpus,
+        docs=docs,
+        extension_wheel=extension_wheel,
+        judge=judge,
+        machine_code=machine_code,
+        measure=measure,
+    )
     for name in names:
         sys.modules.pop(name, None)
 
@@ -99,3 +117,27 @@ def test_names_that_are_local_to_a_file_are_equal_in_every_compilation(scripts: 
     theirs = "_Z1kIXadL_ZN42_INTERNAL_f514e50e_6_cpy_cu_77419ff8_186783oneEvEEvv"
     assert scripts.machine_code.plain_name(ours) == scripts.machine_code.plain_name(theirs) != ours
     assert scripts.judge.of_the_source(["_ZN3cub1kEv", "_ZN6thrust1kEv", "_ZN4cubs1kEv"]) == ["_ZN4cubs1kEv"]
+
+
+def test_the_wheel_of_extensions_has_a_module_for_each_of_50_files(scripts: SimpleNamespace, tmp_path: Path) -> None:
+    from cuda_wheel.builder.config.pyproject import read_config
+
+    known = {each.key: each for each in scripts.corpus.sources(scripts.corpus.packages())}
+    keys = scripts.extension_wheel.FILES.read_text().split()
+    every = [known[key] for key in keys]
+    assert len(set(keys)) == 50
+    assert all(each.package.kind == "torch" and each.path not in each.package.settings for each in every)
+    for each in every:
+        path = each.package.home(tmp_path / "corpus") / each.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        for folder in each.package.include:
+            (each.package.home(tmp_path / "corpus") / folder).mkdir(parents=True, exist_ok=True)
+    (tmp_path / "project").mkdir()
+    project = scripts.extension_wheel.make_project(every, tmp_path / "corpus", tmp_path / "project")
+    config = read_config(project, {})
+    assert config.architectures.entries == ("80-real", "86-real", "89-real", "90-real", "100-real", "120-real")
+    for module, source in zip(config.module, every, strict=True):
+        assert config.for_module(module.name).architectures == config.architectures
+        assert [(project / path).is_file() for path in module.sources] == [True]
+        assert len(module.include_dirs) == len(source.package.include)

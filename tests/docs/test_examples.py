@@ -25,7 +25,7 @@ from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.variants.index import all_manifests
 from tests.docs.pages import PAGES, Block, blocks, name_of, projects
 from tests.support.processes import pip_wheel
-from tests.support.projects import write_files
+from tests.support.projects import ROOT, write_files
 from tests.support.wheels import images
 
 if sys.version_info >= (3, 11):
@@ -101,6 +101,12 @@ def built_manifests(project: Path, folder: Path, cuda_wheel) -> Iterator[Manifes
         texts = [path.read_bytes() for path in sorted((folder / "out").rglob("*.fatbin.json"))]
     assert texts
     return (manifest for text in texts for manifest in all_manifests(text, "x"))
+
+
+def test_parts_of_the_examples_are_as_in_their_files() -> None:
+    shown = [block for block in blocks(ROOT / "docs/gallery.md") if block.title]
+    assert len(shown) > 8
+    assert [each.title for each in shown if each.text not in (ROOT / each.title).read_text(encoding="utf-8")] == []
 
 
 # --- settings ---------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import importlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
@@ -26,13 +27,11 @@ REFERENCE = ROOT / "docs" / "reference"
 
 
 @pytest.fixture(scope="module")
-def site() -> ModuleType:
-    """Return the hook of MkDocs that generates parts of pages."""
-    spec = importlib.util.spec_from_file_location("docs_site", ROOT / "scripts" / "docs_site.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def site() -> Iterator[ModuleType]:
+    """Return the functions that complete pages for Sphinx."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "scripts")
+        yield importlib.import_module("docs_site")
 
 
 def page(site: ModuleType, name: str) -> str:

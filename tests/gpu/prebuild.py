@@ -2,7 +2,8 @@
 
 The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The sets are <extra> (the fixtures unchanged),
 <extra>-jit (only PTX fits current GPUs), <extra>-alone-jit (there is nothing but PTX, for compute_75) and
-<extra>-as-compiled (only PTX, with the compiler's own PTX version).
+<extra>-as-compiled (only PTX, with the compiler's own PTX version). The set cu12 also has the examples of the gallery. One
+of them needs CUTLASS: install nvidia-cutlass first, or set PYTHONPATH to a folder with it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support.processes import pip_wheel
-from tests.support.projects import FLOATING, GOOD, LINKED, TORCH_OP, copy_fixture
+from tests.support.projects import FLOATING, GALLERY, GOOD, LINKED, ROOT, TORCH_OP, copy_fixture
 from tests.support.toolchains import installed_extra
 
 JIT = "120-real;80-virtual"
@@ -35,6 +36,8 @@ def main(folder: Path) -> None:
         with (project / "pyproject.toml").open("a") as stream:
             stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')
         build(project, folder / f"{extra}-as-compiled" / "saxpy", CUDAARCHS=JIT)
+    for example in GALLERY if extra == "cu12" else ():
+        build(ROOT / "examples" / example, folder / extra / example)
 
 
 def build(project: Path, output: Path, **environ: str) -> None:

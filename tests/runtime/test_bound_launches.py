@@ -194,6 +194,31 @@ def test_with_several_gpus_the_stream_is_that_of_the_current_one(
         kernel.bind(1, 1, 2.0, torch_tensor(X), Y, 7)
 
 
+def test_without_a_context_that_of_the_arrays_gpu_becomes_current(
+    use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = use((9, 0), (9, 0))
+    two.context.device = 1
+    torch = StandInPyTorch()
+    torch.local.streams = {0: 0x70, 1: 0x71}
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    tensor = torch_tensor(X, device=1)
+    tensor.__dlpack_device__ = lambda: (2, 1)
+    kernel = saxpy()
+    bound = kernel.bind(1, 1, 2.0, tensor, Y, 7)
+    on_default_stream = kernel.bind(1, 1, 2.0, tensor, Y, 7, stream="default")
+    two.context.device = None
+    bound()
+    assert (two.context.device, two.launches[-1].stream) == (1, 0x71)
+    two.context.device = None
+    two.codes = [Result.CUDA_ERROR_INVALID_CONTEXT]
+    on_default_stream()
+    assert two.context.device == 1 and len(two.launches) == 3
+    two.context.device, two.codes = None, [Result.CUDA_ERROR_INVALID_CONTEXT]
+    with pytest.raises(DriverError, match="there are several GPUs: choose one"):
+        kernel.bind(1, 1, 2.0, X, Y, 7)()
+
+
 def test_concurrent_calls_have_separate_slots(driver: Driver) -> None:
     bound = takes("int", "u32", 4).bind(1, 1, 0)
     barrier = threading.Barrier(4)

@@ -1,4 +1,4 @@
-"""NVIDIA's tools of several releases, which read images independently of cuda-wheel."""
+"""NVIDIA's tools of several releases, which read images independently of cuda-wheel, and the headers of CUTLASS."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ def nvidia_tool(name: str) -> Path:
     if folder is None:
         pytest.skip("`nox -s slow` downloads NVIDIA's tools (CUDA_WHEEL_TEST_TOOLS names their folder)")
     return next(Path(folder).glob(name))
+
+
+@pytest.fixture(scope="session")
+def cutlass() -> Path:
+    """Return the folder of packages that has CUTLASS's headers."""
+    return nvidia_tool("cutlass")
 
 
 @pytest.fixture(scope="session")

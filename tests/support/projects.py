@@ -37,6 +37,16 @@ TORCH_OP = "torch_op"
 """The fixture with PyTorch operators."""
 
 
+GALLERY = {
+    "image_filter": "denoise_demo",
+    "numba_plugin": "terrain_demo",
+    "cutlass_gemm": "gemm_demo",
+    "multi_gpu": "julia_demo",
+    "cmake": "reaction_demo",
+}
+"""The packages of the examples that run from their wheels; each checks its own results."""
+
+
 BACKENDS = {
     "hatchling": "hatchling.build",
     "setuptools": "setuptools.build_meta",

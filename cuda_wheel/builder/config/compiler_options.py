@@ -28,7 +28,7 @@ from cuda_wheel.builder.config.option_table import (
 )
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["CompilerOptions", "read_options"]
+__all__ = ["CompilerOptions", "read_options", "takes_value"]
 
 
 class CompilerOptions(NamedTuple):
@@ -140,11 +140,11 @@ def _split(options: Sequence[str]) -> Iterator[_ReadOption]:
     entries = iter([each for option in options for each in _separated(option)])
     while (entry := next(entries, None)) is not None:
         first, space, rest = entry.partition(" ")
-        if space and _takes_value(first):
+        if space and takes_value(first):
             yield _ReadOption(_bare(first), rest.strip(), (first, rest.strip()))
             continue
         name, equals, value = entry.partition("=")
-        if equals or not _takes_value(entry):
+        if equals or not takes_value(entry):
             yield _ReadOption(_bare(name), value if equals else None, (entry,))
             continue
         following = next(entries, None)
@@ -158,7 +158,7 @@ def _split(options: Sequence[str]) -> Iterator[_ReadOption]:
 def _separated(entry: str) -> list[str]:
     """Return the options in an entry such as "-O3 --use_fast_math", which nvcc's users write as one string."""
     first = entry.split(" ", 1)[0]
-    if " -" not in entry or "=" in first or _takes_value(first) or re.match(r"-[DUIlL]", first):
+    if " -" not in entry or "=" in first or takes_value(first) or re.match(r"-[DUIlL]", first):
         return [entry]
     try:
         from shlex import split  # few projects have quoted options
@@ -172,7 +172,8 @@ def _bare(name: str) -> str:
     return re.sub(r"^--?", "", name)
 
 
-def _takes_value(entry: str) -> bool:
+def takes_value(entry: str) -> bool:
+    """Return whether an entry of a list of options is an option whose value is the next entry."""
     name = _bare(entry)
     special = ("std", "Xptxas", "ptxas-options", "Xcudafe", "cudafe-options", "isystem", "system-include", "Werror")
     more = (*TARGETS, *RELOCATABLE, "optimization-info", "opt-info")

@@ -12,11 +12,11 @@ _CUDA_12 = ("cuda_nvrtc", "nvjitlink", "nvfatbin", "cuda_runtime", "cuda_cccl", 
 
 
 def cuda_folders() -> list[str]:
-    """Return the folders of `sys.path` that contain CUDA packages.
+    """Return the folders of `sys.path` that contain CUDA packages, or CUTLASS, which may be in a folder of its own.
 
     Relative entries are left out: the workers, which search for the toolchain, do not have them.
     """
-    entries, names = filter(os.path.isabs, sys.path), ("cuda", "nvidia")
+    entries, names = filter(os.path.isabs, sys.path), ("cuda", "nvidia", "cutlass_library")
     return [entry for entry in entries if any(os.path.isdir(os.path.join(entry, name)) for name in names)]
 
 

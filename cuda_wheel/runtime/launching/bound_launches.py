@@ -17,16 +17,16 @@ def bound_maker(slots, new_slot, find, launch_any, {defaults}):
             slot = slots.pop()
         except IndexError:
             slot = new_slot()
-        buffer, stream_field, written, config, pointers, configuration = slot
+        buffer, stream_field, written, call, configuration = slot
         try:
             pack_into(buffer, 0{expressions})
             {set_stream}
         except Exception:
             slots.append(slot)
             return launch_any({names})
-        code = launch_kernel(config, handle, pointers, None)
+        code = launch_kernel(*call) if loaded else 400
         if code:
-            retry(code, config, pointers, configuration)
+            retry(code, call, configuration, ({names}))
         slots.append(slot)
     return bound
 """
@@ -61,7 +61,7 @@ def bound_function(
         parameters="".join(f"{name}=d{index}, " for index, name in enumerate(names)) + "/" * bool(names),
         expressions="".join(f", {expression}" for expression in expressions),
         set_stream="pass" if has_stream else f"{choose}\n            {write}",
-        names=", ".join(names),
+        names="".join(f"{name}, " for name in names),
     )
     makers = namespace.setdefault("bound_makers", {})
     if source not in makers:
@@ -83,17 +83,17 @@ def launch_addresses(grid, block, stream, {parameters}):
         slot = slots.pop()
     except Exception:
         slots, slot = prepare(grid, block, 0, {{}})
-    buffer, stream_field, written, config, pointers, configuration = slot
+    buffer, stream_field, written, call, configuration = slot
     try:
         pack_into(buffer, 0{expressions})
         if stream != written:
             stream_field[0] = slot[2] = stream
     except Exception:
         slots.append(slot)
-        return launch(grid, block, {parameters}, stream=stream)
-    code = launch_kernel(config, handle, pointers, None)
+        return launch(grid, block, {parameters}stream=stream)
+    code = launch_kernel(*call) if loaded else 400
     if code:
-        retry(code, config, pointers, configuration)
+        retry(code, call, configuration, ({parameters}))
     slots.append(slot)
 """
 """The source of a function whose arrays are addresses, and whose stream is one. It shares the slots of the launch
@@ -105,7 +105,7 @@ def address_function(namespace: dict[str, Any], expressions: Sequence[str]) -> C
 
     `namespace` has the names of the kernel's launch function, which the expressions of the arguments may use.
     """
-    parameters = ", ".join(f"a{index}" for index in range(len(expressions)))
+    parameters = "".join(f"a{index}, " for index in range(len(expressions)))
     exec(_BY_ADDRESS.format(parameters=parameters, expressions="".join(f", {each}" for each in expressions)), namespace)
     function: Callable[..., None] = namespace["launch_addresses"]
     return function

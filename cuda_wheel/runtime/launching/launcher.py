@@ -49,7 +49,7 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
         slot = slots.pop()
     except Exception:
         slots, slot = prepare(grid, block, shared_memory, attributes)
-    buffer, stream_field, written, config, pointers, configuration = slot
+    buffer, stream_field, written, call, configuration = slot
     {kinds}
     device = {device}
     try:
@@ -65,9 +65,9 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
             stream_field[0] = slot[2] = stream
     except Exception as error:
         raise argument_error(({names}*rest,), error, check, stream) from None
-    code = launch_kernel(config, handle, pointers, None)
+    code = launch_kernel(*call) if loaded else 400
     if code:
-        retry(code, config, pointers, configuration)
+        retry(code, call, configuration, ({names}))
     slots.append(slot)
 """
 """The source of a launch function. An argument that is left out is `missing`, which no converter accepts.
@@ -79,14 +79,15 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
    raises, `argument_error` finds out which argument is wrong.
 3. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays. Write it
    where the slot has another, which takes longer than to compare.
-4. Launch. Where the driver refuses, `retry` repairs what it can and launches again.
+4. Launch, with a tuple of arguments that is ready. Where the driver refuses (400: the module was unloaded), `retry`
+   repairs what it can and launches again.
 5. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
 """
 
 _Slot = list[Any]
 """The memory of one launch: the buffer that the arguments are written to, the stream in it as an array of one number,
-the stream that was last written there, pointers to `config` and `kernelParams`, two arguments of cuLaunchKernelEx that
-are in the same buffer; and the Configuration that all this is made for."""
+the stream that was last written there, the arguments of cuLaunchKernelEx, of which `config` and `kernelParams` are in
+the same buffer; and the Configuration that all this is made for."""
 
 
 def launcher_of(kernel: "Kernel") -> "Launcher":
@@ -128,6 +129,7 @@ class Launcher:
             "stream_blocks": stream_blocks,
             "pools": self._pools,
             "last": (None, None, None, None),
+            "loaded": True,
             "prepare": self._prepare,
             "current_device": current_device,
             "device_of": device_of,
@@ -139,8 +141,8 @@ class Launcher:
             "stream_rule": (None,) * (len(self._pointers) + 1),
             "find_stream": self._find_stream,
         }
-        self._kernel.module.on_unload(lambda: namespace.update(handle=None))
-        namespace["handle"] = _ctypes_pointer(self._kernel.handle)  # after the line above, so that unloading removes it
+        self._kernel.module.on_unload(lambda: namespace.update(loaded=False))
+        self._handle = _ctypes_pointer(self._kernel.handle)  # after the line above: raises if the module is unloaded
         return namespace
 
     @property
@@ -155,7 +157,7 @@ class Launcher:
             names="".join(f"{name}, " for name in names),
             kinds="; ".join(f"kind_a{index} = type(a{index})" for index in self._pointers) or "pass",
             # Asking for the current device takes time, and addresses are not compared with it.
-            device=_launch_device(self._pointers) if self._several else "None",
+            device=f"None if {_only_addresses(self._pointers)} else {self._device}" if self._several else "None",
             current_stream=_current_stream(self._pointers, "device or 0" if self._several else "0"),
             checked=_expressions(names, "", self._checked, self._namespace),
             unchecked=_expressions(names, "_as_is", self._unchecked, self._namespace),
@@ -176,7 +178,7 @@ class Launcher:
             raise wrong
         slots, slot = self._prepare(grid, block, shared_memory, attributes)
         slots.append(slot)
-        configuration, device = slot[-1], "current_device()" if self._several else "None"
+        configuration, device = slot[-1], self._device
 
         def new_slot() -> _Slot:
             slot = self._new_slot(configuration)
@@ -217,6 +219,13 @@ class Launcher:
         find = self._current_streams[kinds]
         self._namespace["stream_rule"] = (*kinds, find)
         return find(device) if find else 0
+
+    @property
+    def _device(self) -> str:
+        """The expression of the launch's GPU, whose context it makes current if none is; None if there is one GPU."""
+        arrays = "".join(f"a{index}, " for index in self._pointers)
+        found = f"(number if (number := current_device()) is not None else device_of(({arrays})))"
+        return found if self._several else "None"
 
     def _prepare(
         self, grid: Any, block: Any, shared_memory: Any, attributes: Mapping[str, Any]
@@ -273,21 +282,24 @@ class Launcher:
         struct.pack_into(f"<{len(offsets)}Q", buffer, pointers_at, *(start + offset for offset in offsets))
         stream_field = memoryview(buffer).cast("B")[config_at + 32 : config_at + 40].cast("Q")
         pointers = _ctypes_pointer(start + pointers_at) if offsets else None
-        return [buffer, stream_field, 0, _ctypes_pointer(start + config_at), pointers, configuration]
+        call = _ctypes_pointer(start + config_at), self._handle, pointers, None
+        return [buffer, stream_field, 0, call, configuration]
 
-    def _retry(self, code: int, config: Any, pointers: Any, configuration: Configuration) -> None:
+    def _retry(self, code: int, call: tuple[Any, ...], configuration: Configuration, args: tuple[Any, ...]) -> None:
         """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
-        driver, handle = cuda_driver(), _ctypes_pointer(self._kernel.handle)
+        driver = cuda_driver()
+        self._kernel.module.check_loaded()
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
-            device_with_context()
-            code = self._launch_kernel(config, handle, pointers, None)
+            if device_of(args) is None:
+                device_with_context()
+            code = self._launch_kernel(*call)
         # Another GPU may be current than in _prepare.
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and configuration.shared_memory:
             allow_block(self._kernel, 1, configuration.shared_memory)
-            code = self._launch_kernel(config, handle, pointers, None)
+            code = self._launch_kernel(*call)
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and configuration.cluster is not None:
             admit_cluster(self._kernel, configuration.cluster)
-            code = self._launch_kernel(config, handle, pointers, None)
+            code = self._launch_kernel(*call)
         try:
             result = driver.CUresult(code)
         except ValueError:  # a driver newer than cuda-bindings
@@ -363,13 +375,6 @@ def _current_stream(pointers: Sequence[int], device: str) -> str:
         f"        stream = find_stream(({kinds}), {device})",
     )
     return f"\n{12 * ' '}".join(lines)
-
-
-def _launch_device(pointers: Sequence[int]) -> str:
-    """Return the expression of the launch's GPU, where there are several; None for addresses."""
-    arrays = "".join(f"a{index}, " for index in pointers)
-    found = f"number if (number := current_device()) is not None else device_of(({arrays}))"
-    return f"None if {_only_addresses(pointers)} else {found}"
 
 
 def _only_addresses(pointers: Sequence[int]) -> str:

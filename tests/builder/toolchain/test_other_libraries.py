@@ -10,7 +10,7 @@ import pytest
 
 from cuda_wheel.builder.report.library_notes import library_notes
 from cuda_wheel.builder.toolchain.header_releases import release_of
-from cuda_wheel.builder.toolchain.places import Place, header_folders
+from cuda_wheel.builder.toolchain.places import Place, header_folders, places
 from cuda_wheel.builder.toolchain.records import STAND_INS, Headers, Toolchain
 from cuda_wheel.builder.toolchain.taken_files import header_versions, several_places, taken_files
 
@@ -42,6 +42,14 @@ def test_they_are_found_in_their_packages_for_every_release_of_cuda(major: int, 
     assert str(release_of("mathdx", mathdx, place)) == "25.6.0"
     assert str(release_of("cutlass", own, place)) == "4.7.1"
     assert header_folders(place, "nvshmem", major) == []
+
+
+def test_cutlass_is_found_in_a_folder_of_packages_that_has_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(tmp_path, "cutlass")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Place(str(tmp_path), True, "sys.path") in places("")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cuda_wheel.builder.describe.coverage import Cell, cells_text
 from cuda_wheel.builder.report.quantities import count_text, size_text
-from cuda_wheel.cli.tables import Column, Line, Table
+from cuda_wheel.cli.printing.tables import Column, Line, Table
 from cuda_wheel.inspect.sizes import ImageSize, Loss, ModuleSize, Size, TargetSize, sizes_by_target, total_size
 
 __all__ = ["size_report"]

@@ -1,0 +1,1 @@
+"""Adopt cuda-wheel in a project: what `cuda-wheel init` and `cuda-wheel import` propose, and write."""

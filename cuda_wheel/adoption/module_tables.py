@@ -1,0 +1,195 @@
+"""Propose the tables of modules for CUDA sources, from their includes and from the options that nvcc gets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, Extension
+from cuda_wheel.adoption.seen_project import SeenProject, project_files
+from cuda_wheel.builder.config.compiler_options import read_options, takes_value
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.sources.includes import includes
+
+__all__ = ["ProposedModule", "extension_modules", "options_table", "source_modules"]
+
+Table = dict[str, Any]
+
+
+@dataclass
+class ProposedModule:
+    """A module to add to a project, as a table of `[[tool.cuda-wheel.module]]`."""
+
+    table: Table
+    notes: list[str] = field(default_factory=list)
+    """What of the sources' own build was left out, and why; one line each."""
+
+    @property
+    def name(self) -> str:
+        return str(self.table["name"])
+
+
+def extension_modules(project: SeenProject, extension: Extension) -> list[ProposedModule]:
+    """Return a module for each CUDA source of an extension, or one for all if its device code is linked."""
+    root = project.root
+    settings, notes = options_table(extension.options, root, extension.folders)
+    notes += [f"{what}: what depends on the machine was not read" for what in extension.unread]
+    paths = [_relative(path, root) for path in extension.sources]
+    lost = [path for path in paths if not (root / path).is_file()]
+    notes += [f"{path} does not exist" for path in lost]
+    paths = [path for path in paths if path not in lost]
+    package = extension.name.rpartition(".")[0] or project.package
+    if extension.is_linked or "link" in settings:
+        name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
+        folders = _with_found(settings, _missing_folders(root, paths, settings.get("include-dirs", [])))
+        return [ProposedModule({"name": name, "sources": paths, **folders, "link": "lto"}, notes)]
+    modules = [_module(project, path, settings, package) for path in paths]
+    if modules:
+        modules[0].notes += notes
+    return modules
+
+
+def source_modules(project: SeenProject, paths: Iterable[str]) -> list[ProposedModule]:
+    """Return a module for each CUDA source, given by its path relative to the project."""
+    modules = []
+    for path in paths:
+        text = (project.root / path).read_bytes()
+        uses_pytorch = re.search(rb'#\s*include\s*[<"](?:torch|ATen|c10)/', text)
+        settings, _ = options_table(BUILD_EXTENSION if uses_pytorch else (), project.root)
+        modules.append(_module(project, path, settings, project.package))
+    return modules
+
+
+def _module(project: SeenProject, path: str, settings: Table, package: str) -> ProposedModule:
+    name = project.module_name(path)
+    if not path.startswith(f"{project.folder}/"):
+        name = f"{package}.{name.rpartition('.')[2]}"
+    found = _missing_folders(project.root, [path], settings.get("include-dirs", []))
+    return ProposedModule({"name": name, "sources": [path], **_with_found(settings, found)})
+
+
+def _with_found(settings: Table, folders: Sequence[str]) -> Table:
+    return settings | ({"include-dirs": [*settings.get("include-dirs", []), *folders]} if folders else {})
+
+
+def _relative(path: str, root: Path) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+# --- options ----------------------------------------------------------------------------------------
+
+
+def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = ()) -> tuple[Table, list[str]]:
+    """Return the keys of a module's table for options of nvcc and include folders, and notes about the others.
+
+    Targets are left out: a wheel is for every GPU.
+    """
+    notes: list[str] = []
+    keys: Table = {}
+    arguments: list[str] = []
+    for option in _separate(options, notes):
+        read = read_options(option, "nvcc's options")
+        keys |= read.keys
+        notes += [f"{', '.join(texts)}: {reason}" for reason, texts in read.ignored.items()]
+        is_macro = any(re.match(r"-[DUI]", each) for each in read.arguments)
+        # An option that only has another name with NVRTC stays as it is: the key takes nvcc's.
+        arguments += read.arguments if is_macro or read.ignored or not read.arguments else option
+    if keys.pop("architectures", None):
+        notes.append("the options that name architectures: by default a wheel is for every GPU (key architectures)")
+    defines, others, named = _macros(arguments)
+    places = [_relative(os.path.join(root, each), root) for each in dict.fromkeys((*folders, *named))]
+    inside = [each for each in places if not each.startswith("..") and (root / each).is_dir()]
+    notes += [f"include folder {each}: not a folder of the project" for each in places if each not in inside]
+    if keys.get("std") in ("c++11", "c++14", "c++17"):  # PyTorch's headers, Thrust and CUB of today need the default
+        del keys["std"]
+    others = list(dict.fromkeys(others))
+    table = {"include-dirs": inside, "defines": defines, "options": others, **keys}
+    if any(re.fullmatch(r"-(dc|rdc=true)|--(device-c|relocatable-device-code=true)", option) for option in options):
+        table["link"] = "lto"
+    return {key: value for key, value in table.items() if value not in ([], {})}, list(dict.fromkeys(notes))
+
+
+def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
+    """Yield each option, with the entry that has its value; of those that are errors, `notes` gets the reasons."""
+    waiting = list(options)
+    while waiting:
+        count = 2 if takes_value(waiting[0]) and len(waiting) > 1 else 1
+        option, following = waiting[:count], waiting[count:]
+        try:
+            read_options(option, "nvcc's options")
+        except ConfigError as error:
+            notes.append(str(error))
+            if count == 2 and option[1].startswith("-"):  # its value was not read
+                following.insert(0, option[1])
+        else:
+            yield option
+        waiting = following
+
+
+def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return the macros that options leave defined, the options that are about no macro and no folder, and the include
+    folders."""
+    defines: dict[str, Any] = {}
+    others: list[str] = []
+    folders: list[str] = []
+    entries = iter(arguments)
+    for entry in entries:
+        match = re.match(r"(-[DUI]|--(?:define-macro|undefine-macro|include-path)=?)(.*)", entry, re.DOTALL)
+        if match is None:
+            others.append(entry)
+            continue
+        kind = {"d": "D", "u": "U", "i": "I"}.get(match[1].lstrip("-")[0].lower())
+        text = match[2].strip() or next(entries, "")
+        name, equals, value = text.partition("=")
+        if kind == "D":
+            defines[name] = _number(value) if equals else True
+        elif kind == "U":
+            defines.pop(name, None)
+        else:
+            folders.append(text)
+    return defines, others, folders
+
+
+def _number(value: str) -> str | int:
+    return int(value) if re.fullmatch(r"0|[1-9][0-9]{0,17}", value) else value
+
+
+# --- include folders --------------------------------------------------------------------------------
+
+
+def _missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the folders of the project that make the includes of sources found, which are not found without them.
+
+    Only where exactly one folder of the project does so.
+    """
+    headers: list[str] | None = None
+    found: list[str] = []
+    reached, waiting = set(sources), list(sources)
+    while waiting and len(reached) < 2000:
+        path = waiting.pop()
+        try:
+            named = list(includes((root / path).read_bytes()))
+        except OSError:  # the compile reports it
+            continue
+        # <math.h> is the system's, also where the project has a file of that name.
+        for name in [
+            each.name for each in named if each.name and (each.quoted or "/" in each.name) and not each.is_test
+        ]:
+            places = (os.path.normpath(os.path.join(each, name)) for each in (os.path.dirname(path), *known, *found))
+            place = next((each for each in places if not each.startswith("..") and (root / each).is_file()), None)
+            if place is None:
+                headers = project_files(root, (".h", ".cuh", ".hpp", ".cu", ".inl")) if headers is None else headers
+                matches = [each for each in headers if each.endswith(f"/{name}")]
+                folders = {each.removesuffix(f"/{name}") for each in matches}
+                if len(folders) != 1:
+                    continue
+                place = matches[0]
+                found += folders
+            if place not in reached:
+                reached.add(place)
+                waiting.append(place)
+    return found

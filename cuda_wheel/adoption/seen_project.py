@@ -1,0 +1,221 @@
+"""See what a project is: its build back end, its package, and its CUDA sources."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.adoption.script_reader import calls_in
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.sources.included_sources import included_sources
+
+__all__ = ["BACK_ENDS", "SeenProject", "normalized", "project_files", "see_project", "toolchain_extra"]
+
+BACK_ENDS = {
+    "hatchling.build": "hatchling",
+    "setuptools.build_meta": "setuptools",
+    "scikit_build_core.build": "scikit-build-core",
+}
+"""The build back ends that cuda-wheel has a hook for, and the distributions that contain them."""
+
+_NOT_OWN = frozenset(
+    {"build", "dist", "doc", "docs", "env", "node_modules", "site", "test", "tests", "venv"}
+    | {"external", "third_party", "thirdparty"}
+)
+"""Names of folders whose sources the wheel does not need."""
+
+_NO_PACKAGES = _NOT_OWN | {
+    "benchmark",
+    "benchmarks",
+    "cmake",
+    "csrc",
+    "example",
+    "examples",
+    "include",
+    "scripts",
+    "src",
+}
+"""Names of folders beside pyproject.toml that are no packages of the wheel."""
+
+
+@dataclass(frozen=True)
+class SeenProject:
+    """What the files of a project say."""
+
+    root: Path
+    backend: str
+    """One of BACK_ENDS."""
+    package: str
+    """The dotted name of the import package."""
+    folder: str
+    """The package's folder, relative to `root`, with "/"; it need not exist."""
+    sources: tuple[str, ...]
+    """The CUDA sources with kernels that no other one includes, relative to `root`, sorted."""
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The sources in the package."""
+        return tuple(path for path in self.sources if path.startswith(f"{self.folder}/"))
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """The sources whose place gives no name: those elsewhere, and those whose path Python cannot import."""
+        return tuple(path for path in self.sources if path not in self.inside or not _is_importable(self._below(path)))
+
+    def module_name(self, path: str) -> str:
+        """Return the dotted name of the module that a source becomes: in the package, as by default, of its place."""
+        stem = re.sub(r"\W", "_", path.rpartition("/")[2].removesuffix(".cu"))
+        folders = self._below(path).split("/")[:-1] if path.startswith(f"{self.folder}/") else []
+        return ".".join([self.package, *(folders if _is_importable("/".join(folders)) else []), stem])
+
+    def _below(self, path: str) -> str:
+        return path.removeprefix(f"{self.folder}/").removesuffix(".cu")
+
+
+def _is_importable(path: str) -> bool:
+    return all(map(str.isidentifier, path.split("/"))) if path else True
+
+
+def see_project(root: Path, content: Mapping[str, Any], package: str = "") -> SeenProject:
+    """Return what the project in `root` is; `content` is that of its pyproject.toml.
+
+    `package` names one of several packages. Raises ConfigError.
+    """
+    backend = _backend(root, content)
+    package, folder = _package(root, content, backend, package)
+    return SeenProject(root, backend, package, folder, _sources(root))
+
+
+def toolchain_extra() -> str:
+    """Return the extra of the toolchain that is installed; "cu12", which reaches more machines, if none is."""
+    return "cu13" if _is_installed("nvidia-cuda-nvrtc") and not _is_installed("nvidia-cuda-nvrtc-cu12") else "cu12"
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _backend(root: Path, content: Mapping[str, Any]) -> str:
+    default = "setuptools.build_meta"  # PEP 517's, for a project that names none
+    backend = str(content.get("build-system", {}).get("build-backend", default)).partition(":")[0]
+    if backend not in BACK_ENDS:
+        raise ConfigError(
+            f"{root / 'pyproject.toml'} names the build back end {backend!r}; cuda-wheel works with "
+            f"{', '.join(sorted(BACK_ENDS))}. Nothing was written."
+        )
+    if backend == "hatchling.build" and (root / "hatch.toml").is_file():
+        raise ConfigError(
+            "hatchling reads the settings of this project's build from hatch.toml. Add the table "
+            "[build.targets.wheel.hooks.cuda] there, and cuda-wheel[cu12] to build-system.requires. Nothing was "
+            "written."
+        )
+    return backend
+
+
+# --- the package ------------------------------------------------------------------------------------
+
+
+def normalized(name: str) -> str:
+    """Return the name of a distribution as the name of a package; raises ConfigError if it cannot be one."""
+    package = re.sub(r"\W+", "_", name.replace("-", "_")).strip("_").lower()
+    if not package.isidentifier():
+        raise ConfigError(f"{name!r} gives no name of a Python package. Name the project in pyproject.toml.")
+    return package
+
+
+def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -> tuple[str, str]:
+    """Return the package's dotted name and folder."""
+    listed = [each for each in _listed_packages(root, content, backend) if named in ("", each[0])]
+    if listed:
+        return listed[0]
+    name = named or normalized(content.get("project", {}).get("name") or _scripted_name(root) or root.name)
+    for folder in (f"src/{name}", name, f"python/{name}"):
+        if (root / folder / "__init__.py").is_file():
+            return name, folder
+    found = list(_found_packages(root))
+    if len(found) == 1 and not named:
+        return found[0]
+    if found:
+        raise ConfigError(
+            f"{root} has several packages, {', '.join(folder for _, folder in found)}, and none is named {name}: say "
+            "with --package which is to have the kernels. Nothing was written."
+        )
+    for module in (f"{name}.py", f"src/{name}.py"):
+        if (root / module).is_file():
+            raise ConfigError(
+                f"{root / module} is a module in a single file, and kernels lie in a package: move it to "
+                f"{module.removesuffix('.py')}/__init__.py. Nothing was written."
+            )
+    return name, f"src/{name}"
+
+
+def _scripted_name(root: Path) -> str:
+    """Return the project's name in its setup.py; "" if there is none."""
+    script = root / "setup.py"
+    names = (call.keywords.get("name") for call in (calls_in(script, ["setup"]) if script.is_file() else ()))
+    return next((name for name in names if isinstance(name, str)), "")
+
+
+def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> Iterator[tuple[str, str]]:
+    """Yield the packages that the settings of the back end list."""
+    tool = content.get("tool", {})
+    if backend == "setuptools.build_meta":
+        settings = tool.get("setuptools", {})
+        packages, folders = settings.get("packages"), settings.get("package-dir", {})
+        for name in packages if isinstance(packages, list) else ():
+            parent = folders.get("", ".")
+            folder = folders.get(name, f"{parent}/{name.replace('.', '/')}")
+            yield name, os.path.normpath(folder).replace(os.sep, "/")
+        return
+    if backend == "hatchling.build":
+        folders = tool.get("hatch", {}).get("build", {}).get("targets", {}).get("wheel", {}).get("packages", [])
+    else:
+        folders = tool.get("scikit-build", {}).get("wheel", {}).get("packages", [])
+    for folder in folders if isinstance(folders, list) else ():
+        if (root / folder / "__init__.py").is_file():
+            yield folder.rstrip("/").rpartition("/")[2], folder.strip("/")
+
+
+def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the folders with an `__init__.py` in `src`, or else beside pyproject.toml."""
+    for parent in ("src/", "python/", ""):
+        found = sorted((root / parent).glob("*/__init__.py"))
+        names = [path.parent.name for path in found if parent or path.parent.name not in _NO_PACKAGES]
+        if names:
+            yield from ((name, parent + name) for name in names if name.isidentifier())
+            return
+
+
+# --- the sources ------------------------------------------------------------------------------------
+
+
+def _sources(root: Path) -> tuple[str, ...]:
+    found = [path for path in project_files(root, (".cu",)) if b"__global__" in (root / path).read_bytes()]
+    included = included_sources(root, dict.fromkeys(found, ()))
+    return tuple(path for path in found if path not in included)
+
+
+def project_files(root: Path, suffixes: tuple[str, ...]) -> list[str]:
+    """Return the files of a project with these suffixes, relative to `root`, sorted; without those of tests, builds,
+    environments and other projects."""
+    found: list[str] = []
+    for parent, folders, names in os.walk(root):
+        folders[:] = [
+            each
+            for each in folders
+            if not each.startswith(".")
+            and each not in _NOT_OWN
+            and not os.path.exists(os.path.join(parent, each, "pyvenv.cfg"))
+        ]
+        here = os.path.relpath(parent, root).replace(os.sep, "/")
+        found += [name if here == "." else f"{here}/{name}" for name in names if name.endswith(suffixes)]
+    return sorted(found)

@@ -1,0 +1,203 @@
+"""`cuda-wheel init`: what a project lacks to build its kernels with cuda-wheel, and a first kernel if it has none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.adoption.file_changes import FileChange, read_text
+from cuda_wheel.adoption.first_files import ATTACH, KERNEL, LISTS, cmake_call, first_pyproject, package_init
+from cuda_wheel.adoption.pyproject_edit import PyprojectEdit
+from cuda_wheel.adoption.seen_project import (
+    BACK_ENDS,
+    SeenProject,
+    normalized,
+    see_project,
+    toolchain_extra,
+)
+from cuda_wheel.builder.config.pyproject import read_pyproject
+from cuda_wheel.builder.config.settings import TABLE
+
+__all__ = ["Start", "read_project", "start"]
+
+TABLE_PATH = tuple(TABLE.split("."))
+
+
+@dataclass
+class Start:
+    """What to change in a project, and what to tell about it."""
+
+    project: SeenProject
+    changes: list[FileChange] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    """What the project has already, and keeps; one line each."""
+    advice: list[str] = field(default_factory=list)
+    """What is left to do by hand, one line each."""
+
+
+def read_project(root: Path) -> tuple[PyprojectEdit, str | None]:
+    """Return the project's pyproject.toml for editing, and its text; a new one for hatchling, and None, if it has none.
+
+    A project with a setup.py gets one for setuptools. Raises ConfigError.
+    """
+    path = root / "pyproject.toml"
+    text = read_text(path)
+    if text is not None:
+        read_pyproject(root)  # raises for what is not valid
+        return PyprojectEdit(text), text
+    extra = toolchain_extra()
+    if (root / "setup.py").is_file() or (root / "setup.cfg").is_file():
+        return PyprojectEdit(""), None
+    name = normalized(root.name).replace("_", "-")
+    return PyprojectEdit(first_pyproject(name, ["hatchling", f"cuda-wheel[{extra}]"])), None
+
+
+def start(
+    root: Path,
+    package: str = "",
+    modules: Sequence[Mapping[str, Any]] | None = None,
+    shared: Mapping[str, Any] | None = None,
+) -> Start:
+    """Return what the project in `root` lacks to build its kernels. Nothing is written.
+
+    `modules` are the tables of modules to add, and `shared` is that of all modules, for a project whose sources are
+    known. By default the project's own sources are looked for, and if there are none, a first kernel is made. Raises
+    ConfigError.
+    """
+    edit, before = read_project(root)
+    done = Start(see_project(root, edit.content, package))
+    _require(edit, done)
+    if done.project.backend == "hatchling.build":
+        _enable_hook(edit, done)
+    init = f"{done.project.folder}/__init__.py"
+    if modules is None and not done.project.sources:
+        files = _first_kernel(edit, done)
+    else:
+        files = {} if (root / init).exists() else {init: ATTACH}
+    if modules is None:
+        pattern = f"{done.project.folder}/**/*.cu"
+        shared = {"sources": [pattern]} if done.project.inside or not done.project.sources else {}
+        unnamed = () if edit.get(TABLE_PATH) else done.project.unnamed
+        modules = [{"name": done.project.module_name(path), "sources": [path]} for path in unnamed]
+    if done.project.backend == "scikit_build_core.build":
+        listed = {path for module in modules for path in module["sources"]}
+        inside = [path for path in (*done.project.inside, *files) if path.endswith(".cu") and path not in listed]
+        own = [{"name": done.project.module_name(path), "sources": [path]} for path in inside]
+        _extend_lists(edit, done, [*own, *modules])
+    else:
+        _add_tables(edit, done, shared or {}, modules)
+    after = edit.text()
+    if after != before:
+        done.changes.insert(0, FileChange(root / "pyproject.toml", before, after))
+        done.kept *= before is not None
+    for path, text in files.items():
+        if (root / path).exists():
+            done.kept.append(f"{path}: exists")
+        else:
+            done.changes.append(FileChange(root / path, None, text))
+    return done
+
+
+# --- pyproject.toml ---------------------------------------------------------------------------------
+
+
+def _require(edit: PyprojectEdit, done: Start) -> None:
+    """Require the toolchain for builds, and the loader for users."""
+    toolchain = f"cuda-wheel[{toolchain_extra()}]"
+    requires = ("build-system", "requires")
+    if edit.get(requires[:1]) is None:
+        backend = done.project.backend
+        edit.add_table(requires[:1], {"requires": [BACK_ENDS[backend], toolchain], "build-backend": backend})
+    elif found := _requirement(edit.get(requires)):
+        done.kept.append(f"build-system.requires: {found}")
+    else:
+        edit.add_item(requires, toolchain)
+    dependencies = ("project", "dependencies")
+    if edit.get((*TABLE_PATH, "loader")) == "vendor":
+        done.kept.append('loader = "vendor": the wheel has the loader, and needs no dependency')
+    elif found := _requirement(edit.get(dependencies)):
+        done.kept.append(f"project.dependencies: {found}")
+    elif edit.get(dependencies[:1]) is None or "dependencies" in (edit.get(("project", "dynamic")) or ()):
+        done.advice.append("add cuda-wheel to the requirements of the project (install_requires), where they are made")
+    else:
+        edit.add_item(dependencies, "cuda-wheel")
+
+
+def _requirement(requirements: Any) -> str | None:
+    """Return the requirement of cuda-wheel in a list."""
+    texts = (each for each in requirements or () if isinstance(each, str))
+    return next((each for each in texts if re.match(r"cuda[-_.]wheel\b(?![-_.])", each, re.IGNORECASE)), None)
+
+
+def _enable_hook(edit: PyprojectEdit, done: Start) -> None:
+    build = ("tool", "hatch", "build")
+    wheel = (*build, "targets", "wheel")
+    for path in ((*build, "hooks", "cuda"), (*wheel, "hooks", "cuda")):
+        if edit.get(path) is not None:
+            done.kept.append(f"[{'.'.join(path)}]")
+            return
+    edit.add_table((*wheel, "hooks", "cuda"), {})
+
+
+def _add_tables(
+    edit: PyprojectEdit, done: Start, shared: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
+) -> None:
+    """Add `[tool.cuda-wheel]` and the tables of modules."""
+    table = edit.get(TABLE_PATH)
+    if table is not None:
+        done.kept.append(f"[{TABLE}]")
+    elif shared or not modules:
+        edit.add_table(TABLE_PATH, shared)
+    named = {each.get("name") for each in (table or {}).get("module", ())}
+    for module in modules:
+        if module["name"] in named:
+            done.kept.append(f"[[{TABLE}.module]] {module['name']}")
+        else:
+            edit.add_entry((*TABLE_PATH, "module"), module)
+
+
+# --- files ------------------------------------------------------------------------------------------
+
+
+def _first_kernel(edit: PyprojectEdit, done: Start) -> dict[str, str]:
+    """Return the files of a first kernel, by path."""
+    project, root = done.project, done.project.root
+    # A package that has a module or another package of that name keeps it.
+    taken = (root / project.folder / "kernels.py").exists() or (root / project.folder / "kernels").exists()
+    name = "cuda_kernels" if taken else "kernels"
+    folder, kernels = f"{project.folder}/{name}", f"{project.package}.{name}"
+    listed = ("tool", "setuptools", "packages")
+    if isinstance(edit.get(listed), list) and kernels not in edit.get(listed):
+        edit.add_item(listed, kernels)
+    init = f"{project.folder}/__init__.py"
+    if (root / init).exists():
+        done.advice.append(f"call the kernel: from {kernels} import saxpy; saxpy.launch(grid, block, a, x, y, n)")
+        return {f"{folder}/saxpy.cu": KERNEL, f"{folder}/__init__.py": ATTACH}
+    return {f"{folder}/saxpy.cu": KERNEL, f"{folder}/__init__.py": ATTACH, init: package_init(kernels)}
+
+
+def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[str, Any]]) -> None:
+    """Add a call of CMake for each module, and what a wheel without compiled code sets for scikit-build-core."""
+    path = done.project.root / "CMakeLists.txt"
+    before = read_text(path)
+    settings = ("tool", "scikit-build")
+    if before is None and edit.get(settings) is None:
+        edit.add_table((*settings, "wheel"), {"platlib": False, "exclude": ["**.cu", "**.cuh"]})
+    elif not any("*.cu" in each.replace("**", "*") for each in edit.get((*settings, "wheel", "exclude")) or ()):
+        done.advice.append(
+            'to keep the sources out of the wheel, set wheel.exclude = ["**.cu", "**.cuh"] for scikit-build'
+        )
+    if before is not None and (calls := re.findall(r"cuda_wheel_add_module\(\s*TARGET\s+([\w-]+)", before)):
+        done.kept.append(f"CMakeLists.txt: cuda_wheel_add_module for {', '.join(calls)}")
+        modules = [each for each in modules if each["name"].rpartition(".")[2] not in calls]
+    if not modules:
+        return
+    name = edit.get(("project", "name")) or done.project.package
+    after = LISTS.format(name=name) if before is None else before.replace("\r\n", "\n").rstrip("\n") + "\n"
+    if before is not None and "CudaWheel" not in before:
+        after += "\nfind_package(CudaWheel REQUIRED)\n"
+    after += "".join(map(cmake_call, modules))
+    done.changes.append(FileChange(path, before, after.replace("\n", "\r\n") if "\r\n" in (before or "") else after))

@@ -1,0 +1,97 @@
+"""`cuda-wheel import`: propose the tables for sources of other builds and kernels in strings, and compile them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cuda_wheel.adoption.file_changes import FileChange
+from cuda_wheel.adoption.first_files import cmake_call
+from cuda_wheel.adoption.importing import Import, hoisted, project_root, read_import
+from cuda_wheel.adoption.pyproject_edit import table_lines
+from cuda_wheel.adoption.start import read_project, start
+from cuda_wheel.adoption.trial_build import ModuleTrial
+from cuda_wheel.builder.config.settings import TABLE
+from cuda_wheel.cli.init_command import report
+from cuda_wheel.cli.output import printable
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a .cu file, or a Python file: a setup.py with CUDAExtension, or a program with RawModule, RawKernel, "
+        "SourceModule, load or load_inline. Python files are read, and not run",
+    )
+    parser.add_argument(
+        "--project", type=Path, metavar="FOLDER", help="the project; default: the nearest pyproject.toml or setup.py"
+    )
+    parser.add_argument("--package", default="", help="which of several packages is to have the modules")
+    parser.add_argument(
+        "--architecture", default="80", help="what to compile for, to try the proposal: 80 (the default), 90a"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables of the modules that compile, and the sources of strings"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the proposal and what its modules compile to, or write it; the exit status is 1 if one does not compile."""
+    root = options.project.resolve() if options.project else project_root(options.files)
+    found = read_import(root, options.files, options.package)
+    trials = []
+    for trial in found.try_modules(options.architecture):
+        _print_trial(trial)
+        trials.append(trial)
+    good = [trial for trial in trials if not trial.error]
+    if options.write:
+        _write(found, good, options.package)
+    else:
+        _print_proposal(found, good)
+    for line in found.lines:
+        print(printable(line))
+    print(f"cuda-wheel: {len(good)} of {len(trials)} modules compile")
+    return int(len(good) < len(trials))
+
+
+def _print_trial(trial: ModuleTrial) -> None:
+    module = trial.module
+    print(printable(f"{module.name}: {', '.join(module.table['sources'])}"))
+    for kernel in trial.kernels:
+        print(printable(f"  {kernel.name}({kernel.parameter_list})"))
+    for line in (*module.notes, *(text for warning in trial.warnings for text in warning.splitlines())):
+        print(printable(f"  note: {line}"))
+    for line in trial.error.splitlines():
+        print(printable(f"  {line}"))
+    sys.stdout.flush()  # the next one may take a minute
+
+
+def _print_proposal(found: Import, good: Sequence[ModuleTrial]) -> None:
+    if not good:
+        return
+    tables = [trial.module.table for trial in good]
+    print()
+    if found.project.backend == "scikit_build_core.build":
+        print(printable("".join(map(cmake_call, tables))))
+        return
+    shared, own = hoisted(found.project, read_project(found.project.root)[0].content, tables)
+    blocks = [[f"[{TABLE}]", *table_lines(shared)]] if shared else []
+    blocks += [[f"[[{TABLE}.module]]", *table_lines(table)] for table in own]
+    print(printable("\n\n".join("\n".join(block) for block in blocks)), end="\n\n")
+
+
+def _write(found: Import, good: Sequence[ModuleTrial], package: str) -> None:
+    root = found.project.root
+    tables = [trial.module.table for trial in good]
+    shared, own = hoisted(found.project, read_project(root)[0].content, tables)
+    done = start(root, package or found.project.package, own, shared)
+    wanted = {path for table in tables for path in table["sources"]} & found.files.keys()
+    files = [FileChange(root / path, None, found.files[path]) for path in sorted(wanted) if not (root / path).exists()]
+    report(done, [*done.changes, *files], dry_run=False)

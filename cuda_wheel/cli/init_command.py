@@ -1,0 +1,49 @@
+"""`cuda-wheel init`: write what a project needs to build its kernels, and a first kernel if it has none."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from cuda_wheel.adoption.file_changes import FileChange, diff, write_changes
+from cuda_wheel.adoption.start import Start, start
+from cuda_wheel.cli.output import printable
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument(
+        "project", type=Path, nargs="?", default=Path(), help="the folder of the project; default: here"
+    )
+    parser.add_argument("--package", default="", help="which of several packages is to have the kernels")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing; print the changes as a diff")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the changes, or print them; tell what the project has already."""
+    root = options.project.resolve()
+    done = start(root, options.package)
+    report(done, done.changes, options.dry_run)
+    if not done.changes:
+        print("cuda-wheel: nothing to do")
+    elif not options.dry_run:
+        print("build it: pip wheel --no-deps -w dist .")
+    return 0
+
+
+def report(done: Start, changes: list[FileChange], dry_run: bool) -> None:
+    """Write the changes or print them as a diff; print what is kept and what is left to do."""
+    root = done.project.root
+    if dry_run:
+        print(printable(diff(changes, root)), end="")
+    else:
+        write_changes(changes)
+        for change in changes:
+            print(printable(f"{'wrote' if change.before is None else 'extended'} {os.path.relpath(change.path, root)}"))
+    for line in done.kept:
+        print(printable(f"kept {line}"))
+    for line in done.advice:
+        print(printable(f"to do: {line}"))

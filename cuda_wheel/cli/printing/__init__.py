@@ -1,0 +1,1 @@
+"""Tables and reports that several commands print."""

@@ -1,0 +1,234 @@
+"""`cuda-wheel import`: the tables that it proposes compile, and what it writes builds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION
+from cuda_wheel.adoption.importing import hoisted, read_import
+from cuda_wheel.adoption.module_tables import options_table
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.errors import ConfigError
+from tests.adoption.test_start import check_wheel, head
+from tests.docs.pages import blocks
+from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+pytestmark = pytest.mark.one_toolchain
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+SETUP = """\
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+
+setup(
+    name="leaky-demo",
+    version="1",
+    packages=["leaky_demo"],
+    ext_modules=[
+        CUDAExtension(
+            "leaky_demo._C",
+            ["csrc/bind.cpp", "csrc/leaky.cu", "csrc/scale.cu", "csrc/broken.cu"],
+            extra_compile_args={"cxx": ["-O3"], "nvcc": ["-O3", "--use_fast_math", "-gencode", "arch=compute_70,code=sm_70"]},
+        )
+    ],
+    cmdclass={"build_ext": BuildExtension},
+)
+"""
+
+LEAKY = """\
+#include <torch/extension.h>
+#include "shared/factor.h"
+
+template <typename T> __global__ void leaky(const T* x, T* y, int64_t n)
+{
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] > T(0) ? x[i] : T(float(x[i]) * FACTOR);
+}
+
+torch::Tensor forward(torch::Tensor x)
+{
+    auto y = torch::empty_like(x);
+    AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "leaky", [&] {
+        leaky<scalar_t><<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), x.numel());
+    });
+    return y;
+}
+"""
+
+SCALE = "template <typename T, int N> __global__ void scale(T* x) { x[threadIdx.x] *= N; }\n"
+
+
+def extension_project(folder: Path, backend: str = "setuptools") -> Path:
+    files = {
+        "setup.py": SETUP,
+        "csrc/leaky.cu": LEAKY,
+        "csrc/scale.cu": SCALE,
+        "include/shared/factor.h": "#define FACTOR 0.01f\n",
+    }
+    files |= {"csrc/broken.cu": "__global__ void broken(undeclared x) { }\n", "leaky_demo/__init__.py": ""}
+    return write_files(folder, **{"pyproject.toml": head(backend, "leaky-demo"), **files})
+
+
+def test_an_extension_becomes_tables_of_the_modules_that_compile(tmp_path: Path, cuda_wheel: Command) -> None:
+    project = extension_project(tmp_path / "project")
+    before = sorted(project.rglob("*"))
+    result = cuda_wheel("import", project / "setup.py")
+    assert result.returncode == 1, result.stdout
+    assert sorted(project.rglob("*")) == before
+    shown = result.stdout
+    for element in ("float", "double", "c10::Half"):
+        assert f"leaky<{element}>(const {element}*, {element}*, " in shown
+    assert "scale<float, 16>(float*)" in shown
+    assert 'identifier "undeclared" is undefined' in shown and "2 of 3 modules compile" in shown
+    assert "architectures: by default a wheel is for every GPU" in shown and "no image for" not in shown
+    assert "setup.py:9: the extension leaky_demo._C goes" in shown
+    table = tomllib.loads(shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nsetup.py:9")])["tool"]["cuda-wheel"]
+    leaky, scale = table["module"]
+    assert (
+        table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
+        and table["defines"]["__CUDA_NO_HALF_OPERATORS__"] is True
+    )
+    assert leaky == {"name": "leaky_demo.leaky", "sources": ["csrc/leaky.cu"], "include-dirs": ["include"]}
+    assert scale == {"name": "leaky_demo.scale", "sources": ["csrc/scale.cu"], "instantiate": ["scale<float, 16>"]}
+    written = cuda_wheel("import", project / "setup.py", "--write")
+    assert "extended pyproject.toml" in written.stdout
+    document = tomllib.loads((project / "pyproject.toml").read_text())
+    assert document["tool"]["cuda-wheel"] == table
+    again = cuda_wheel("import", project / "setup.py", "--write")
+    assert "extended" not in again.stdout and "kept [[tool.cuda-wheel.module]] leaky_demo.scale" in again.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path, cuda_wheel: Command) -> None:
+    project = extension_project(tmp_path / "project", backend)
+    assert "2 of 3 modules compile" in cuda_wheel("import", project / "setup.py", "--write").stdout
+    (project / "setup.py").unlink()  # its CUDAExtension needs PyTorch
+    if backend == "setuptools":
+        with (project / "pyproject.toml").open("a") as stream:
+            stream.write('\n[tool.setuptools]\npackages = ["leaky_demo"]\n')
+    check_wheel(project, tmp_path / "dist", "leaky_demo.leaky", "leaky_demo.scale")
+
+
+@pytest.mark.parametrize("page", ["from-rawmodule", "from-pycuda"])
+def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_path: Path, cuda_wheel: Command) -> None:
+    found = blocks(ROOT / f"docs/how-to/{page}.md")
+    program = next(each.text for each in found if each.language == "python")
+    package, stem = ("scale_demo", "scale") if page == "from-rawmodule" else ("smooth_demo", "smooth")
+    files = {"pyproject.toml": head("hatchling", package), f"{package}/__init__.py": "", f"{package}/ops.py": program}
+    project = write_files(tmp_path / "project", **files)
+    result = cuda_wheel("import", project / package / "ops.py", "--write")
+    assert result.returncode == 0, result.stdout
+    assert f'cuda_wheel.load("{package}.{stem}")' in result.stdout
+    table = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]
+    expected = {"name": f"{package}.{stem}", "sources": [f"{package}/{stem}.cu"]}
+    if page == "from-rawmodule":
+        expected |= {"options": ["--use_fast_math"], "instantiate": ["shift<double, 2>"]}
+        assert "scale.launch((-(-x.size // 256),), (256,), x, y, cupy.float32(factor)" in result.stdout
+    else:
+        assert "mod.globals['weights']" in result.stdout
+        assert "smooth.launch((4, 1), (256, 1, 1), drv.In(x), drv.InOut(y)" in result.stdout
+    assert table == {"module": [expected]}
+    text = (project / expected["sources"][0]).read_text()
+    assert text in {f"{each.strip(chr(10))}\n" for each in program.split('"""')}
+    result = cuda_wheel("import", project / package / "ops.py", "--write")
+    assert "wrote" not in result.stdout and (project / expected["sources"][0]).read_text() == text
+
+
+def test_texts_become_files_named_apart_and_one_for_equal_ones(tmp_path: Path) -> None:
+    other = KERNEL.replace("= 1", "= 2")
+    program = f"""
+import cupy
+A = '''{KERNEL}'''
+one = cupy.RawKernel(A, "fill", options=("-DN=4", "--std=c++14", "-I/nowhere"))
+two = cupy.RawKernel(A, "fill", options=("-DN=4", "--std=c++14", "-I/nowhere"))
+three = cupy.RawModule(code='''{other}''').get_function("fill")
+four = cupy.RawModule(code=A % N)
+class Users:
+    def run(self, x):
+        self.kernel = cupy.RawKernel(A.replace('1', '3'), 'fill')
+        self.kernel((1,), (2,), x, shared_mem=3)
+        two((1,), (2,))
+"""
+    write_files(
+        tmp_path, **{"src/demo/__init__.py": "", "src/demo/sub/ops.py": program, "pyproject.toml": head("hatchling")}
+    )
+    found = read_import(tmp_path, [tmp_path / "src/demo/sub/ops.py"])
+    names = ["demo.sub.fill", "demo.sub.fill_2", "demo.sub.fill_3"]
+    assert [module.name for module in found.modules] == names
+    assert found.files["src/demo/sub/fill_2.cu"] == other and "= 3" in found.files["src/demo/sub/fill_3.cu"]
+    first = found.modules[0]
+    assert first.table == {"name": names[0], "sources": ["src/demo/sub/fill.cu"], "defines": {"N": 4}}
+    assert any("/nowhere" in note for note in first.notes)
+    text = "\n".join(found.lines)
+    assert text.count("""cuda_wheel.load("demo.sub.fill")['fill']""") == 2
+    assert "composed at run time" in text
+    assert "self.kernel.launch((1,), (2,), *x, shared_memory=3)" in text and "two.launch((1,), (2,))" in text
+
+
+def test_sources_alone_get_what_their_includes_say(tmp_path: Path, cuda_wheel: Command) -> None:
+    project = extension_project(tmp_path / "project")
+    result = cuda_wheel("import", project / "csrc/leaky.cu", "--architecture", "90a")
+    assert result.returncode == 0, result.stdout
+    assert 'include-dirs = ["include"]' in result.stdout and "__CUDA_NO_HALF_OPERATORS__ = true" in result.stdout
+    text = '#include <math.h>\n#include "gone.h"\n' + KERNEL
+    write_files(project, **{"csrc/fill.cu": text, "include/math.h": "", "x/twice.h": "", "y/twice.h": ""})
+    (module,) = read_import(project, [project / "csrc/fill.cu"]).modules
+    assert module.table == {"name": "leaky_demo.fill", "sources": ["csrc/fill.cu"]}
+    for name, message in (("setup.cfg", "neither a .cu file"), ("leaky_demo/__init__.py", "neither a CUDAExtension")):
+        (project / name).touch()
+        with pytest.raises(ConfigError, match=message):
+            read_import(project, [project / name])
+    with pytest.raises(ConfigError, match="no file of the project"):
+        read_import(project, [ROOT / "fixtures/saxpy/src/saxpy_demo/kernels/saxpy.cu"])
+
+
+def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    options = [*BUILD_EXTENSION, "-U__CUDA_NO_HALF_OPERATORS__", "-DA=1", "-D", "B=x y", "-DA=2", "-O3", "-std=c++20"]
+    options += [
+        "-gencode",
+        "arch=compute_80,code=sm_80",
+        "-gencode",
+        "--threads",
+        "4",
+        "-lineinfo",
+        "-Iinclude",
+        "-I/else",
+    ]
+    options += ["--maxrregcount=50", "-Xcompiler", "-rdynamic", "-Xptxas", "-v", "-DLAST"]
+    table, notes = options_table(options, tmp_path)
+    assert table.pop("defines") == {
+        **dict.fromkeys([each[2:] for each in BUILD_EXTENSION[1:4]], True),
+        **{"A": 2, "B": "x y", "LAST": True},
+    }
+    rest = {"options": ["--expt-relaxed-constexpr", "--maxrregcount=50"], "std": "c++20", "lineinfo": True}
+    assert table == {"include-dirs": ["include"], **rest}
+    assert len([note for note in notes if "gencode" in note]) == 1
+    assert any("architectures" in note for note in notes) and any("/else" in note for note in notes)
+    assert "std" not in options_table(["-std=c++14"], tmp_path)[0]
+    linked, notes = options_table(["-rdc=true"], tmp_path)
+    assert linked == {"link": "lto"} and "link" in notes[0]
+
+
+def test_what_all_modules_have_is_in_the_table_of_all(tmp_path: Path) -> None:
+    write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": ""})
+    (tmp_path / "demo/fill.cu").write_text(KERNEL)
+    project = read_import(tmp_path, [tmp_path / "demo/fill.cu"]).project
+    modules = [{"name": f"demo.{name}", "sources": [name], "std": "c++20", "options": [name]} for name in "ab"]
+    shared, own = hoisted(project, {}, modules)
+    assert shared == {"std": "c++20"} and [sorted(each) for each in own] == [["name", "options", "sources"]] * 2
+    Config.from_table({**shared, "module": own})
+    assert hoisted(project, {"tool": {"cuda-wheel": {}}}, modules) == ({}, modules)

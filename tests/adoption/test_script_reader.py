@@ -1,0 +1,110 @@
+"""What a Python file passes to functions is read from its text, and the text is not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, extensions_in
+from cuda_wheel.adoption.script_reader import calls_in
+from cuda_wheel.adoption.script_values import UNKNOWN
+from cuda_wheel.builder.errors import ConfigError
+
+pytestmark = pytest.mark.one_toolchain
+
+
+def arguments(text: str, folder: Path) -> list[Any]:
+    """Return the first argument of each call of `wanted` in a text."""
+    path = folder / "script.py"
+    path.write_text(text)
+    return [call.argument(0, "x") for call in calls_in(path, ["wanted"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("wanted([1, 'a', *('b', 'c')])", [1, "a", "b", "c"]),
+        ("a = ['x']\nb = a\nb += ['y']\nb.append('z')\nwanted(x=b)", ["x", "y", "z"]),
+        ("a = {'nvcc': ['-O3']}\na['nvcc'] += ['-g']\na['nvcc'].extend(['-v'])\na['cxx'] = []\nwanted(a)", {"nvcc": ["-O3", "-g", "-v"], "cxx": []}),
+        ("import os.path as osp\nwanted(osp.join('a', 'b' + '.cu'))", "a/b.cu"),
+        ("wanted(['%s.%s' % (n, 1) for n in ('a', 'b') if n != 'a'])", ["b.1"]),
+        ("d = 'csrc'\nwanted(f'{d}/x.cu'.replace('x', 'y').split('/')[-1][:-3])", "y"),
+        ("def f(a, *, b='1', c=0):\n    if c:\n        return None\n    return [a, b]\nwanted(f('x', b='2'))", ["x", "2"]),
+        ("import sys\nif sys.platform == 'win32':\n    a = 1\nelif not torch.cuda.is_available():\n    a = 2\nelse:\n    a = 3\nwanted(a)", 3),
+        ("import os\nif os.getenv('X', '0') == '1':\n    a = 1\nelse:\n    a = 2\nwanted(a)", 2),
+        ("if who_knows():\n    a = 1\nelse:\n    a = 2\nwanted(a)", 1),
+        ("wanted([who(), 'a', who.knows[3]])", [UNKNOWN, "a", UNKNOWN]),
+        ("a = 'x' if who_knows() else 'y'\nwanted(a)", "x"),
+        ("f = mod.wanted\nf(7)", 7),
+        ("def unused(a):\n    return wanted([a, 5])", [UNKNOWN, 5]),
+        ("class C:\n    def m(self):\n        with open('x') as f:\n            try:\n                wanted(1)\n            finally:\n                pass", 1),
+        ("BUILD = False\nif BUILD:\n    wanted(1)", 1),
+        ("a = ['x']\nfor i in range(1000000000):\n    a += a\nwanted(len(a) > 1000000)", False),
+        ("def f():\n    return f()\nwanted(f())", UNKNOWN),
+        ("from pathlib import Path\nwanted(str(Path(__file__).parent / 'a').startswith('/'))", True),
+        ("from itertools import product\na = []\nfor p, q in product('ab', [1]):\n    a.append((p, q))\nwanted(a)", [("a", 1), ("b", 1)]),
+    ],
+)  # fmt: skip
+def test_values_that_the_text_determines_are_computed(text: str, value: Any, tmp_path: Path) -> None:
+    assert arguments(text, tmp_path) == [value]
+
+
+def test_a_helper_that_is_called_twice_gives_two_calls(tmp_path: Path) -> None:
+    text = "def make(n):\n    return wanted(n + '_C', v=n)\nall = [make(n) for n in ('a', 'b')]\nmake(name())"
+    assert arguments(text, tmp_path) == ["a_C", "b_C", UNKNOWN]
+
+
+def test_nothing_is_executed(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    text = (
+        f"import os, sys\nopen({str(mark)!r}, 'w')\nos.mkdir({str(mark)!r})\nsys.exit(3)\nraise SystemExit\nwanted(1)"
+    )
+    assert arguments(text, tmp_path) == [1]
+    assert not mark.exists()
+    with pytest.raises(ConfigError, match=r"script\.py cannot be read"):
+        arguments("wanted(", tmp_path)
+
+
+SETUP = """\
+import glob
+import os
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension, CppExtension, include_paths
+
+here = os.path.dirname(os.path.abspath(__file__))
+flags = {"cxx": ["-O3"], "nvcc": ["-O3", "-Xcompiler", "-fPIC"] + compute_flags()}
+
+def extensions():
+    sources = glob.glob(os.path.join(here, "csrc", "*.cpp"))
+    macros = []
+    extension = CppExtension
+    if torch.cuda.is_available() and CUDA_HOME is not None:
+        extension = CUDAExtension
+        sources += sorted(glob.glob(os.path.join(here, "csrc", "*.cu")))
+        macros += [("WITH_CUDA", None), ("ITEMS", "4")]
+    return [extension("demo._C", sources, include_dirs=[here + "/csrc", *include_paths()], define_macros=macros,
+                      extra_compile_args=flags)]
+
+setup(name="demo", ext_modules=extensions(), cmdclass={"build_ext": BuildExtension})
+"""
+
+
+def test_the_extension_of_a_setup_script_is_read(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    for name in ("a.cpp", "b.cu", "c.cu"):
+        (tmp_path / "csrc" / name).touch()
+    (tmp_path / "setup.py").write_text(SETUP)
+    (found,) = extensions_in(tmp_path / "setup.py")
+    assert found.name == "demo._C" and found.line == 17 and not found.is_linked
+    assert found.sources == (f"{tmp_path}/csrc/b.cu", f"{tmp_path}/csrc/c.cu")
+    assert found.folders == (f"{tmp_path}/csrc",)
+    own = ("-DWITH_CUDA", "-DITEMS=4", "-O3", "-Xcompiler", "-fPIC")
+    assert found.options[: len(BUILD_EXTENSION) + 5] == (*BUILD_EXTENSION, *own)
+    assert found.unread == ("include_dirs",)
+    (tmp_path / "load.py").write_text(
+        "m = load(name='x', sources=['csrc/b.cu'], extra_cuda_cflags=['-g'])\nload('plain.npy')\n"
+    )
+    (found,) = extensions_in(tmp_path / "load.py")
+    assert found.name == "x" and found.options[5] == "-g"
