@@ -135,7 +135,8 @@ def _requirement(requirements: Any) -> str | None:
 def _enable_hook(edit: PyprojectEdit, done: Start) -> None:
     build = ("tool", "hatch", "build")
     wheel = (*build, "targets", "wheel")
-    for path in ((*build, "hooks", "cuda"), (*wheel, "hooks", "cuda")):
+    names = ("cuda", "cuda-wheel")  # of the same hook
+    for path in ((*place, "hooks", name) for place in (build, wheel) for name in names):
         if edit.get(path) is not None:
             done.kept.append(f"[{'.'.join(path)}]")
             return

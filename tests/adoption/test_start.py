@@ -241,6 +241,16 @@ def test_a_file_keeps_its_form(form: str, crlf: bool, tmp_path: Path) -> None:
     assert start(tmp_path).changes == []
 
 
+@pytest.mark.parametrize("table", ["hooks.cuda", "hooks.cuda-wheel", "targets.wheel.hooks.cuda-wheel"])
+def test_a_hook_under_either_name_is_kept(table: str, tmp_path: Path) -> None:
+    text = f"{head('hatchling')}[tool.hatch.build.{table}]\n"
+    write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
+    done = start(tmp_path)
+    write_changes(done.changes)
+    assert f"[tool.hatch.build.{table}]" in done.kept
+    assert (tmp_path / "pyproject.toml").read_text().count("hooks.") == 1
+
+
 def test_a_form_that_cannot_be_extended_is_told_with_what_to_add(tmp_path: Path) -> None:
     text = head("hatchling") + '[tool]\nhatch = { build = { targets = { wheel = { packages = ["demo"] } } } }\n'
     write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
