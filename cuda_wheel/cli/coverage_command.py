@@ -123,13 +123,8 @@ def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
 
 def _narrow_heading(group: Sequence[Version]) -> str:
     """Return the CUDA versions and the branches of a group of drivers, on four lines: "12.0", "-12.4", ..."""
-    first, *last = (text.split(" to ") for text in group_heading(group))
-    lines = [parts if len(parts) > 1 else [*parts, ""] for parts in (first, *last)]
-    return "\n".join(
-        f"-{part}" if index and part else part.removeprefix("CUDA ")
-        for parts in lines
-        for index, part in enumerate(parts)
-    )
+    ranges = (text.removeprefix("CUDA ").split(" to ") for text in group_heading(group))
+    return "\n".join(f"{first}\n{f'-{last[0]}' if last else ''}" for first, *last in ranges)
 
 
 def _label(cell: Cell) -> tuple[StyledText, ...]:
