@@ -117,7 +117,7 @@ def make_project(every: Sequence[Source], corpus: Path, folder: Path) -> Path:
     for number, source in enumerate(every):
         home = source.package.home(corpus)
         if not (folder / home.name).exists():
-            shutil.copytree(home, folder / home.name)
+            shutil.copytree(home, folder / home.name, ignore_dangling_symlinks=True)
         settings = settings_of(source, home, settings=False)
         text += MODULE.format(
             name=f"m{number}",
