@@ -224,11 +224,13 @@ def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
 
 
 def test_what_all_modules_have_is_in_the_table_of_all(tmp_path: Path) -> None:
-    write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": ""})
-    (tmp_path / "demo/fill.cu").write_text(KERNEL)
-    project = read_import(tmp_path, [tmp_path / "demo/fill.cu"]).project
-    modules = [{"name": f"demo.{name}", "sources": [name], "std": "c++20", "options": [name]} for name in "ab"]
+    write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": KERNEL})
+    project = read_import(tmp_path, [tmp_path / "demo/a.cu"]).project
+    modules = [{"name": f"demo.{n}", "sources": [f"demo/{n}.cu"], "std": "c++20", "options": [n]} for n in "ab"]
     shared, own = hoisted(project, {}, modules)
     assert shared == {"std": "c++20"} and [sorted(each) for each in own] == [["name", "options", "sources"]] * 2
     Config.from_table({**shared, "module": own})
     assert hoisted(project, {"tool": {"cuda-wheel": {}}}, modules) == ({}, modules)
+    write_files(tmp_path, **{"demo/other.cu": KERNEL})  # which does not compile, or is of another build
+    project = read_import(tmp_path, [tmp_path / "demo/a.cu"]).project
+    assert hoisted(project, {}, modules[:1]) == ({"sources": ["demo/a.cu"]}, modules[:1])

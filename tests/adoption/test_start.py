@@ -317,3 +317,13 @@ def test_the_tutorials_show_what_is_written(tmp_path: Path) -> None:
         files["pyproject.toml"].replace(f"[{extra}]", "[cu12]").replace('["cuda-wheel"]', '["cuda-wheel", "torch"]')
         == page["pyproject.toml"]
     )
+
+
+def test_the_sources_of_extensions_are_left_to_import(tmp_path: Path) -> None:
+    script = "from setuptools import setup\nsetup(name='the-demo', ext_modules=[CUDAExtension('x', ['csrc/a.cu'])])\n"
+    files = {"setup.py": script, "the_demo/__init__.py": "", "csrc/a.cu": KERNEL, "csrc/b.cu": KERNEL}
+    done = start(write_files(tmp_path, **files))
+    assert done.project.package == "the_demo"
+    assert any("cuda-wheel import setup.py" in line for line in done.advice)
+    table = tomllib.loads(done.changes[0].after)["tool"]["cuda-wheel"]
+    assert table == {"module": [{"name": "the_demo.b", "sources": ["csrc/b.cu"]}]}
