@@ -17,7 +17,7 @@ from cuda_wheel.builder.sources.includes import includes
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.records import INCLUDE
 
-__all__ = ["ProposedModule", "extension_modules", "options_table", "source_modules"]
+__all__ = ["ProposedModule", "extension_modules", "missing_folders", "options_table", "source_modules"]
 
 Table = dict[str, Any]
 
@@ -47,8 +47,7 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     package = extension.name.rpartition(".")[0] or project.package
     if extension.is_linked or "link" in settings:
         name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
-        folders = _with_found(settings, _missing_folders(root, paths, settings.get("include-dirs", [])))
-        return [ProposedModule({"name": name, "sources": paths, **folders, "link": "lto"}, notes)]
+        return [ProposedModule({"name": name, "sources": paths, **settings, "link": "lto"}, notes)]
     modules = [_module(project, path, settings, package) for path in paths]
     if modules:
         modules[0].notes += notes
@@ -70,12 +69,7 @@ def _module(project: SeenProject, path: str, settings: Table, package: str) -> P
     name = project.module_name(path)
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
-    found = _missing_folders(project.root, [path], settings.get("include-dirs", []))
-    return ProposedModule({"name": name, "sources": [path], **_with_found(settings, found)})
-
-
-def _with_found(settings: Table, folders: Sequence[str]) -> Table:
-    return settings | ({"include-dirs": [*settings.get("include-dirs", []), *folders]} if folders else {})
+    return ProposedModule({"name": name, "sources": [path], **settings})
 
 
 def _relative(path: str, root: Path) -> str:
@@ -167,10 +161,10 @@ def _number(value: str) -> str | int:
 # --- include folders --------------------------------------------------------------------------------
 
 
-def _missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the folders of the project that make the includes of sources found, which are not found without them.
+def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the folders of the project in which includes of sources are found that are not found without them.
 
-    Only where exactly one folder of the project does so.
+    Only where exactly one folder of the project has the header. A header of the toolkit may be among them.
     """
     headers: list[str] | None = None
     found: list[str] = []

@@ -11,7 +11,7 @@ import pytest
 
 from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION
 from cuda_wheel.adoption.importing import hoisted, read_import
-from cuda_wheel.adoption.module_tables import options_table
+from cuda_wheel.adoption.module_tables import missing_folders, options_table
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from tests.adoption.test_start import check_wheel, head
@@ -81,6 +81,7 @@ def extension_project(folder: Path, backend: str = "setuptools") -> Path:
     return write_files(folder, **{"pyproject.toml": head(backend, "leaky-demo"), **files})
 
 
+@pytest.mark.slow
 def test_an_extension_becomes_tables_of_the_modules_that_compile(tmp_path: Path, cuda_wheel: Command) -> None:
     project = extension_project(tmp_path / "project")
     before = sorted(project.rglob("*"))
@@ -102,19 +103,23 @@ def test_an_extension_becomes_tables_of_the_modules_that_compile(tmp_path: Path,
     )
     assert leaky == {"name": "leaky_demo.leaky", "sources": ["csrc/leaky.cu"], "include-dirs": ["include"]}
     assert scale == {"name": "leaky_demo.scale", "sources": ["csrc/scale.cu"], "instantiate": ["scale<float, 16>"]}
-    written = cuda_wheel("import", project / "setup.py", "--write")
-    assert "extended pyproject.toml" in written.stdout
-    document = tomllib.loads((project / "pyproject.toml").read_text())
-    assert document["tool"]["cuda-wheel"] == table
-    again = cuda_wheel("import", project / "setup.py", "--write")
-    assert "extended" not in again.stdout and "kept [[tool.cuda-wheel.module]] leaky_demo.scale" in again.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path, cuda_wheel: Command) -> None:
     project = extension_project(tmp_path / "project", backend)
-    assert "2 of 3 modules compile" in cuda_wheel("import", project / "setup.py", "--write").stdout
+    shown = cuda_wheel("import", project / "setup.py").stdout
+    written = cuda_wheel("import", project / "setup.py", "--write").stdout
+    assert "2 of 3 modules compile" in written
+    if backend == "scikit-build-core":
+        calls = (project / "CMakeLists.txt").read_text().partition("REQUIRED)\n")[2]
+        assert "INCLUDE_DIRECTORIES include" in calls and calls in shown
+    else:
+        proposed = shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nsetup.py:9")]
+        assert proposed in (project / "pyproject.toml").read_text() and "extended pyproject.toml" in written
+    again = cuda_wheel("import", project / "setup.py", "--write").stdout
+    assert "extended" not in again and "wrote" not in again and "kept" in again
     (project / "setup.py").unlink()  # its CUDAExtension needs PyTorch
     if backend == "setuptools":
         with (project / "pyproject.toml").open("a") as stream:
@@ -122,7 +127,7 @@ def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path,
     check_wheel(project, tmp_path / "dist", "leaky_demo.leaky", "leaky_demo.scale")
 
 
-@pytest.mark.parametrize("page", ["from-rawmodule", "from-pycuda"])
+@pytest.mark.parametrize("page", ["from-rawmodule", pytest.param("from-pycuda", marks=pytest.mark.slow)])
 def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_path: Path, cuda_wheel: Command) -> None:
     found = blocks(ROOT / f"docs/how-to/{page}.md")
     program = next(each.text for each in found if each.language == "python")
@@ -178,15 +183,23 @@ class Users:
     assert "self.kernel.launch((1,), (2,), *x, shared_memory=3)" in text and "two.launch((1,), (2,))" in text
 
 
-def test_sources_alone_get_what_their_includes_say(tmp_path: Path, cuda_wheel: Command) -> None:
+@pytest.mark.slow
+def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
+    tmp_path: Path, cuda_wheel: Command
+) -> None:
     project = extension_project(tmp_path / "project")
     result = cuda_wheel("import", project / "csrc/leaky.cu", "--architecture", "90a")
     assert result.returncode == 0, result.stdout
     assert 'include-dirs = ["include"]' in result.stdout and "__CUDA_NO_HALF_OPERATORS__ = true" in result.stdout
-    text = '#include <math.h>\n#include "gone.h"\n' + KERNEL
+
+
+def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) -> None:
+    project = extension_project(tmp_path / "project")
+    text = '#include <math.h>\n#include "twice.h"\n#include "sub/once.h"\n' + KERNEL
     write_files(project, **{"csrc/fill.cu": text, "include/math.h": "", "x/twice.h": "", "y/twice.h": ""})
-    (module,) = read_import(project, [project / "csrc/fill.cu"]).modules
-    assert module.table == {"name": "leaky_demo.fill", "sources": ["csrc/fill.cu"]}
+    write_files(project, **{"third_party/z/sub/once.h": '#include "once_more.h"', "once_more.h": ""})
+    assert missing_folders(project, ["csrc/fill.cu"], []) == ["third_party/z", "."]
+    assert missing_folders(project, ["csrc/fill.cu"], ["third_party/z", "."]) == []
     for name, message in (("setup.cfg", "neither a .cu file"), ("leaky_demo/__init__.py", "neither a CUDAExtension")):
         (project / name).touch()
         with pytest.raises(ConfigError, match=message):
