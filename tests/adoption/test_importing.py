@@ -136,7 +136,7 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
     project = write_files(tmp_path / "project", **files)
     result = cuda_wheel("import", project / package / "ops.py", "--write")
     assert result.returncode == 0, result.stdout
-    assert f'cuda_wheel.load("{package}.{stem}")' in result.stdout
+    assert f'cuda_wheel.load("{package}.{stem}")' in result.stdout and "no image for" not in result.stdout
     table = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]
     expected = {"name": f"{package}.{stem}", "sources": [f"{package}/{stem}.cu"]}
     if page == "from-rawmodule":
@@ -149,7 +149,11 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
     text = (project / expected["sources"][0]).read_text()
     assert text in {f"{each.strip(chr(10))}\n" for each in program.split('"""')}
     result = cuda_wheel("import", project / package / "ops.py", "--write")
-    assert "wrote" not in result.stdout and (project / expected["sources"][0]).read_text() == text
+    assert (
+        "wrote" not in result.stdout
+        and "extended" not in result.stdout
+        and (project / expected["sources"][0]).read_text() == text
+    )
 
 
 def test_texts_become_files_named_apart_and_one_for_equal_ones(tmp_path: Path) -> None:
@@ -206,6 +210,20 @@ def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) ->
             read_import(project, [project / name])
     with pytest.raises(ConfigError, match="no file of the project"):
         read_import(project, [ROOT / "fixtures/saxpy/src/saxpy_demo/kernels/saxpy.cu"])
+
+
+def test_an_extension_whose_device_code_is_linked_is_one_module(tmp_path: Path) -> None:
+    call = "CUDAExtension('x_demo._C', ['a.cu', 'b.cu', 'gone.cu'], {})\n"
+    write_files(
+        tmp_path, **{"x_demo/__init__.py": "", "a.cu": KERNEL, "b.cu": KERNEL, "pyproject.toml": head("hatchling")}
+    )
+    for option in ("dlink=True", "extra_compile_args={'nvcc': ['-rdc=true']}", "extra_compile_args={'nvcc': ['-dc']}"):
+        (tmp_path / "setup.py").write_text(call.format(option))
+        (module,) = read_import(tmp_path, [tmp_path / "setup.py"]).modules
+        assert (module.name, module.table["sources"], module.table["link"]) == ("x_demo.C", ["a.cu", "b.cu"], "lto")
+        assert "gone.cu does not exist" in module.notes
+    (tmp_path / "setup.py").write_text(call.format("extra_compile_args=['-rdc=false']"))
+    assert [each.name for each in read_import(tmp_path, [tmp_path / "setup.py"]).modules] == ["x_demo.a", "x_demo.b"]
 
 
 def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
