@@ -144,7 +144,7 @@ def _add_text(done: Import, path: Path, text: KernelText) -> str:
     project = done.project
     beside = _shown(path.parent, project.root)
     folder = beside if f"{beside}/".startswith(f"{project.folder}/") else project.folder
-    content = (text.text or "").strip("\n") + "\n"
+    content = text.text or ""
     stem, count = text.name, 1
     while done.files.get(f"{folder}/{stem}.cu", read_text(project.root / folder / f"{stem}.cu")) not in (None, content):
         count += 1

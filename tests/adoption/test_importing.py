@@ -162,7 +162,7 @@ def test_texts_become_files_named_apart_and_one_for_equal_ones(tmp_path: Path) -
 import cupy
 A = '''{KERNEL}'''
 one = cupy.RawKernel(A, "fill", options=("-DN=4", "--std=c++14", "-I/nowhere"))
-two = cupy.RawKernel(A, "fill", options=("-DN=4", "--std=c++14", "-I/nowhere"))
+two = cupy.RawKernel(A, "fill", ("-DN=4", "--std=c++14", "-I/nowhere"))
 three = cupy.RawModule(code='''{other}''').get_function("fill")
 four = cupy.RawModule(code=A % N)
 class Users:
@@ -195,6 +195,33 @@ def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
     result = cuda_wheel("import", project / "csrc/leaky.cu", "--architecture", "90a")
     assert result.returncode == 0, result.stdout
     assert 'include-dirs = ["include"]' in result.stdout and "__CUDA_NO_HALF_OPERATORS__ = true" in result.stdout
+
+
+INLINE = f"""
+from torch.utils.cpp_extension import load_inline
+
+extension = load_inline(
+    name="leaky",
+    cpp_sources="torch::Tensor forward(torch::Tensor x);",
+    cuda_sources='''{LEAKY.partition("h>")[2]}''',
+    functions=["forward"],
+    extra_cuda_cflags=["--use_fast_math"],
+    extra_include_paths=["include"],
+)
+"""
+
+
+@pytest.mark.slow
+def test_a_text_of_load_inline_compiles_with_the_headers_that_pytorch_adds(tmp_path: Path, cuda_wheel: Command) -> None:
+    project = extension_project(tmp_path / "project")
+    (project / "leaky_demo/ops.py").write_text(INLINE)
+    result = cuda_wheel("import", project / "leaky_demo/ops.py", "--write")
+    assert result.returncode == 0, result.stdout
+    assert "leaky<c10::Half>(" in result.stdout
+    assert (project / "leaky_demo/leaky.cu").read_text().startswith("#include <torch/types.h>\n")
+    (table,) = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]["module"]
+    assert table["include-dirs"] == ["include"] and table["defines"]["__CUDA_NO_HALF_OPERATORS__"] is True
+    assert table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
 
 
 def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) -> None:
