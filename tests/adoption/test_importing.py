@@ -224,6 +224,14 @@ def test_a_text_of_load_inline_compiles_with_the_headers_that_pytorch_adds(tmp_p
     assert table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
 
 
+def test_nothing_is_written_if_nothing_compiles(tmp_path: Path, cuda_wheel: Command) -> None:
+    project = extension_project(tmp_path / "project")
+    before = (project / "pyproject.toml").read_text()
+    result = cuda_wheel("import", project / "csrc/broken.cu", "--write")
+    assert result.returncode == 1 and "0 of 1 modules compile" in result.stdout
+    assert (project / "pyproject.toml").read_text() == before
+
+
 def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) -> None:
     project = extension_project(tmp_path / "project")
     text = '#include <math.h>\n#include "twice.h"\n#include "sub/once.h"\n' + KERNEL

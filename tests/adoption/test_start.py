@@ -222,6 +222,7 @@ FORMS = {
 }
 
 
+@pytest.mark.lowest
 @pytest.mark.parametrize("crlf", [False, True], ids=["", "crlf"])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_keeps_its_form(form: str, crlf: bool, tmp_path: Path) -> None:
