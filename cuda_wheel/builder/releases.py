@@ -7,7 +7,10 @@ from typing import NamedTuple
 from cuda_wheel.runtime.manifest import Version, dotted
 from cuda_wheel.runtime.rules import TEGRA
 
-__all__ = ["GPUS", "RELEASES", "Gpu", "Release", "first_reading"]
+__all__ = ["AS_OF", "GPUS", "RELEASES", "Gpu", "Release", "first_reading"]
+
+AS_OF = "2026-11-22"
+"""The date of these tables. Whoever edits them sets it."""
 
 
 class Release(NamedTuple):

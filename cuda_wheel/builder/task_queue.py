@@ -81,7 +81,8 @@ class TaskQueue:
         if future.cancelled():
             return
         if call.guessed and future.exception() is None:
-            self._pace.call_done(call.guessed, call.seconds, future.result().seconds)
+            times = future.result()  # with the time for precompiling headers: other calls take some too
+            self._pace.call_done(call.guessed, call.seconds, times.ended - times.began)
         call.handler(future)
 
     def seconds_left(self, further: Iterable[float]) -> float | None:

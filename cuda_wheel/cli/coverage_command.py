@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cuda_wheel.builder.describe.advice import advice
 from cuda_wheel.builder.describe.coverage import Cell, Coverage, cells_text, cover, missing, not_required
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument, argument_type
-from cuda_wheel.cli.output import print_json
+from cuda_wheel.cli.output import print_json, printable
 from cuda_wheel.cli.printing.tables import Column, Line, StyledText, Table, print_report
 from cuda_wheel.inspect.coverage_picture import coverage_to_html, coverage_to_svg
 from cuda_wheel.inspect.coverage_report import (
@@ -18,13 +19,25 @@ from cuda_wheel.inspect.coverage_report import (
     cells_to_json,
     coverage_to_json,
     driver_groups,
+    gap_lines,
     group_heading,
+    heading,
     parse_requirement,
+    several_names,
 )
 from cuda_wheel.inspect.found_modules import find_modules
-from cuda_wheel.runtime.manifest import dotted
+from cuda_wheel.runtime.manifest import Version, dotted
 
 __all__ = ["add_arguments", "run"]
+
+WIDTH = 80
+"""The number of columns that the output fits in."""
+
+GROUPS = 6
+"""How many columns of drivers a table of this width has: a GPU takes 27, each of the others 8."""
+
+NARROW_LABELS: dict[Cell, str] = {"link": "link", "unproven": "?"}
+"""Labels of cells that have a longer one."""
 
 COLOURS: dict[Cell, str] = {"native": "green", "jit": "yellow", "link": "cyan", "unproven": "magenta", "none": "red"}
 
@@ -50,43 +63,70 @@ def run(options: argparse.Namespace) -> int:
     missing_cells = [(coverage, missing(coverage, requirement)) for coverage in coverages]
     for path, picture in ((options.svg, coverage_to_svg), (options.html, coverage_to_html)):
         if path is not None:
-            path.write_text(picture(coverages), encoding="utf-8")
+            path.write_text(picture(coverages, heading(options.path), requirement), encoding="utf-8")
     if options.json:
         print_json(
             [coverage_to_json(coverage) | {"missing": cells_to_json(cells)} for coverage, cells in missing_cells]
         )
     else:
-        print_report(_coverage_report(coverages))
-        for coverage, cells in missing_cells:
-            if cells:
-                print(f"{', '.join(coverage.names)}: no image for {cells_text(cells)}")
-                print("".join(f"  {line}\n" for line in advice(coverage, requirement)), end="")
+        print_report([heading(options.path), "", *_coverage_report(coverages)])
+        for coverage in coverages:
+            for number, line in enumerate(gap_lines(coverage, requirement)):
+                _print_wrapped(line, "  " if number else "")
         if options.require and (pairs := not_required(requirement)):
-            print(f"not required, because the drivers do not support the GPUs: {cells_text(pairs)}")
+            _print_wrapped(f"not required, because the drivers do not support the GPUs: {cells_text(pairs)}")
     return int(options.require is not None and any(cells for _, cells in missing_cells))
 
 
+def _print_wrapped(line: str, indent: str = "") -> None:
+    wrapped = textwrap.fill(
+        printable(line),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    print(wrapped)
+
+
 def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
-    """Return a table for each coverage, and the meanings of the cells."""
-    meanings = [(*_label(cell), StyledText(f" {meaning}")) for cell, (label, meaning) in CELL_LABELS.items() if label]
-    return [*map(_coverage_table, coverages), *meanings]
-
-
-def _coverage_table(coverage: Coverage) -> Table:
-    groups = driver_groups(coverage)
-    headings = ("\n".join(group_heading(group)).replace("CUDA ", "CUDA\n") for group in groups)
-    rows: list[tuple[Line, ...]] = [
-        (
-            (StyledText(gpu.name), StyledText(f" {gpu.examples}", "dim")),
-            dotted(gpu.capability),
-            *(_label(coverage.cells[gpu.capability, group[0]]) for group in groups),
-        )
-        for gpu in GPUS
+    """Return the tables of each coverage, and the meanings of the cells in them."""
+    found = {cell for coverage in coverages for cell in coverage.cells.values()}
+    meanings = [
+        (*_label(cell), StyledText(f" {meaning}")) for cell, (_, meaning) in CELL_LABELS.items() if cell in found
     ]
-    columns = [Column("GPU"), Column("", "right"), *(Column(heading, "center") for heading in headings)]
-    return Table("\n".join(coverage.names), columns, rows)
+    tables = (table for coverage in coverages for table in _coverage_tables(coverage))
+    return [*tables, *(line for line in meanings if len(line) > 1), ""]
+
+
+def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
+    """Yield tables of all GPUs with some of the drivers each, so that no table is wider than WIDTH."""
+    groups = driver_groups(coverage)
+    title = textwrap.fill(several_names(coverage.names), WIDTH, break_long_words=False, break_on_hyphens=False)
+    size = math.ceil(len(groups) / math.ceil(len(groups) / GROUPS))
+    for start in range(0, len(groups), size):
+        shown = groups[start : start + size]
+        rows: list[tuple[Line, ...]] = [
+            (
+                (StyledText(f"{gpu.name} {dotted(gpu.capability)}"), StyledText(f" {gpu.examples}", "dim")),
+                *(_label(coverage.cells[gpu.capability, group[0]]) for group in shown),
+            )
+            for gpu in GPUS
+        ]
+        columns = [
+            Column("driver for CUDA\n\ndriver branch\n "),
+            *(Column(_narrow_heading(group), "center") for group in shown),
+        ]
+        yield Table("with later drivers:" if start else title, columns, rows, compact=True)
+
+
+def _narrow_heading(group: Sequence[Version]) -> str:
+    """Return the CUDA versions and the branches of a group of drivers, on four lines: "12.0", "-12.4", ..."""
+    ranges = (text.removeprefix("CUDA ").split(" to ") for text in group_heading(group))
+    return "\n".join(f"{first}\n{f'-{last[0]}' if last else ''}" for first, *last in ranges)
 
 
 def _label(cell: Cell) -> tuple[StyledText, ...]:
-    label, _ = CELL_LABELS[cell]
-    return (StyledText(f" {label} ", f"black on {COLOURS[cell]}"),) if label else ()
+    label = NARROW_LABELS.get(cell, CELL_LABELS[cell][0])
+    return (StyledText(label, f"black on {COLOURS[cell]}"),) if label else ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cuda_wheel.builder.describe.coverage import GPU_OF, once_linked
@@ -13,9 +14,9 @@ from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
-from cuda_wheel.runtime.manifest import Manifest, Target, Version, dotted, parse_version
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, dotted, parse_version
 from cuda_wheel.runtime.manifest_text import image_to_json
-from cuda_wheel.runtime.rules import Resolution, resolve
+from cuda_wheel.runtime.rules import Rejection, Resolution, resolve
 
 __all__ = ["add_arguments", "run"]
 
@@ -75,8 +76,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"GPU of compute capability {dotted(capability)}, driver for CUDA {dotted(driver)}")
         if unknown is not None:
             print(unknown)
-        for name, lines in _alike([(each, _resolution_lines(each, resolution)) for each, resolution in resolutions]):
-            print(f"{name}: {lines}")
+        texts = [(each, _resolution_lines(each, resolution)) for each, resolution in resolutions]
+        for names, lines in _alike(texts).items():
+            print(f"{', '.join(names)}: {lines}")
     return int(
         any(resolution.image is None or resolution.doubt for _, resolution in resolutions) or unknown is not None
     )
@@ -114,13 +116,17 @@ def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str,
     }
 
 
-def _alike(texts: Sequence[tuple[Manifest, str]]) -> list[tuple[str, str]]:
-    """Return the name and the text of each module, once where all its variants have the same text."""
+def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
+    """Return each text once, by the names of the modules that have it; one name where all its variants have it."""
     by_name: dict[str, set[str]] = {}
+    by_text: dict[str, list[Manifest]] = {}
     for manifest, text in texts:
         by_name.setdefault(manifest.name, set()).add(text)
-    named = ((each.name if len(by_name[each.name]) == 1 else each.full_name, text) for each, text in texts)
-    return list(dict.fromkeys(named))
+        by_text.setdefault(text, []).append(manifest)
+    return {
+        tuple(dict.fromkeys(each.name if len(by_name[each.name]) == 1 else each.full_name for each in alike)): text
+        for text, alike in by_text.items()
+    }
 
 
 def _resolution_lines(manifest: Manifest, resolution: Resolution) -> str:
@@ -129,5 +135,28 @@ def _resolution_lines(manifest: Manifest, resolution: Resolution) -> str:
     if len(manifest.relocatable) == len(manifest.images):
         chosen += ", to be linked: load(..., link=[...])"
     lines = [chosen + (f", {resolution.doubt}" if resolution.doubt else "")]
-    lines += [f"  not {rejection.image}: {rejection.reason}" for rejection in resolution.rejected]
+    lines += [f"  not {line}" for line in _rejections(resolution.rejected)]
     return "\n".join(lines)
+
+
+_FOREIGN = re.compile(r"is machine code for (.*), the GPU is (.*)")
+
+
+def _rejections(rejected: Sequence[Rejection]) -> Iterator[str]:
+    """Yield each reason once, with the images that it rejects: "cubin sm_75, sm_90: are machine code for 7.x, 9.x"."""
+    images: dict[str, list[Image]] = {}
+    made_for: dict[str, list[str]] = {}
+    for image, reason in rejected:
+        if match := _FOREIGN.fullmatch(reason):  # differs in what it is made for
+            made_for.setdefault(reason := match[2], []).append(match[1])
+        images.setdefault(reason, []).append(image)
+    for reason, alike in images.items():
+        kind = f"{alike[0].kind} "
+        is_same = all(str(image).startswith(kind) for image in alike)
+        names = ", ".join(
+            str(image).removeprefix(kind if is_same and index else "") for index, image in enumerate(alike)
+        )
+        if reason in made_for:
+            verb = "is" if len(alike) == 1 else "are"
+            reason = f"{verb} machine code for {', '.join(dict.fromkeys(made_for[reason]))}, the GPU is {reason}"
+        yield f"{names}: {reason}"

@@ -9,7 +9,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from cuda_wheel.builder.config.cmake_call import CMakeCall
 from cuda_wheel.builder.config.pyproject import read_pyproject
+from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import Layout, WheelFile
@@ -38,6 +40,9 @@ def wheel_layout(root: Path) -> Layout:
             raise ConfigError(f"CMake cannot configure {root.name}:\n{result.stderr.strip()}")
         paths = folder.rglob("*.cuda-wheel.json")
         records = [json.loads(path.read_text(encoding="utf-8", errors="surrogateescape")) for path in paths]
+    for record in records:
+        with CMakeCall.of(record).named_in_errors():
+            Config.from_table({"module": [record["module"]]})
     modules = [record["module"] for record in records]
     if not modules:
         raise ConfigError(f"{root.name} has no CUDA module: its CMakeLists.txt does not call cuda_wheel_add_module.")

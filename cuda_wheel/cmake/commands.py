@@ -9,15 +9,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from cuda_wheel.builder.config.cmake_call import CMakeCall
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, stub_file, write
 from cuda_wheel.builder.wheel.sbom import SBOM, merged
 from cuda_wheel.builder.wheel.stubs import attaches
-from cuda_wheel.cmake.call_terms import CMakeCall
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
 from cuda_wheel.runtime.variants.index import all_manifests
 
@@ -38,14 +37,8 @@ def build_module_files(settings: Path) -> None:
     def tell(text: str, file: TextIO | None = None) -> None:
         print(call.in_its_terms(text), file=file)
 
-    try:
-        with ProgressReporter(tell, lambda text: tell(text, sys.stderr)) as reporter:
-            files, inputs = build_module(Path(request["root"]), request["module"], os.environ, reporter)
-    except ConfigError as error:
-        text = call.in_its_terms(str(error))
-        raise ConfigError(text if "tool.cuda-wheel" in text else f"{call}: {text}") from None
-    except CompileError as error:
-        raise CompileError(call.in_its_terms(str(error))) from None
+    with call.named_in_errors(), ProgressReporter(tell, lambda text: tell(text, sys.stderr)) as reporter:
+        files, inputs = build_module(Path(request["root"]), request["module"], os.environ, reporter)
     # The depfile first: without it, a later build would not notice that the images are out of date.
     target = str(output / next(path for path in files if path.endswith(".fatbin")))
     write({depfile.name: os.fsencode(_make_rule(target, inputs))}, depfile.parent)

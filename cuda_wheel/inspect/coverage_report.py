@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from cuda_wheel.builder.describe.coverage import DRIVERS, GPU_OF, Cell, Coverage, Key, Requirement
-from cuda_wheel.builder.releases import GPUS, RELEASES
+from cuda_wheel.builder.describe.advice import advice
+from cuda_wheel.builder.describe.coverage import (
+    DRIVERS,
+    GPU_OF,
+    Cell,
+    Coverage,
+    Key,
+    Requirement,
+    cells_text,
+    missing,
+)
+from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
 from cuda_wheel.runtime.manifest import Target, Version, dotted, parse_version
 from cuda_wheel.runtime.rules import OLDEST_DRIVER
 
-__all__ = ["CELL_LABELS", "cells_to_json", "coverage_to_json", "driver_groups", "group_heading", "parse_requirement"]
+__all__ = [
+    "CELL_LABELS",
+    "cells_to_json",
+    "coverage_to_json",
+    "driver_groups",
+    "gap_lines",
+    "group_heading",
+    "heading",
+    "parse_requirement",
+    "several_names",
+]
 
 CELL_LABELS: dict[Cell, tuple[str, str]] = {
     "native": ("native", "machine code"),
@@ -129,6 +150,30 @@ def group_heading(drivers: Sequence[Version]) -> tuple[str, str]:
     ends = list(dict.fromkeys((drivers[0], drivers[-1])))
     names = [f"R{branches[cuda]}" if branches[cuda] else "later" for cuda in ends]
     return "CUDA " + " to ".join(map(dotted, ends)), " to ".join(names)
+
+
+_SHOWN_NAMES = 4
+"""How many modules are named of those that are alike."""
+
+
+def heading(path: str) -> str:
+    """Return the line above the coverage of a wheel, folder, fatbin or package: its name, and the date of the tables of
+    GPUs and drivers. It is the same on every day."""
+    return f"{os.path.basename(os.path.normpath(path))}: GPUs and drivers as of {AS_OF}"
+
+
+def several_names(names: Sequence[str]) -> str:
+    """Return the names of modules that are alike: all, or the first ones and how many more."""
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_SHOWN_NAMES])} and {more} more"
+
+
+def gap_lines(coverage: Coverage, requirement: Requirement) -> list[str]:
+    """Return what modules lack of a requirement, and below it what would help; nothing if they lack nothing."""
+    cells = missing(coverage, requirement)
+    if not cells:
+        return []
+    return [f"{several_names(coverage.names)}: no image for {cells_text(cells)}", *advice(coverage, requirement)]
 
 
 def coverage_to_json(coverage: Coverage) -> dict[str, Any]:

@@ -128,6 +128,23 @@ def test_explain_never_promises_what_is_not_known(
     assert (module["doubt"] is not None) == ("not known" in text)
 
 
+def test_explain_says_once_what_several_modules_and_images_have_in_common(
+    make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    table = '[tool.cuda-wheel]\narchitectures = ["75-real", "80-real", "90", "100-real"]\n'
+    table += '[[tool.cuda-wheel.module]]\nname = "demo.other"\narchitectures = ["80-real"]\n'
+    project = make_project(table, **{f"demo/{name}.cu": KERNEL for name in ("one", "other", "two")})
+    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+    result = cuda_wheel("explain", tmp_path / "out", "--device", "sm_75", "--driver", "12.2")
+    assert result.stdout.splitlines()[1:] == [
+        "demo.one, demo.two: cubin sm_75, native",
+        "  not cubin sm_80, sm_90, sm_100: are machine code for 8.x, 9.x, 10.x, the GPU is 7.5",
+        "  not ptx compute_90 (PTX 7.8): needs compute capability 9.0 or later",
+        "demo.other: no image fits",
+        "  not cubin sm_80: is machine code for 8.x, the GPU is 7.5",
+    ]
+
+
 @pytest.mark.slow
 def test_explain_knows_the_compression(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     for compress, status in (("size", 1), ("speed", 0)):

@@ -77,7 +77,7 @@ def test_rich_draws_the_same_table(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["inspect"], r"^kind  +target  +PTX  +driver  +size  registers$"),
         (["inspect", "--size"], r"^target +images  installed  in a wheel  without: saved  saved in a wheel$"),
-        (["coverage"], r"^Hopper H100, H200 +9\.0( +JIT)*( +native)+ *$"),
+        (["coverage"], r"^Hopper 9\.0 H100, H200( +JIT)*( +native)+ *$"),
     ],
 )
 def test_commands_print_plain_tables_without_rich(arguments: list[str], expected: str, fixture_wheel) -> None:

@@ -24,13 +24,13 @@ from cuda_wheel.builder.describe.coverage import (
     not_required,
     required_keys,
 )
-from cuda_wheel.builder.releases import GPUS, RELEASES
+from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
 from cuda_wheel.inspect.coverage_picture import coverage_to_html, coverage_to_svg
 from cuda_wheel.inspect.coverage_report import driver_groups, parse_requirement
 from cuda_wheel.runtime.jit.nvjitlink_rules import knows
 from cuda_wheel.runtime.manifest import Manifest, parse_version
 from tests.support.manifests import image, images, manifest
-from tests.support.projects import ROOT
+from tests.support.projects import KERNEL, ROOT
 
 
 def covered(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0", compression: str = "none") -> Coverage:
@@ -360,7 +360,8 @@ def test_who_follows_the_advice_covers_what_is_required(
         )
         assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
         result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
-        lines = result.stdout.partition("no image for")[2].splitlines()[1:]
+        unwrapped = re.sub(r"\n {4,}", " ", result.stdout)
+        lines = unwrapped.partition("no image for")[2].splitlines()[1:]
         assert result.returncode == (1 if lines else 0)
         return [line.strip() for line in lines if line.startswith("  ") and "  or toolchain:" not in line]
 
@@ -389,7 +390,8 @@ def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
     assert cuda_wheel("coverage", wheel, "--require", "sm_75..sm_121,driver>=12.2").returncode == 0
     result = cuda_wheel("coverage", wheel, "--require", "sm_70..sm_75,driver<=12.4")
     assert result.returncode == 1
-    assert "no image for Volta (7.0) with drivers for CUDA 12.0 to 12.4" in result.stdout
+    assert "no image for Volta (7.0) with drivers for CUDA 12.0 to 12.4" in " ".join(result.stdout.split())
+    assert max(map(len, result.stdout.splitlines())) <= 80
     assert 'architectures: add "70-real"' in result.stdout
     assert cuda_wheel("coverage", wheel, "--require", "nonsense").returncode == 2
 
@@ -407,7 +409,7 @@ def test_the_gate_closes_for_drivers_before_the_table_and_for_compression(
     }.items():
         result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
         assert result.returncode == 1
-        assert message in result.stdout
+        assert message in " ".join(result.stdout.split())
     assert cuda_wheel("coverage", tmp_path / "out", "--require", "sm_75,driver>=12.4").returncode == 0
     result = cuda_wheel("coverage", tmp_path / "out", "--require", "sm_80,sm_120,driver>=12.6")
     assert result.returncode == 0
@@ -440,6 +442,9 @@ def test_the_pictures_are_complete_and_reproducible(fixture_wheel, cuda_wheel, t
     assert svg == (tmp_path / "two.svg").read_text()
     texts = [element.text for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("}text")]
     assert "saxpy_demo.kernels.saxpy" in texts
+    assert texts[0] == f"saxpy_demo-1.0-py3-none-any.whl: GPUs and drivers as of {AS_OF}"
+    assert "saxpy_demo.kernels.saxpy: no image for Maxwell (5.0)" in " ".join(texts)
+    assert any(text.startswith('architectures: add "50-real"') for text in texts)
     assert [f"{gpu.name} {gpu.capability[0]}.{gpu.capability[1]}" for gpu in GPUS] == [
         text for text in texts if text.split()[0] in {gpu.name for gpu in GPUS}
     ]
@@ -453,6 +458,23 @@ def test_the_picture_in_the_readme_is_up_to_date(fixture_wheel, cuda_wheel, extr
     assert (tmp_path / "now.svg").read_text() == (ROOT / "docs/coverage.svg").read_text()
 
 
+def test_many_modules_that_are_alike_take_one_line_and_80_columns(
+    make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    sources = {f"demo/module_of_a_long_name_{number}.cu": KERNEL for number in range(7)}
+    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = ["90"]\n', **sources)
+    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+    result = cuda_wheel("coverage", tmp_path / "out", "--svg", tmp_path / "picture.svg")
+    assert result.stdout.startswith(f"out: GPUs and drivers as of {AS_OF}\n")
+    assert result.stdout.count("module_of_a_long_name_0") == 2  # above the table, and in what is missing
+    assert "module_of_a_long_name_3 and 3 more" in " ".join(result.stdout.split())
+    assert "module_of_a_long_name_4" not in result.stdout + (tmp_path / "picture.svg").read_text()
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert len(re.findall(r"^Hopper 9\.0 ", result.stdout, re.MULTILINE)) == 2  # seven groups of drivers
+
+
 def test_a_name_cannot_break_out_of_the_picture() -> None:
     coverage = covered("sm_80")._replace(names=("<script>&",))
-    assert "<script>&" not in coverage_to_svg([coverage]) + coverage_to_html([coverage])
+    for draw in (coverage_to_svg, coverage_to_html):
+        assert "<script>&" not in draw([coverage], "<script>&", parse_requirement(""))

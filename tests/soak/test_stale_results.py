@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,11 @@ class Generator:
             text += f"#ifndef STAMP\n#define STAMP 0\n#endif\n__device__ const char* moment() {{ return {clock}; }}\n"
         return f"{text}{self.value()}__global__ void k(int* x) {{ *x = 1; }}\n"
 
+    def folders(self) -> list[str]:
+        """Return the folder of the source, and others of the project in any order."""
+        others = ["include", "include/deep", "extra", "src/deep", ".", "missing"]
+        return ["src", *self.random.sample(others, self.random.randint(1, 4))]
+
     def change_files(self) -> None:
         """Add, edit or remove a header."""
         path = Path(os.path.normpath(self.root / self.random.choice(FOLDERS) / self.random.choice(NAMES)))
@@ -140,11 +146,13 @@ def test_a_cached_result_is_what_the_compiler_makes(
         )  # fmt: skip
         for _ in range(amount(12, 40)):
             generator.change_files()
+            if generator.random.random() < 0.3:  # so that results of other include folders are found too
+                job = replace(job, include_dirs=(*generator.folders(), library))
             opened = CompileCache(cache, toolchain)
             cached, fresh = opened.load_job(job), result_of(workers, job)
             if cached is not None:
-                assert fresh is not None, text
-                assert cached.ptx == fresh.ptx, (text, options)
+                assert fresh is not None, (text, job.include_dirs)
+                assert cached.ptx == fresh.ptx, (text, options, job.include_dirs)
                 reused += 1
             elif fresh is not None:
                 kept += opened.store_job(job, fresh)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from hashlib import sha256
 
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.plan import Link
+from cuda_wheel.builder.sources.include_graph import header_bytes
 from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["BUNDLING_SECONDS", "FORMAT", "Durations"]
@@ -34,7 +36,7 @@ class Durations:
         """Return the expected seconds of a job or link of a module, and whether that is its own last duration.
 
         Otherwise it is the last duration of the same sources for another target or, if there is none, a poor estimate
-        from their size.
+        from the sizes of the sources and of their headers.
         """
         record = self._record(module)
         exact, loose = _keys(work)
@@ -90,9 +92,24 @@ def _keys(work: Job | Link) -> tuple[str, str]:
     return f"{target} {loose} {sha256(settings.encode(errors='surrogateescape')).hexdigest()[:16]}", loose
 
 
+_MOST_HEADERS = 1 << 20
+"""The size of headers, in bytes, above which the rest is not counted: CUB's are some megabytes, and take about a
+second."""
+
+
+@lru_cache(maxsize=4096)  # most sources have their includes in common with others
+def _header_bytes(text: bytes, root: str, folders: tuple[str, ...]) -> int:
+    try:
+        return header_bytes(text, root, folders, _MOST_HEADERS)
+    except OSError:
+        return 0
+
+
 def _estimate(work: Job | Link) -> float:
-    """Return the approximate seconds for sources of this size, as measured with sources that include little."""
+    """Return the approximate seconds for sources of this size, and for the headers that they include."""
     if isinstance(work, Job):
-        return 0.1 + 5e-5 * len(work.text)
+        return (
+            0.1 + 5e-5 * len(work.text) + 1.2 * _header_bytes(work.text, work.root, work.include_dirs) / _MOST_HEADERS
+        )
     size = sum(len(part.text) if isinstance(part, Job) else len(part.content) for part in work.inputs)
     return 0.05 + 1e-5 * size

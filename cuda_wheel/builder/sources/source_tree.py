@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from cuda_wheel.builder.config.cmake_call import CMakeCall
 from cuda_wheel.builder.config.pyproject import is_concerned, read_config, read_pyproject
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.kernel_scan import kernel_macro_arguments, kernels_in
@@ -55,7 +56,8 @@ def _source(
         if recorded is not None:
             request = json.loads(recorded.read_text(encoding="utf-8", errors="surrogateescape"))
             place = Path(request["root"])
-            return place, *one_module(place, request["module"], _NO_VARIABLES)
+            with CMakeCall.of(request).named_in_errors():
+                return place, *one_module(place, request["module"], _NO_VARIABLES)
         if root is None:
             continue
         config = config_of(root)

@@ -37,6 +37,8 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Line]]
     caption: str | None = None
+    compact: bool = False
+    """Whether to draw it without lines, as narrow as plain text."""
 
 
 def print_report(items: Sequence[Table | Line]) -> None:
@@ -59,6 +61,8 @@ def print_report(items: Sequence[Table | Line]) -> None:
     def rich_table(table: Table) -> RichTable:
         caption = None if table.caption is None else Text(table.caption)
         result = RichTable(title=Text(table.title), caption=caption, title_justify="left", caption_justify="left")
+        if table.compact:
+            result.box, result.padding, result.pad_edge, result.caption = None, (0, 2, 0, 0), False, caption or Text()
         for column in table.columns:
             result.add_column(Text(column.heading), justify=column.justify)
         for row in table.rows:

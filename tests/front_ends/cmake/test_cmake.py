@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.config.cmake_call import CMakeCall
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.outputs import vendored_names
-from cuda_wheel.cmake.call_terms import CMakeCall
 from tests.support.editable import SOURCE, make_tree
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
@@ -205,6 +207,7 @@ def test_the_command_builds_the_modules_of_the_cmake_project(make, cuda_wheel, t
     [
         ("", "a project has no CUDA module: its CMakeLists.txt does not call cuda_wheel_add_module"),
         ("wrong()", "CMake cannot configure a project"),
+        (CALL.replace("{more}", "STD c++99"), "CMakeLists.txt: cuda_wheel_add_module(TARGET k): STD must be"),
     ],
 )
 def test_the_command_reports_why_it_finds_no_modules(call: str, message: str, make, cuda_wheel, tmp_path: Path) -> None:
@@ -281,6 +284,15 @@ def test_a_failure_is_reported_and_leaves_no_files(source: str, more: str, messa
     assert message in result.stdout
     assert "Traceback" not in result.stdout
     assert not list((root / "build").rglob("*.fatbin*"))
+
+
+def test_a_load_from_the_source_tree_names_the_call_too(make) -> None:
+    root = make("STD c++99")
+    assert configure(root, "-DSKBUILD_STATE=editable").returncode == 0
+    package = root / "demo/kernels"
+    shutil.copy(root / "build/cuda-wheel/demo/kernels/k.cuda-wheel.json", package)
+    with pytest.raises(ConfigError, match=r"^CMakeLists\.txt: cuda_wheel_add_module\(TARGET k\): STD must be "):
+        find_source("demo.kernels.k", [str(package)])
 
 
 def test_messages_name_the_arguments_of_the_call_and_leave_code_as_it_is() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from cuda_wheel.builder.errors import CompileError, ConfigError
 
 __all__ = ["FUNCTION", "CMakeCall"]
 
@@ -31,15 +34,27 @@ class CMakeCall(NamedTuple):
     keys: Collection[str]
 
     @classmethod
-    def of(cls, request: dict[str, Any]) -> CMakeCall:
+    def of(cls, request: Mapping[str, Any]) -> CMakeCall:
         """Return the call that recorded a module's settings."""
         target = request["module"]["name"].rpartition(".")[2]
-        file, root = Path(request["file"]), Path(request["root"])
+        root = Path(request["root"])
+        file = Path(request.get("file", root / "CMakeLists.txt"))
         shown = file.relative_to(root) if file.is_relative_to(root) else file
         return cls(shown.as_posix(), target, request["module"].keys())
 
     def __str__(self) -> str:
         return f"{self.file}: {FUNCTION}(TARGET {self.target})"
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Raise ConfigError and CompileError in terms of the call."""
+        try:
+            yield
+        except ConfigError as error:
+            text = self.in_its_terms(str(error))
+            raise ConfigError(text if "tool.cuda-wheel" in text else f"{self}: {text}") from None
+        except CompileError as error:
+            raise CompileError(self.in_its_terms(str(error))) from None
 
     def in_its_terms(self, text: str) -> str:
         """Return a message with the call's arguments in place of keys of pyproject.toml, and with no change to code."""
