@@ -69,9 +69,18 @@ class Outputs(NamedTuple):
 
 
 def write_outputs(
-    root: Path, config: Config, files: Sequence[WheelFile], reporter: Reporter, folder: Path, cache: Cache
+    root: Path,
+    config: Config,
+    files: Sequence[WheelFile],
+    reporter: Reporter,
+    folder: Path,
+    cache: Cache,
+    workers: LocalWorkers,
+    toolchain: Toolchain | None,
 ) -> Outputs:
     """Build the modules of a project and write what its wheel gets below `folder`; see `project.build_files`.
+
+    `toolchain` is that of this environment, if it is known; else it is the one that `workers` find.
 
     Each module's files are written as soon as it is built: all together may be larger than memory. A build that fails
     may leave files there.
@@ -86,7 +95,8 @@ def write_outputs(
         write_new(module_files(module), folder)
         return document
 
-    built = build_modules(root, config, modules, reporter, write_module, cache)
+    toolchain = toolchain or _new_toolchain(workers, cache)
+    built = build_modules(root, config, modules, reporter, write_module, cache, workers, toolchain)
     write_new(tables.files, folder)
     write_new(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
     write_new({SBOM: merged(built.values)} if config.sbom else {}, folder)
@@ -102,7 +112,10 @@ def one_built_module(
     config, module = one_module(root, table, environ)
     tuned = tuned_file(root / module.paths[0], module.name)
     tables = TunedTables([module.name], tuned, reporter.warning)
-    found = build_modules(root, config, [module], reporter, lambda module, document: (module, document), Cache())
+    cache = Cache()
+    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+        toolchain = recall_toolchain(cache, toolchain_environment()) or _new_toolchain(workers, cache)
+        found = build_modules(root, config, [module], reporter, lambda *pair: pair, cache, workers, toolchain)
     ((built, document),) = found.values
     tables.check(built)
     headers = _possible_headers(root, module) if built.headers is None else built.headers
@@ -118,7 +131,8 @@ def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview
     modules = select(config, root, files)
     with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
-        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=False))
+        toolchain = recall_toolchain(cache, toolchain_environment()) or workers.toolchain()
+        plan = _plan(root, config, modules, workers, toolchain)
         return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
 
 
@@ -150,28 +164,29 @@ def build_modules(
     reporter: Reporter,
     consume: Callable[[FinishedModule, Document], T],
     cache: Cache,
+    workers: LocalWorkers,
+    toolchain: Toolchain,
 ) -> Built[T]:
     """Return what `consume` returns for each module and its part of the SBOM, as soon as the module is built."""
-    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
-        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
-        compile_cache = CompileCache(cache, plan.toolchain)
-        for line in ignored_options(module.settings for module in modules):
-            reporter.warning(line)
-        outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-        by_name = {module.name: module for module in modules}
-        materials = Materials(root, config, plan.toolchain, plan.nvvm)
+    plan = _plan(root, config, modules, workers, toolchain)
+    compile_cache = CompileCache(cache, plan.toolchain)
+    for line in ignored_options(module.settings for module in modules):
+        reporter.warning(line)
+    outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
+    by_name = {module.name: module for module in modules}
+    materials = Materials(root, config, plan.toolchain, plan.nvvm)
 
-        def consume_module(module: FinishedModule) -> _Consumed:
-            headers = module.headers
-            if headers is None:
-                headers = (*_possible_headers(root, by_name[module.name]), *materials.installed_headers())
-            document = materials.of(module, headers)
-            manifests = tuple(map(deciding, module.manifests))
-            return _Consumed(manifests, outside_header(module.headers or ()), consume(module, document))
+    def consume_module(module: FinishedModule) -> _Consumed:
+        headers = module.headers
+        if headers is None:
+            headers = (*_possible_headers(root, by_name[module.name]), *materials.installed_headers())
+        document = materials.of(module, headers)
+        manifests = tuple(map(deciding, module.manifests))
+        return _Consumed(manifests, outside_header(module.headers or ()), consume(module, document))
 
-        unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
-        with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
-            finished = execute(plan, chosen, reporter, compile_cache, unfinished.add)
+    unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
+    with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
+        finished = execute(plan, chosen, reporter, compile_cache, unfinished.add)
     built = [module for module in finished if module is not None]
     _warn_of_gaps(modules, built, reporter)
     for module in built:
@@ -229,20 +244,15 @@ def _possible_headers(root: Path, module: SourceModule) -> list[str]:
     return [str(root / path) for path in files_below(root, folders)]
 
 
-def _toolchain(workers: LocalWorkers, cache: Cache, remember: bool) -> Toolchain:
-    """Return the toolchain of this environment, from the cache if it is known; `remember` a new one there."""
-    environment = toolchain_environment()
-    toolchain = recall_toolchain(cache, environment)
-    if toolchain is None:
-        from cuda_wheel.builder.toolchain.find import find_toolchain  # most builds know their toolchain
-
-        searching = workers.submit(find_toolchain, None)
-        if remember and not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
-            workers.prepare(workers.count - 1)
-            import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
-        toolchain = searching.result()
-        if remember:
-            remember_toolchain(cache, environment, toolchain)
+def _new_toolchain(workers: LocalWorkers, cache: Cache) -> Toolchain:
+    """Return the toolchain of an environment that is not known yet, and remember it in the cache."""
+    workers.search_toolchain()
+    if not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
+        workers.prepare(workers.count - 1)
+        import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
+    toolchain = workers.toolchain()
+    workers.import_compilers()
+    remember_toolchain(cache, toolchain_environment(), toolchain)
     return toolchain
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
-from cuda_wheel.builder.scratch import unwritable
+from cuda_wheel.builder.scratch import exit_on_signals, unwritable
 from cuda_wheel.builder.sources.layout import SBOM
+from cuda_wheel.builder.workers.local_workers import LocalWorkers
 from cuda_wheel.runtime.user_cache.cache import Cache
 
 if TYPE_CHECKING:
@@ -45,9 +46,12 @@ def build_files(
     if kept is not None:
         reporter.repeat(kept.shown)
         return _provided(kept, folder, read_only)
-    from cuda_wheel.builder.full_build import write_outputs  # takes longer to import than the rest of such a build
+    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+        if builds.toolchain is None:  # a worker searches for it while this process imports
+            workers.search_toolchain()
+        from cuda_wheel.builder.full_build import write_outputs  # takes longer than the rest of a kept build
 
-    outputs = write_outputs(root, config, files, reporter, folder, cache)
+        outputs = write_outputs(root, config, files, reporter, folder, cache, workers, builds.toolchain)
     paths = [*outputs.paths, SBOM] if config.sbom else outputs.paths
     builds.keep(outputs.toolchain, outputs.inputs, outputs.read, outputs.looked_for, folder, paths, reporter.shown)
     return {path: folder / path for path in outputs.paths}

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
+from functools import cache as cache_calls
 from typing import Any
 
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
@@ -45,6 +46,7 @@ class CompileCache:
         self._cache = cache
         self._results: DependencyCache[Places] = DependencyCache(cache, _parse_places)
         self._toolchain = toolchain
+        self._job_request = cache_calls(lambda job: job_key(job, toolchain))
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
         """The files that decide the result of each job that is in the cache."""
@@ -121,9 +123,6 @@ class CompileCache:
         return [
             self._hashes.of(path_of(place, job)) if -place[0] <= len(job.include_dirs) else None for place in places
         ]
-
-    def _job_request(self, job: Job) -> str:
-        return job_key(job, self._toolchain)
 
     # --- links --------------------------------------------------------------------------------------
 

@@ -75,6 +75,8 @@ class WholeBuilds:
     def __init__(self, cache: Cache, root: Path, config: Config, files: Sequence[WheelFile]) -> None:
         self._began = time.time_ns()
         self._cache = cache
+        self.toolchain = recall_toolchain(cache, toolchain_environment())
+        """The toolchain of this environment, if it is known."""
         self._root = str(root)
         self._facts = _facts(root, config, files)
         self._read = [str(file.source) for file in files if _is_read(file.destination)]
@@ -86,8 +88,8 @@ class WholeBuilds:
 
     def find(self) -> WholeBuild | None:
         """Return the kept build of which nothing has changed; None if there is none."""
-        toolchain = recall_toolchain(self._cache, toolchain_environment()) if self._facts else None
-        if toolchain is None:
+        toolchain = self.toolchain
+        if toolchain is None or self._facts is None:
             return None
         hashes = FileHashes(self._cache)
         state_of = _StateReader(self._root, toolchain.header_folders, hashes).state_of

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from ..digest import sha256_of
 from ..errors import CudaWheelError
@@ -119,16 +119,15 @@ class Cache:
         limit = self._checked_limit()
         try:
             if len(data) <= limit:
-                for folder in (self.folder, os.path.dirname(path)):  # makedirs sets the mode of the last folder only
-                    os.makedirs(folder, mode=0o700, exist_ok=True)
                 try:
                     # "x" fails for a link that another user put there.
-                    with open(temporary, "xb", opener=_open_private) as file:
+                    with self._opened(temporary) as file:
                         file.write(data)
                     os.replace(temporary, path)
-                finally:
-                    if os.path.exists(temporary):
+                except BaseException:
+                    with suppress(OSError):
                         os.unlink(temporary)
+                    raise
         except OSError as error:
             if isinstance(error, PermissionError) and is_intact():
                 return  # Windows does not replace a file that another process reads
@@ -141,6 +140,14 @@ class Cache:
         if self._room <= 0:  # not each time: this lists every entry
             self.prune(limit)
             self._room = limit // 16
+
+    def _opened(self, path: str) -> BinaryIO:
+        """Open a new file of an entry for writing, in a folder that may have to be created."""
+        with suppress(FileNotFoundError):
+            return open(path, "xb", opener=_open_private)
+        for folder in (self.folder, os.path.dirname(path)):  # makedirs sets the mode of the last folder only
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        return open(path, "xb", opener=_open_private)
 
     def entries(self) -> list[tuple[float, int, str]]:
         """Return every entry's time of last use (seconds since the epoch), size in bytes, and path; oldest first."""
