@@ -143,8 +143,12 @@ class WholeBuilds:
         folders = toolchain.header_folders
         if any(path in text for _, text in shown.lines for path in (self._root, *folders, *toolchain.libraries)):
             return  # the next build may be in other folders
-        needed = {(_OWN, path) for path in (*sources, *(os.path.relpath(path, self._root) for path in self._read))}
+        if not all(path.startswith(f"{self._root}{os.sep}") for path in self._read):
+            return  # other code generates them elsewhere
+        needed = {(_OWN, path) for path in sources}
+        # Some back ends list the `__init__.py` of a namespace package, which does not exist.
         looked = {(_OWN, os.path.normpath(path)) for path in looked_for}
+        looked |= {(_OWN, path[len(self._root) + 1 :]) for path in self._read}
         if any(
             not -len(folders) <= number <= _OWN or path.startswith(os.pardir)
             for number, path in inputs.keys() | needed | looked
@@ -184,6 +188,8 @@ def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] 
     tables = (config, *config.module)
     if any("native" in table.architectures.entries for table in tables):
         return None
+    if any(module.specialize for module in config.module):  # its wheel has headers that no job reads
+        return None
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
     if any(name.startswith(_OTHER_MACHINES) for name in variables):
         return None
@@ -199,7 +205,8 @@ def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] 
         return None  # the build says what is wrong with the pattern
     settings = sorted(item for item in variables.items() if not item[0].startswith("CUDA_WHEEL_CACHE_"))
     places = [(str(file.source).removeprefix(f"{root}{os.sep}"), file.destination) for file in files]
-    return [repr(config), repr(settings), repr(matches), repr(places), _loader(config)]
+    python = repr(sys.version_info[:2])  # stubs are parsed and written with it
+    return [python, repr(config), repr(settings), repr(matches), repr(places), _loader(config)]
 
 
 def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:

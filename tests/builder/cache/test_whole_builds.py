@@ -57,11 +57,13 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.lines: list[str] = []
+        self.more: list[WheelFile] = []
 
     @property
     def files(self) -> list[WheelFile]:
         found = sorted(path for path in self.root.glob("demo/**/*") if path.is_file())
-        return [WheelFile(path, path.relative_to(self.root).as_posix()) for path in found]
+        own = [WheelFile(path, path.relative_to(self.root).as_posix()) for path in found]
+        return own + [file for file in self.more if file not in own]
 
     def build(self, folder: Path, read_only: bool = False) -> dict[str, bytes]:
         """Build the project, and return the content of its outputs, the SBOM included."""
@@ -211,6 +213,34 @@ def test_only_outputs_that_changed_since_are_read_again(
         read.clear()
         os.utime(path)
         assert project.found() == found and len(read) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "source"),
+    [
+        ('[[tool.cuda-wheel.module]]\nname = "demo.k"\nspecialize = true\n', ""),
+        ('options = ["-I/usr/include"]\n', "#if __has_include(<some/header.h>)\n#endif\n"),
+    ],
+)
+def test_files_that_no_record_has_are_not_guessed(
+    table: str, source: str, make_project: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A wheel with sources has headers that no job reads; and a job looks for headers outside of the project."""
+    text = f'[tool.cuda-wheel]\narchitectures = ["80-real"]\n{table}'
+    project = Project(make_project(text, **{"demo/k.cu": source + KERNEL.format("k", 1)}))
+    project.build(tmp_path / "first")
+    assert project.found() is None
+
+
+def test_a_package_without_its_file_is_kept(project: Project, tmp_path: Path) -> None:
+    """setuptools lists the `__init__.py` of a namespace package."""
+    missing = project.root / "demo/more/__init__.py"
+    project.more = [WheelFile(missing, "demo/more/__init__.py")]
+    project.build(tmp_path / "first")
+    assert project.found() is not None
+    missing.parent.mkdir()
+    missing.touch()
+    assert project.found() is None
 
 
 def test_what_may_differ_next_time_is_not_kept(
