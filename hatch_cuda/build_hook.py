@@ -80,9 +80,9 @@ class CudaBuildHook(BuildHookInterface[Any]):
         # would treat a folder that merges with a package as a second copy of the package's files.
         folder = self._cleanup.enter_context(scratch())
         # A wheel that is not reproducible has the permissions of its files, which are private in the cache.
-        is_reproducible = self.build_config.reproducible
+        in_use = self._cleanup if self.build_config.reproducible else None
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
-            built = build_files(root, config, wheel_files(root), reporter, folder, read_only=is_reproducible)
+            built = build_files(root, config, wheel_files(root), reporter, folder, in_use)
         for path, file in built.items():
             if not path.endswith(TABLE_SUFFIX):  # hatchling includes these files itself
                 build_data["force_include"][str(file)] = path

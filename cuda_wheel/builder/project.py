@@ -5,8 +5,10 @@ What compiles is imported only if something has changed since an earlier build.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from cuda_wheel.builder.scratch import exit_on_signals, unwritable
 from cuda_wheel.builder.sources.layout import SBOM
 from cuda_wheel.builder.workers.local_workers import LocalWorkers
 from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache.in_place import used_in_place
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
@@ -31,12 +34,13 @@ def build_files(
     files: Iterable[WheelFile],
     reporter: Reporter,
     folder: Path,
-    read_only: bool = False,
+    in_use: ExitStack | None = None,
 ) -> dict[str, Path]:
     """Build the project in `root`, whose wheel has `files`; return what the wheel gets, by path in it.
 
-    The files are below `folder`, which nobody else uses, at their paths in the wheel. If the caller only reads them
-    (`read_only`), some may be elsewhere: those of an earlier build of the same inputs stay in the cache. The SBOM,
+    The files are below `folder`, which nobody else uses, at their paths in the wheel. If the caller only reads them, it
+    may give a stack that it closes after that (`in_use`). Then some may be elsewhere: those of an earlier build of the
+    same inputs stay in the cache. The SBOM,
     which belongs in the wheel's metadata, is written to `folder` too, as `SBOM`, unless the settings disable it. Raises
     ConfigError, ToolchainError or CompileError.
     """
@@ -44,8 +48,11 @@ def build_files(
     builds = WholeBuilds(cache, root, config, files)
     kept = builds.find() if reporter.can_repeat else None
     if kept is not None:
-        reporter.repeat(kept.shown)
-        return _provided(kept, folder, read_only)
+        is_safe = in_use is not None and in_use.enter_context(used_in_place(cache.folder))
+        provided = _provided(kept, folder, cache.folder if is_safe else None)
+        if provided is not None:
+            reporter.repeat(kept.shown)
+            return provided
     with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
         if builds.toolchain is None:  # a worker searches for it while this process imports
             workers.search_toolchain()
@@ -57,12 +64,19 @@ def build_files(
     return {path: folder / path for path in outputs.paths}
 
 
-def _provided(kept: WholeBuild, folder: Path, read_only: bool) -> dict[str, Path]:
-    """Return the files of a kept build by path in the wheel, and write below `folder` what the caller needs there."""
-    from_cache = {path: name for name, path in kept.files.items() if read_only and name != SBOM}
+def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:
+    """Return the files of a kept build by path in the wheel; None if one of them is no longer in the cache.
+
+    They are written below `folder`, except those that may be used where they are: in the folder `in_place`.
+    """
+    used = {
+        path: name
+        for name, path in kept.files.items()
+        if in_place and path.startswith(in_place + os.sep) and name != SBOM
+    }
     paths: dict[str, Path] = {}
     for name, path in kept.files.items():
-        if from_cache.get(path) == name:  # two files of the same content are one in the cache
+        if used.get(path) == name:  # two files of the same content are one in the cache
             paths[name] = Path(path)
             continue
         paths[name] = folder / name
@@ -70,9 +84,11 @@ def _provided(kept: WholeBuild, folder: Path, read_only: bool) -> dict[str, Path
             paths[name].parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, paths[name])
         except OSError as error:
+            if not os.path.exists(path):  # another process removed it
+                return None
             raise unwritable(paths[name], error) from error
     paths.pop(SBOM, None)
-    return paths
+    return paths if all(map(os.path.exists, used)) else None
 
 
 def build_module(

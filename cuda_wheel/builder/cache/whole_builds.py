@@ -23,6 +23,7 @@ from cuda_wheel.builder.cache.file_hashes import FileHashes, State, unchanged_si
 from cuda_wheel.builder.cache.kept_files import KeptFiles
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, toolchain_environment, toolchain_identity
 from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache.in_place import used_in_place
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.cache.job_files import Place
@@ -170,6 +171,8 @@ class WholeBuilds:
             or not unchanged_since(self._began, own)
         ):
             return
+        with used_in_place(self._cache.folder):
+            pass  # makes the lock
         digests = {name: self._files.put((folder / name).read_bytes()) for name in outputs}
         build = {"outputs": digests, **shown._asdict()}
         self._builds.put(Recorded(self._request(toolchain), listed, state), json.dumps(build).encode())

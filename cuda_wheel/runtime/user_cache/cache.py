@@ -10,6 +10,7 @@ from typing import BinaryIO, TypeVar
 from ..digest import sha256_of
 from ..errors import CudaWheelError
 from .byte_sizes import parse_size
+from .in_place import removing
 
 __all__ = ["Cache", "cache_folder", "cache_limit", "warn"]
 
@@ -153,12 +154,17 @@ class Cache:
         """Return every entry's time of last use (seconds since the epoch), size in bytes, and path; oldest first."""
         return sorted(file for file in self._files() if not file[2].endswith(".part"))
 
-    def prune(self, limit: int) -> tuple[int, int]:
+    def prune(self, limit: int, wait: bool = False) -> tuple[int, int]:
         """Remove the least recently used entries until the rest take at most `limit` bytes, and abandoned files.
 
-        Return the number of removed entries and their bytes. Files that are not entries by place, name and owner stay,
-        and so do files that cannot be removed. Folders stay too: another process may be about to write into one.
+        Nothing is removed while a build uses entries where they are; `wait` until none does. Return the number of
+        removed entries and their bytes. Files that are not entries by place, name and owner stay, and so do files that
+        cannot be removed. Folders stay too: another process may be about to write into one.
         """
+        with removing(self.folder, wait) as is_allowed:
+            return self._prune(limit) if is_allowed else (0, 0)
+
+    def _prune(self, limit: int) -> tuple[int, int]:
         files = sorted(self._files())
         for used, _, path in files:
             if path.endswith(".part") and used < time.time() - self.ABANDONED_AFTER:

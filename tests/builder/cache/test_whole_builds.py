@@ -7,7 +7,7 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,13 @@ class Project:
         own = [WheelFile(path, path.relative_to(self.root).as_posix()) for path in found]
         return own + [file for file in self.more if file not in own]
 
-    def build(self, folder: Path, read_only: bool = False) -> dict[str, bytes]:
+    def build(self, folder: Path, in_use: ExitStack | None = None) -> dict[str, bytes]:
         """Build the project, and return the content of its outputs, the SBOM included."""
         self.lines = []
         config = read_config(self.root, os.environ)
         with ProgressReporter(self.lines.append, self.lines.append) as reporter:
-            built = build_files(self.root, config, self.files, reporter, folder, read_only)
-        assert read_only or all(path == folder / name for name, path in built.items())
+            built = build_files(self.root, config, self.files, reporter, folder, in_use)
+        assert in_use or all(path == folder / name for name, path in built.items())
         return {name: path.read_bytes() for name, path in built.items()} | {SBOM: (folder / SBOM).read_bytes()}
 
     def found(self) -> WholeBuild | None:
@@ -110,8 +110,10 @@ def test_a_build_with_nothing_to_do_gives_the_same_and_every_change_is_seen(
         patch.setitem(sys.modules, "cuda_wheel.builder.full_build", None)  # its import fails
         assert project.build(tmp_path / "again") == first
         assert project.lines[:-1] == shown and "from the cache" in project.lines[-1]
-        assert project.build(tmp_path / "read", read_only=True) == first
-        assert [*(tmp_path / "read").iterdir()] == [tmp_path / "read" / SBOM]  # all else stays where it is
+        with ExitStack() as in_use:
+            assert project.build(tmp_path / "read", in_use) == first
+            assert [*(tmp_path / "read").iterdir()] == [tmp_path / "read" / SBOM]  # all else stays where it is
+            assert Cache().prune(0) == (0, 0)
 
     root = project.root
     changes: dict[str, bytes | None] = {
@@ -191,6 +193,31 @@ def _changed_outputs(project: Project, outputs: dict[str, bytes]) -> None:
         assert project.found() is None, name
         assert KeptFiles(Cache()).put(content) == path.parent.name + path.name
         assert project.found() is not None, name
+
+
+@pytest.mark.parametrize("is_in_place", [True, False])
+def test_outputs_that_another_process_removes_are_made_again(
+    is_in_place: bool, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After they were found, and before they are used; where files cannot be locked, they are copied."""
+    first = project.build(tmp_path / "first")
+    find = WholeBuilds.find
+
+    def find_and_remove(self: WholeBuilds) -> WholeBuild | None:
+        found = find(self)
+        assert found is not None and Cache().prune(0)[0] > len(set(found.files.values()))
+        return found
+
+    monkeypatch.setattr(WholeBuilds, "find", find_and_remove)
+    with ExitStack() as in_use:
+        assert project.build(tmp_path / "again", in_use if is_in_place else None) == first
+        assert "from the cache" not in project.lines[-1]
+    monkeypatch.setattr(WholeBuilds, "find", find)
+    with monkeypatch.context() as patch, ExitStack() as in_use:
+        patch.setitem(sys.modules, "fcntl", None)
+        assert project.build(tmp_path / "copied", in_use) == first
+        assert (tmp_path / "copied/demo/k.fatbin").is_file()
+    assert Cache().prune(0)[0]
 
 
 def test_only_outputs_that_changed_since_are_read_again(
