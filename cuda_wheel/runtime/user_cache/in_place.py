@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import IO
 
 __all__ = ["removing", "used_in_place"]
 
@@ -37,7 +37,7 @@ def removing(folder: str, wait: bool) -> Iterator[bool]:
             file.close()
 
 
-def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[BinaryIO | None, bool]":
+def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None, bool]":
     """Return the locked file, None without a lock, and whether that is because another process has it."""
     try:
         import fcntl  # Windows does not have it
