@@ -135,6 +135,8 @@ def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
             table["instantiate"] = list(dict.fromkeys((*table.get("instantiate", ()), *text.instantiate)))
         calls.setdefault(path, {})[text.call.node] = modules[key]
     for path, named in calls.items():
+        if b"import cuda_wheel" not in path.read_bytes():
+            done.lines.append(f"{_shown(path, done.project.root)}: add: import cuda_wheel")
         for line, old, new in changed_lines(path, named):
             done.lines.append(f"{_shown(path, done.project.root)}:{line}: {old}  ->  {new}")
 
