@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.task_queue import TaskQueue
-from cuda_wheel.builder.timing import Timed
+from cuda_wheel.builder.timing import Step, Timed
 from cuda_wheel.builder.workers.executor import Call, Executor
+from tests.support.projects import KERNEL, write_files
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -46,6 +50,31 @@ def test_a_guess_is_corrected_by_what_is_done() -> None:
     queue.handle_next()
     end(queue, known, 50.0)  # nor does one whose duration was known
     assert queue.seconds_left([]) == pytest.approx((3 * 1.5 + 2 * 0.05) / 2)
+
+
+class Reports(SilentReporter):
+    """A reporter that records, for each estimate, how many steps were finished before."""
+
+    def __init__(self) -> None:
+        self.finished = 0
+        self.finished_before: list[int] = []
+
+    def step_finished(self, step: Step) -> None:
+        self.finished += 1
+
+    def time_remaining(self, seconds: float) -> None:
+        self.finished_before.append(self.finished)
+
+
+def test_a_first_build_reports_no_time_before_its_first_job_and_a_second_one_does(tmp_path: Path) -> None:
+    root = write_files(tmp_path, **{"src/k.cu": KERNEL})
+    table = {"name": "src.k", "sources": ["src/k.cu"], "architectures": ["75-real", "80-real"]}
+    first, second = Reports(), Reports()
+    build_module(root, table, {}, first)
+    write_files(tmp_path, **{"src/k.cu": KERNEL + "// edited\n"})
+    build_module(root, table, {}, second)
+    assert first.finished_before and min(first.finished_before) > 0
+    assert second.finished_before[0] == 0
 
 
 def test_the_bar_shows_no_time_that_is_over() -> None:
