@@ -201,7 +201,7 @@ def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
 
 def _sources(root: Path) -> tuple[str, ...]:
     found = [path for path in project_files(root, (".cu",), _NOT_OWN) if b"__global__" in (root / path).read_bytes()]
-    included = included_sources(root, dict.fromkeys(found, ()))
+    included = included_sources(root, dict.fromkeys(found, ()), lambda path: None)
     return tuple(path for path in found if path not in included)
 
 

@@ -20,8 +20,8 @@ def included_sources(root: Path, sources: Mapping[str, Sequence[str]], note: Cal
     """Return those of the sources that another one includes, directly or through headers, with the first that does.
 
     `sources` are project-relative paths with their include folders. `note` gets each path where a header was looked
-    for, existing or not. Of sources that include each other, the first by
-    name counts as including, so that one remains.
+    for, existing or not. Of sources that include each other, the first by name counts as including, so that one
+    remains.
     """
     reached = {
         source: set(_reached(root, source, folders, note)) & sources.keys() for source, folders in sources.items()
