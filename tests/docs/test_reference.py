@@ -87,7 +87,7 @@ def test_every_public_name_is_described_and_has_a_docstring(site) -> None:
 def test_every_environment_variable_is_described() -> None:
     text = (REFERENCE / "environment.md").read_text(encoding="utf-8")
     named = {"CONDA_PREFIX", "CUDAARCHS"}
-    pattern = re.compile(r"environ(?:\.get\(|\[)\s*[\"']([A-Z_]+)[\"']|[\"'](CUDA_WHEEL_(?!COMPLEX)[A-Z_]+)[\"']")
+    pattern = re.compile(r"environ(?:\.get\(|\[)\s*[\"']([A-Z_]+)[\"']|[\"'](CUDA_WHEEL_(?!COMPLEX)[A-Z_]*[A-Z])[\"']")
     for path in MODULES.values():
         named |= {match[1] or match[2] for match in pattern.finditer(path.read_text(encoding="utf-8"))}
     assert len(named) > 12
