@@ -91,6 +91,8 @@ def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str])
         "torch-operators": section("torch_operators", "measure", wheels["torch-op"]),
         "jax": section("jax_operators", "measure", saxpy),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),
+        "cores": section("cores", "measure"),
+        "dask": section("cores", "measure_dask"),
     }
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as in an installation; the first round writes the bytecode
     collect(_report(), sections, only, output)

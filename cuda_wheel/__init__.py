@@ -19,11 +19,12 @@ SOURCE_HOOK = "cuda_wheel.builder.editable"
 if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one
 
     def __getattr__(name):
-        from importlib import import_module
-
         if name in ("torch", "jax"):  # submodules, which do not import PyTorch or JAX yet
+            from importlib import import_module
+
             return import_module(f"{__name__}.{name}")
-        runtime = import_module(f"{__name__}.runtime")  # `from . import runtime` would call this function
+        import cuda_wheel.runtime as runtime  # `from . import runtime` would call this function
+
         if name == "__all__":
             return sorted([*runtime.__all__, "__version__"])
         if name not in runtime.__all__:

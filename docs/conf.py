@@ -35,6 +35,7 @@ smartquotes = False  # quotes belong to the values in tables
 
 
 def setup(app):  # type: ignore[no-untyped-def]
-    """Let scripts/docs_site.py complete each page and each docstring."""
+    """Let scripts/docs_site.py complete each page and each docstring, and check the site."""
     app.connect("source-read", docs_site.on_page)
     app.connect("autodoc-process-docstring", docs_site.on_docstring)
+    app.connect("build-finished", docs_site.on_finished)

@@ -75,9 +75,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         from cuda_wheel.builder.project import build_files
         from cuda_wheel.builder.report.progress import ProgressReporter
         from cuda_wheel.builder.scratch import scratch
-        from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
-        from cuda_wheel.builder.sources.modules import named_sources
-        from cuda_wheel.builder.wheel.sbom import SBOM
+        from cuda_wheel.builder.sources.layout import SBOM
         from cuda_wheel.runtime.choosing import TABLE_SUFFIX
         from hatch_cuda.hatch_layout import wheel_files
 
@@ -86,26 +84,38 @@ class CudaBuildHook(BuildHookInterface[Any]):
         # In a folder outside the project, so that the source tree stays unchanged; and file by file, because hatchling
         # would treat a folder that merges with a package as a second copy of the package's files.
         folder = self._cleanup.enter_context(scratch())
+        # A wheel that is not reproducible has the permissions of its files, which are private in the cache.
+        in_use = self._cleanup if self.build_config.reproducible else None
         with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
-            for path in build_files(root, config, wheel_files(root), reporter, folder):
-                if not path.endswith(TABLE_SUFFIX):  # hatchling includes these files itself
-                    build_data["force_include"][str(folder / path)] = path
+            built = build_files(root, config, wheel_files(root), reporter, folder, in_use)
+        for path, file in built.items():
+            if not path.endswith(TABLE_SUFFIX):  # hatchling includes these files itself
+                build_data["force_include"][str(file)] = path
         if config.sbom and "sbom_files" in build_data:
             build_data["sbom_files"].append(str(folder / SBOM))
         elif config.sbom:  # hatchling before 1.28, which has no "sbom_files"
             metadata = f"{self.build_config.builder.artifact_project_id}.dist-info"
             build_data["force_include"][str(folder / SBOM)] = f"{metadata}/sboms/{SBOM}"
         if config.exclude_sources:
-            self._exclude(DEVICE_SOURCES, named_sources(config, root))
+            self._exclude(config)
 
-    def _exclude(self, suffixes: tuple[str, ...], sources: set[Path]) -> None:
-        """Exclude files from the wheel, even if they are artifacts or force-included."""
+    def _exclude(self, config: Config) -> None:
+        """Exclude the sources from the wheel, even if they are artifacts or force-included."""
+        from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
+
         builder = self.build_config.builder
         selected = builder.recurse_included_files
+        named: set[Path] = set()
+        if config.module:
+            from cuda_wheel.builder.sources.modules import named_sources  # only for module tables
+
+            named = named_sources(config, Path(self.root))
 
         def filtered() -> Iterator[Any]:
             for file in selected():
-                if not file.distribution_path.endswith(suffixes) and Path(os.path.realpath(file.path)) not in sources:
+                if file.distribution_path.endswith(DEVICE_SOURCES):
+                    continue
+                if not (named and Path(os.path.realpath(file.path)) in named):
                     yield file
 
         builder.recurse_included_files = filtered

@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from flowchart import svg
@@ -20,7 +21,7 @@ from cuda_wheel.builder.config import option_table
 from cuda_wheel.builder.config.settings import Config, ModuleConfig, Settings
 from cuda_wheel.cli.main import COMMANDS, command_parser
 
-__all__ = ["GENERATED", "filled", "on_docstring", "on_page"]
+__all__ = ["GENERATED", "filled", "loaded_from_elsewhere", "on_docstring", "on_finished", "on_page"]
 
 _PLACE = re.compile(r"^\*Generated when the site is built: ([a-z ]+)\.\*$", re.MULTILINE)
 _CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -38,6 +39,34 @@ def _code_block(match: re.Match[str]) -> str:
     """Return the first lines of a code block with a caption, which is Markdown: __init__ would be bold."""
     caption = match[2].replace("_", "\\_")
     return f"```{{code-block}} {match[1]}\n:caption: {caption}"
+
+
+def on_finished(app: Any, exception: Exception | None) -> None:
+    """Check that readers without a network see the whole site; raises SphinxError otherwise."""
+    from sphinx.errors import SphinxError  # inside: the tests of the other functions need no Sphinx
+
+    loading = [
+        f"{path.relative_to(app.outdir)} loads {loaded}"
+        for path in sorted(Path(app.outdir).rglob("*.*"))
+        if path.suffix in (".html", ".css")
+        for loaded in loaded_from_elsewhere(path.read_text(encoding="utf-8"))
+    ]
+    if loading and exception is None:
+        raise SphinxError("\n".join(loading))
+
+
+def loaded_from_elsewhere(text: str) -> list[str]:
+    """Return the addresses outside of the site from which a page or a style sheet loads a part."""
+    return ["".join(parts) for parts in _LOADED.findall(text)]
+
+
+_LOADED = re.compile(
+    r"""<(?:script|img|iframe|source)\b[^>]*\ssrc=["']((?:https?:)?//[^"']+)
+    |<link\b(?=[^>]*rel=["'](?:stylesheet|preload|icon))[^>]*\shref=["']((?:https?:)?//[^"']+)
+    |\bimport[^;"']{0,80}["'](https?://[^"']+)
+    |url\(["']?((?:https?:)?//[^"')]+)""",
+    re.VERBOSE,
+)
 
 
 def on_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

@@ -110,7 +110,7 @@ class BuildCuda(Command):
         root = Path.cwd()
         config = read_config(root, os.environ)
         with ProgressReporter(log.info, log.warning) as reporter:
-            outputs = build_files(root, config, files_of(self.distribution), reporter, folder)
+            outputs = list(build_files(root, config, files_of(self.distribution), reporter, folder))
         if config.exclude_sources:
             self._remove_sources(config, root)
         return outputs

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel import __version__
 from tests.docs.pages import blocks
 from tests.support.processes import run
 from tests.support.projects import ROOT
@@ -89,11 +88,13 @@ def test_the_version_is_in_one_place() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"] and "version" not in project["project"]
     assert project["tool"]["hatch"]["version"]["path"] == "cuda_wheel/__init__.py"
-    folders = ("cuda_wheel", "hatch_cuda", "setuptools_cuda", "scripts", ".github")
     files = [
-        path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".cmake", ".yml")
+        path
+        for folder in ("cuda_wheel", "hatch_cuda", "setuptools_cuda", "docs", "scripts")
+        for path in (ROOT / folder).rglob("*.py")
     ]
-    assert [path.name for path in files if f'"{__version__}"' in path.read_text()] == ["__init__.py"]
+    assigned = re.compile(r"^(?:__version__|version = release) = [\"']", re.MULTILINE)
+    assert [path for path in files if assigned.search(path.read_text())] == [ROOT / "cuda_wheel/__init__.py"]
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
 """Compare a wheel of cuda-wheel with PyTorch's `BuildExtension`: 50 unedited files of PyTorch extensions, for six GPUs.
 
-`python benchmarks/third_party/extension_wheel.py RESULT.json [--corpus FOLDER] [--rounds N] [--only KEY ...]`
+`python benchmarks/third_party/extension_wheel.py RESULT.json [--corpus FOLDER] [--limit SECONDS] [--only KEY ...]`
 
 cuda-wheel builds one wheel by hatchling and its hook, with an empty cache. For PyTorch, `BuildExtension` writes its
 Ninja file for each package, as `setup.py build_ext` does, and one Ninja runs all of them at once, on the same cores;
-nothing is linked. `extension_files.txt` lists the files: about every second one of the corpus that both compile, that
-needs no settings, and that takes nvcc 6 to 25 seconds for one GPU. The script needs PyTorch for CUDA, Ninja,
-setuptools, hatchling, nvcc and the corpus, but no GPU. cuda-wheel must be installed, for its hook. `report.py` formats
-RESULT.json.
+nothing is linked. It is stopped at the limit, which then stands for its time. `extension_files.txt` lists the files:
+of those in the corpus that both compile and that need no settings, the 50 that nvcc compiles fastest, if it takes 3
+seconds or more for one GPU. The script needs PyTorch for CUDA, Ninja, setuptools, hatchling, nvcc and the corpus, but
+no GPU. cuda-wheel must be installed, for its hook. `report.py` formats RESULT.json.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from glob import glob
 from importlib import util
 from itertools import groupby
@@ -31,7 +32,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))  # run from a checkout
 
-from _interleave import compare
+from _interleave import show
 from _process import build_wheel
 from _results import Goal, Report, Result, collect, machine, output_of, versions
 from corpus import CORPUS, EXTENSION, Package, Source, packages, sources
@@ -116,7 +117,7 @@ def make_project(every: Sequence[Source], corpus: Path, folder: Path) -> Path:
     for number, source in enumerate(every):
         home = source.package.home(corpus)
         if not (folder / home.name).exists():
-            shutil.copytree(home, folder / home.name)
+            shutil.copytree(home, folder / home.name, ignore_dangling_symlinks=True)
         settings = settings_of(source, home, settings=False)
         text += MODULE.format(
             name=f"m{number}",
@@ -163,19 +164,28 @@ def _toolkit() -> Path:
     return Path(nvcc).resolve().parent.parent
 
 
-def _ninja(folder: Path) -> tuple[float, list[str]]:
-    """Return the seconds of one Ninja that compiles everything again, and the objects that do not compile."""
+def _ninja(folder: Path, limit: float | None) -> tuple[float, list[str]]:
+    """Return the seconds of one Ninja that compiles everything, and notes about what it did not compile."""
     command = ["ninja", "-C", str(folder), f"-j{len(os.sched_getaffinity(0))}", "-k0"]
-    subprocess.run([*command[:3], "-t", "clean"], check=True, stdout=subprocess.PIPE)
+    environ = os.environ | _headers() | {"NINJA_STATUS": "[%f/%t] "}
     began = time.perf_counter()
-    done = subprocess.run(
-        command, env=os.environ | _headers(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    process = subprocess.Popen(
+        command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
+    timer = threading.Timer(limit or 1e6, lambda: os.killpg(process.pid, signal.SIGKILL))
+    timer.start()
+    output, _ = process.communicate()
+    timer.cancel()
     seconds = time.perf_counter() - began
-    failed = re.findall(r"^FAILED: .*?(\S+)\.o *$", done.stdout, re.MULTILINE)
-    if done.returncode:
-        print(done.stdout[-20_000:], file=sys.stderr)
-    return seconds, failed
+    failed = re.findall(r"^FAILED: .*?/([^/\s]+)\.o *$", output, re.MULTILINE)
+    notes = [f"nvcc does not compile {name}.cu; cuda-wheel does." for name in failed]
+    if failed:
+        print(output[-20_000:], file=sys.stderr)
+    if process.returncode < 0:
+        done = re.findall(r"^\[(\d+/\d+)\]", output, re.MULTILINE)
+        notes.append(f"Ninja was stopped after {limit:g} s, when it had compiled {(done or ['none'])[-1]} files.")
+    print(f"{NINJA}: {seconds:.1f} s", *notes, sep="\n", flush=True)
+    return seconds, notes
 
 
 def _headers() -> dict[str, str]:
@@ -188,47 +198,35 @@ def _headers() -> dict[str, str]:
     return {"CPATH": os.pathsep.join([*filter(None, [os.environ.get("CPATH")]), *folders])}
 
 
-def _compare(every: Sequence[Source], corpus: Path, scratch: Path, rounds: int) -> Result:
+def _compare(every: Sequence[Source], corpus: Path, scratch: Path, limit: float | None) -> Result:
     theirs, project = scratch / "ninja", scratch / "project"
     theirs.mkdir(), project.mkdir()
+    make_project(every, corpus, project)
+    seconds = build_wheel(project, scratch / "dist").seconds
+    print(f"{OURS}: {seconds:.1f} s", flush=True)
     write_ninja_file(every, corpus, theirs)
-    refused: set[str] = set()
-
-    def ninja() -> float:
-        seconds, failed = _ninja(theirs)
-        refused.update(
-            each.key
-            for each in every
-            for path in failed
-            if f"{each.package.home(corpus)}/{each.path}".endswith(path.partition("/ninja")[2] + ".cu")
-        )
-        return seconds
-
-    def ours() -> float:
-        if not any(project.iterdir()):
-            make_project([each for each in every if each.key not in refused], corpus, project)
-        return build_wheel(project, scratch / "dist").seconds
-
-    result = compare(
+    for_ninja, notes = _ninja(theirs, limit)
+    result = Result(
         "A wheel of files of PyTorch extensions",
         f"{len(every)} files of {len({each.package.name for each in every})} packages, unedited, for compute "
         f"capabilities {', '.join(GPUS)}. PyTorch's `BuildExtension` compiles them with their host code, and links "
         "nothing here; cuda-wheel builds the whole wheel, and leaves the host code out.",
-        {NINJA: ninja, OURS: ours},
-        rounds,
         "s",
-        warm_up=0,
-        goals=[Goal(OURS, NINJA, 0.5)],
+        {NINJA: [for_ninja], OURS: [seconds]},
+        NINJA,
+        1,
+        [Goal(OURS, NINJA, 0.5)],
+        notes=notes,
     )
-    notes = [f"nvcc does not compile {key}, so cuda-wheel was not given it." for key in sorted(refused)]
-    return replace(result, notes=[*result.notes, *notes])
+    show(result)
+    return result
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("result", type=Path)
     parser.add_argument("--corpus", type=Path, default=CORPUS)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="stop Ninja after this time")
     parser.add_argument("--only", nargs="+", default=[], metavar="KEY", help="files whose names contain one of these")
     options = parser.parse_args()
     corpus = options.corpus.resolve()
@@ -238,7 +236,7 @@ def main() -> None:
 
     def measure() -> list[Result]:
         with tempfile.TemporaryDirectory() as scratch:
-            return [_compare(every, corpus, Path(scratch), options.rounds)]
+            return [_compare(every, corpus, Path(scratch), options.limit)]
 
     release = output_of("nvcc", "--version").partition(", V")[2].split()[0]
     report = Report(

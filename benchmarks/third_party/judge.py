@@ -186,7 +186,8 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
             yield f"different {len(each.different)} of {each.kernels}: {each.key}: {name}: {theirs} and {ours}"
 
 
-def _options() -> argparse.Namespace:
+def judging_options() -> argparse.Namespace:
+    """Return the options of the command line, with the corpus and all folders as absolute paths."""
     own = parser()
     own.add_argument("--cuobjdump", default="cuobjdump")
     own.add_argument("--torch-include", action="append", default=[])
@@ -194,6 +195,9 @@ def _options() -> argparse.Namespace:
     own.add_argument("--work", type=Path, default=Path("judged"))
     options = own.parse_intermixed_args()
     options.images = options.images or options.work / "images"
+    options.corpus, options.work, options.images = (
+        each.resolve() for each in (options.corpus, options.work, options.images)
+    )
     options.every = sources(packages(options.list) if options.list else packages())
     if not options.torch_include and any(each.package.kind == "torch" for each in options.every):
         from torch.utils.cpp_extension import include_paths  # type: ignore[import-not-found,unused-ignore]
@@ -203,10 +207,7 @@ def _options() -> argparse.Namespace:
 
 
 def main() -> None:
-    options = _options()
-    options.corpus, options.work, options.images = (
-        each.resolve() for each in (options.corpus, options.work, options.images)
-    )
+    options = judging_options()
     every, verdicts = options.every, read_verdicts(options.result)
 
     def received(verdict: Verdict) -> None:

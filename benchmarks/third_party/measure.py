@@ -7,7 +7,8 @@ own with a time limit, so that a crash or a hang ends only that file. RESULT.jso
 
 Options: --corpus FOLDER (default: what fetch.py writes), --images FOLDER keeps the fatbins there, --processes N,
 --limit SECONDS for a file, --minutes M starts no file after that time, --resume leaves out the files that RESULT.json
-has, --failed those that compiled there, --no-settings leaves out the settings of the list.
+has, --failed those that compiled there, --no-settings leaves out the settings of the list, --architecture ENTRY
+(repeatable) compiles for others.
 """
 
 from __future__ import annotations
@@ -95,13 +96,13 @@ class Listener:
         self.kernels += [kernel.name for kernel in module.manifest.kernels]
 
 
-def settings_of(source: Source, home: Path, settings: bool) -> dict[str, Any]:
-    """Return the table `[tool.cuda-wheel]` that compiles one file for sm_80; with the list's own settings for it, if
+def settings_of(source: Source, home: Path, settings: bool, architectures: Sequence[str] = ("80",)) -> dict[str, Any]:
+    """Return the table `[tool.cuda-wheel]` that compiles one file; with the list's own settings for it, if
     `settings`."""
     package = source.package
     extra = package.settings.get(source.path, {}) if settings else {}
     return {
-        "architectures": ["80"],
+        "architectures": list(architectures),
         "include-dirs": [folder for folder in package.include if (home / folder).is_dir()],
         "options": list(package.nvcc_options),
         "compress": "none",
@@ -111,7 +112,9 @@ def settings_of(source: Source, home: Path, settings: bool) -> dict[str, Any]:
     }
 
 
-def compile_source(source: Source, corpus: Path, images: Path | None, settings: bool) -> Outcome:
+def compile_source(
+    source: Source, corpus: Path, images: Path | None, settings: bool, architectures: Sequence[str] = ("80",)
+) -> Outcome:
     """Compile one file in this process. Unexpected exceptions end in the result "traceback"."""
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.project import build_files
@@ -119,7 +122,7 @@ def compile_source(source: Source, corpus: Path, images: Path | None, settings: 
     from cuda_wheel.runtime.errors import CudaWheelError
 
     listener, home = Listener(), source.package.home(corpus)
-    table = settings_of(source, home, settings)
+    table = settings_of(source, home, settings, architectures)
     began = time.perf_counter()
     result, message = "compiled", ""
     with tempfile.TemporaryDirectory() as scratch:
@@ -201,6 +204,7 @@ def in_process(source: Source, options: argparse.Namespace) -> Outcome:
         source.key,
     ]
     command += ["--images", str(options.images)] * bool(options.images) + ["--no-settings"] * options.no_settings
+    command += [part for each in options.architecture for part in ("--architecture", each)]
     with tempfile.TemporaryDirectory() as cache:
         try:
             status, output, errors = run(command, options.limit, CUDA_WHEEL_CACHE_DIR=cache)
@@ -259,6 +263,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=float, default=600)
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--architecture", action="append", default=[], help="an entry of `architectures`, not 80")
     parser.add_argument("--failed", action="store_true")
     parser.add_argument("--no-settings", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
@@ -270,7 +275,9 @@ def main() -> None:
     every = sources(packages(options.list) if options.list else packages())
     if options.one:
         (source,) = [each for each in every if each.key == options.keys[0]]
-        print(json.dumps(asdict(compile_source(source, options.corpus, options.images, not options.no_settings))))
+        architectures = options.architecture or ["80"]
+        outcome = compile_source(source, options.corpus, options.images, not options.no_settings, architectures)
+        print(json.dumps(asdict(outcome)))
         return
     outcomes = read_outcomes(options.result)
     done = {key for key, outcome in outcomes.items() if options.resume or outcome.result == "compiled"}

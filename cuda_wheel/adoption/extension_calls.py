@@ -54,7 +54,7 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
     if not sources:
         return None
     name = call.argument(0, "name")
-    options, folders = call.argument(3, "extra_cuda_cflags"), call.argument(4, "extra_include_paths")
+    options, folders = call.keywords.get("extra_cuda_cflags"), call.keywords.get("extra_include_paths")
     macros: Any = None
     if call.function == "CUDAExtension":
         options, folders = call.keywords.get("extra_compile_args"), call.keywords.get("include_dirs")

@@ -68,7 +68,10 @@ def cmake_call(module: Mapping[str, Any]) -> str:
     defines = [name if value is True else f"{name}={value}" for name, value in module.get("defines", {}).items()]
     arguments |= {"INCLUDE_DIRECTORIES": module.get("include-dirs", []), "DEFINES": defines}
     arguments |= {name: [module[key]] for name, key in (("STD", "std"), ("LINK", "link")) if key in module}
-    arguments |= {name.upper(): module.get(name, []) for name in ("options", "instantiate", "architectures")}
+    # The call has no arguments for these keys; their options set them.
+    keys = {"lineinfo": "-lineinfo", "warnings-as-errors": "-Werror=all-warnings"}
+    flags = [option for key, option in keys.items() if module.get(key)]
+    arguments |= {"OPTIONS": [*module.get("options", []), *flags], "INSTANTIATE": module.get("instantiate", [])}
     written = [" ".join([name, *map(_argument, values)]) for name, values in arguments.items() if values]
     line = f"cuda_wheel_add_module({' '.join(written)})\n"
     return line if len(line) <= 120 else "cuda_wheel_add_module(\n  " + "\n  ".join(written) + ")\n"

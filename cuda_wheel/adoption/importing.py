@@ -135,6 +135,8 @@ def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
             table["instantiate"] = list(dict.fromkeys((*table.get("instantiate", ()), *text.instantiate)))
         calls.setdefault(path, {})[text.call.node] = modules[key]
     for path, named in calls.items():
+        if b"import cuda_wheel" not in path.read_bytes():
+            done.lines.append(f"{_shown(path, done.project.root)}: add: import cuda_wheel")
         for line, old, new in changed_lines(path, named):
             done.lines.append(f"{_shown(path, done.project.root)}:{line}: {old}  ->  {new}")
 
@@ -144,7 +146,7 @@ def _add_text(done: Import, path: Path, text: KernelText) -> str:
     project = done.project
     beside = _shown(path.parent, project.root)
     folder = beside if f"{beside}/".startswith(f"{project.folder}/") else project.folder
-    content = (text.text or "").strip("\n") + "\n"
+    content = text.text or ""
     stem, count = text.name, 1
     while done.files.get(f"{folder}/{stem}.cu", read_text(project.root / folder / f"{stem}.cu")) not in (None, content):
         count += 1
@@ -172,13 +174,19 @@ def hoisted(
 
     A table that the project has already stays as it is. With CMake, each call has everything.
     """
-    tool = content.get("tool", {})
-    if len(modules) < 2 or TABLE_PATH[-1] in tool or project.backend == "scikit_build_core.build":
+    if TABLE_PATH[-1] in content.get("tool", {}) or project.backend == "scikit_build_core.build":
         return {}, [dict(each) for each in modules]
-    first, *others = modules
-    common = {
-        key: value
-        for key, value in first.items()
-        if key not in _OWN and all(json.dumps(each.get(key)) == json.dumps(value) for each in others)
-    }
-    return common, [{key: value for key, value in each.items() if key not in common} for each in modules]
+    common: dict[str, Any] = {}
+    if len(modules) > 1:
+        first, *others = modules
+        common = {
+            key: value
+            for key, value in first.items()
+            if key not in _OWN and all(json.dumps(each.get(key)) == json.dumps(value) for each in others)
+        }
+    own = [{key: value for key, value in each.items() if key not in common} for each in modules]
+    listed = {path for each in modules for path in each["sources"]}
+    named = listed.intersection(project.inside)
+    if named and not listed.issuperset(project.inside):  # the others in the package would be compiled too
+        common = {"sources": sorted(named), **common}
+    return common, own

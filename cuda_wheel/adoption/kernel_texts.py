@@ -21,7 +21,7 @@ class KernelText(NamedTuple):
     """A text that a Python file compiles."""
 
     text: str | None
-    """None if it is composed at run time."""
+    """What a file of it has; None if it is composed at run time."""
     options: tuple[str, ...]
     instantiate: tuple[str, ...]
     name: str
@@ -34,16 +34,21 @@ def texts_in(path: Path) -> list[KernelText]:
     return [_text(call, path) for call in calls_in(path, _TEXTS) if not call.keywords.get("path")]
 
 
+_INLINE_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
+"""What load_inline writes before a text (torch.utils.cpp_extension)."""
+
+
 def _text(call: ScriptCall, path: Path) -> KernelText:
-    position = {"load_inline": 2}.get(call.function, 0)
-    value = call.argument(position, _TEXTS[call.function])
+    is_inline = call.function == "load_inline"
+    value = call.argument(2 if is_inline else 0, _TEXTS[call.function])
     parts = [each for each in ([value] if isinstance(value, str) else known(value)) if isinstance(each, str)]
-    text = "\n".join(parts) or None
-    options = call.argument(
-        *{"SourceModule": (2, "options"), "load_inline": (4, "extra_cuda_cflags")}.get(call.function, (9, "options"))
-    )
-    options = [each for each in known(options) if isinstance(each, str)]
-    options += [f"-I{each}" for each in known(call.keywords.get("include_dirs")) if isinstance(each, str)]
+    headers = _INLINE_HEADERS if is_inline and not call.keywords.get("no_implicit_headers") else ""
+    text = headers + "\n".join(parts).strip("\n") + "\n" if parts else None
+    has_options = call.function in ("RawKernel", "SourceModule")
+    given = call.argument(2 if has_options else 99, "options", "extra_cuda_cflags")
+    options = [each for each in known(given) if isinstance(each, str)]
+    for name in ("include_dirs", "extra_include_paths"):
+        options += [f"-I{each}" for each in known(call.keywords.get(name)) if isinstance(each, str)]
     kernel = call.argument(1, "name") if call.function == "RawKernel" else None
     names = [each.name for each in kernels_in(text or "")]
     instances = [kernel] if isinstance(kernel, str) and "<" in kernel else known(call.keywords.get("name_expressions"))

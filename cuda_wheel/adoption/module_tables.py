@@ -14,8 +14,10 @@ from cuda_wheel.adoption.seen_project import SeenProject, project_files
 from cuda_wheel.builder.config.compiler_options import read_options, takes_value
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.includes import includes
+from cuda_wheel.builder.sources.paths import below
+from cuda_wheel.builder.toolchain.records import INCLUDE
 
-__all__ = ["ProposedModule", "extension_modules", "options_table", "source_modules"]
+__all__ = ["ProposedModule", "extension_modules", "missing_folders", "options_table", "source_modules"]
 
 Table = dict[str, Any]
 
@@ -45,8 +47,7 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     package = extension.name.rpartition(".")[0] or project.package
     if extension.is_linked or "link" in settings:
         name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
-        folders = _with_found(settings, _missing_folders(root, paths, settings.get("include-dirs", [])))
-        return [ProposedModule({"name": name, "sources": paths, **folders, "link": "lto"}, notes)]
+        return [ProposedModule({"name": name, "sources": paths, **settings, "link": "lto"}, notes)]
     modules = [_module(project, path, settings, package) for path in paths]
     if modules:
         modules[0].notes += notes
@@ -68,12 +69,7 @@ def _module(project: SeenProject, path: str, settings: Table, package: str) -> P
     name = project.module_name(path)
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
-    found = _missing_folders(project.root, [path], settings.get("include-dirs", []))
-    return ProposedModule({"name": name, "sources": [path], **_with_found(settings, found)})
-
-
-def _with_found(settings: Table, folders: Sequence[str]) -> Table:
-    return settings | ({"include-dirs": [*settings.get("include-dirs", []), *folders]} if folders else {})
+    return ProposedModule({"name": name, "sources": [path], **settings})
 
 
 def _relative(path: str, root: Path) -> str:
@@ -101,13 +97,17 @@ def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = (
     if keys.pop("architectures", None):
         notes.append("the options that name architectures: by default a wheel is for every GPU (key architectures)")
     defines, others, named = _macros(arguments)
-    places = [_relative(os.path.join(root, each), root) for each in dict.fromkeys((*folders, *named))]
-    inside = [each for each in places if not each.startswith("..") and (root / each).is_dir()]
-    notes += [f"include folder {each}: not a folder of the project" for each in places if each not in inside]
+    inside: dict[str, None] = {}
+    for folder in (*folders, *named):
+        place = below(os.path.abspath(os.path.join(root, folder)), str(root))
+        if place is None or not (root / place).is_dir():
+            notes.append(f"include folder {folder}: not a folder of the project")
+        else:
+            inside[place.replace(os.sep, "/")] = None
     if keys.get("std") in ("c++11", "c++14", "c++17"):  # PyTorch's headers, Thrust and CUB of today need the default
         del keys["std"]
     others = list(dict.fromkeys(others))
-    table = {"include-dirs": inside, "defines": defines, "options": others, **keys}
+    table = {"include-dirs": list(inside), "defines": defines, "options": others, **keys}
     if any(re.fullmatch(r"-(dc|rdc=true)|--(device-c|relocatable-device-code=true)", option) for option in options):
         table["link"] = "lto"
     return {key: value for key, value in table.items() if value not in ([], {})}, list(dict.fromkeys(notes))
@@ -161,10 +161,10 @@ def _number(value: str) -> str | int:
 # --- include folders --------------------------------------------------------------------------------
 
 
-def _missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the folders of the project that make the includes of sources found, which are not found without them.
+def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the folders of the project in which includes of sources are found that are not found without them.
 
-    Only where exactly one folder of the project does so.
+    Only where exactly one folder of the project has the header. A header of the toolkit may be among them.
     """
     headers: list[str] | None = None
     found: list[str] = []
@@ -175,20 +175,20 @@ def _missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -
             named = list(includes((root / path).read_bytes()))
         except OSError:  # the compile reports it
             continue
-        # <math.h> is the system's, also where the project has a file of that name.
-        for name in [
-            each.name for each in named if each.name and (each.quoted or "/" in each.name) and not each.is_test
-        ]:
-            places = (os.path.normpath(os.path.join(each, name)) for each in (os.path.dirname(path), *known, *found))
-            place = next((each for each in places if not each.startswith("..") and (root / each).is_file()), None)
+        for each in named:
+            name = each.name
+            if not name or each.is_test or (not each.quoted and (INCLUDE / name).exists()):
+                continue  # <math.h> is the system's, also where the project has a file of that name
+            places = (os.path.normpath(os.path.join(start, name)) for start in (os.path.dirname(path), *known, *found))
+            inside = (place for place in places if not place.startswith(".."))
+            place = next((place for place in inside if (root / place).is_file()), None)
             if place is None:
                 headers = project_files(root, (".h", ".cuh", ".hpp", ".cu", ".inl")) if headers is None else headers
-                matches = [each for each in headers if each.endswith(f"/{name}")]
-                folders = {each.removesuffix(f"/{name}") for each in matches}
-                if len(folders) != 1:
+                matches = [header for header in headers if f"/{header}".endswith(f"/{name}")]
+                if len(matches) != 1:
                     continue
                 place = matches[0]
-                found += folders
+                found.append(place.removesuffix(name).rstrip("/") or ".")
             if place not in reached:
                 reached.add(place)
                 waiting.append(place)

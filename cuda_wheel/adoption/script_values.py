@@ -69,7 +69,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Operators, by the names of their syntax nodes."""
 
-_MOST_ITEMS = 100_000
+_MOST_ITEMS = 10_000
 """Items of a list; a list that is added to itself in a loop ends there."""
 
 

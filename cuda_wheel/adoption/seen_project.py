@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,10 +24,10 @@ BACK_ENDS = {
 }
 """The build back ends that cuda-wheel has a hook for, and the distributions that contain them."""
 
-_NOT_OWN = frozenset(
-    {"build", "dist", "doc", "docs", "env", "node_modules", "site", "test", "tests", "venv"}
-    | {"external", "third_party", "thirdparty"}
-)
+_MADE = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
+"""Names of folders that tools make."""
+
+_NOT_OWN = _MADE | {"doc", "docs", "external", "test", "tests", "third_party", "thirdparty"}
 """Names of folders whose sources the wheel does not need."""
 
 _NO_PACKAGES = _NOT_OWN | {
@@ -199,21 +200,23 @@ def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sources(root: Path) -> tuple[str, ...]:
-    found = [path for path in project_files(root, (".cu",)) if b"__global__" in (root / path).read_bytes()]
-    included = included_sources(root, dict.fromkeys(found, ()))
+    found = [path for path in project_files(root, (".cu",), _NOT_OWN) if b"__global__" in (root / path).read_bytes()]
+    included = included_sources(root, dict.fromkeys(found, ()), lambda path: None)
     return tuple(path for path in found if path not in included)
 
 
-def project_files(root: Path, suffixes: tuple[str, ...]) -> list[str]:
-    """Return the files of a project with these suffixes, relative to `root`, sorted; without those of tests, builds,
-    environments and other projects."""
+def project_files(root: Path, suffixes: tuple[str, ...], without: AbstractSet[str] = _MADE) -> list[str]:
+    """Return the files of a project with these suffixes, relative to `root`, sorted.
+
+    Those in folders of names in `without`, in hidden ones and in environments are left out.
+    """
     found: list[str] = []
     for parent, folders, names in os.walk(root):
         folders[:] = [
             each
             for each in folders
             if not each.startswith(".")
-            and each not in _NOT_OWN
+            and each not in without
             and not os.path.exists(os.path.join(parent, each, "pyvenv.cfg"))
         ]
         here = os.path.relpath(parent, root).replace(os.sep, "/")

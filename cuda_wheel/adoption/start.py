@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.adoption.extension_calls import extensions_in
 from cuda_wheel.adoption.file_changes import FileChange, read_text
 from cuda_wheel.adoption.first_files import ATTACH, KERNEL, LISTS, cmake_call, first_pyproject, package_init
 from cuda_wheel.adoption.pyproject_edit import PyprojectEdit
@@ -78,10 +80,9 @@ def start(
     else:
         files = {} if (root / init).exists() else {init: ATTACH}
     if modules is None:
+        modules = [] if edit.get(TABLE_PATH) else _unnamed_modules(done)
         pattern = f"{done.project.folder}/**/*.cu"
         shared = {"sources": [pattern]} if done.project.inside or not done.project.sources else {}
-        unnamed = () if edit.get(TABLE_PATH) else done.project.unnamed
-        modules = [{"name": done.project.module_name(path), "sources": [path]} for path in unnamed]
     if done.project.backend == "scikit_build_core.build":
         listed = {path for module in modules for path in module["sources"]}
         inside = [path for path in (*done.project.inside, *files) if path.endswith(".cu") and path not in listed]
@@ -158,6 +159,20 @@ def _add_tables(
             done.kept.append(f"[[{TABLE}.module]] {module['name']}")
         else:
             edit.add_entry((*TABLE_PATH, "module"), module)
+
+
+def _unnamed_modules(done: Start) -> list[dict[str, Any]]:
+    """Return a table for each source whose place gives no name; none for those of extensions, which need more."""
+    script = done.project.root / "setup.py"
+    extensions = extensions_in(script) if script.is_file() else []
+    if extensions:
+        done.advice.append(
+            "setup.py builds extensions: cuda-wheel import setup.py proposes the tables for their sources"
+        )
+    theirs = {Path(os.path.realpath(path)) for extension in extensions for path in extension.sources}
+    project = done.project
+    unnamed = [path for path in project.unnamed if Path(os.path.realpath(project.root / path)) not in theirs]
+    return [{"name": project.module_name(path), "sources": [path]} for path in unnamed]
 
 
 # --- files ------------------------------------------------------------------------------------------

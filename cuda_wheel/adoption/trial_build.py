@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from cuda_wheel.adoption.module_tables import ProposedModule
+from cuda_wheel.adoption.module_tables import ProposedModule, missing_folders
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.missing_kernels import plain_name, suggested_instances
@@ -41,26 +40,40 @@ class _CollectedWarnings(SilentReporter):
 
 
 def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
-    """Compile a module for one architecture, as a build would, with the instances of its templates if none is launched.
+    """Compile a module for one architecture, as a build would.
 
-    Raises ToolchainError.
+    If it does not compile, it is compiled again with the folders of the project that its includes seem to need; if
+    nothing launches a kernel template, with an instance of it. Raises ToolchainError.
     """
-    trial = _compiled(root, module, module.table, architecture)
-    instances = [] if "instantiate" in module.table else _unlaunched(root, module, trial.kernels)
-    if not instances or (trial.error and "has no kernel" not in trial.error):
+    trial = _compiled(root, module, architecture)
+    table = module.table
+    known = table.get("include-dirs", [])
+    if trial.error and not _lacks_instances(trial) and (found := missing_folders(root, table["sources"], known)):
+        trial = _compiled(root, ProposedModule(table | {"include-dirs": [*known, *found]}, module.notes), architecture)
+    if "instantiate" in table or (trial.error and not _lacks_instances(trial)):
         return trial
-    table = module.table | {"instantiate": instances}
-    second = _compiled(root, ProposedModule(table, module.notes), table, architecture)
+    instances = _unlaunched(root, module, trial.kernels)
+    if not instances:
+        return trial
+    second = _compiled(
+        root, ProposedModule(trial.module.table | {"instantiate": instances}, module.notes), architecture
+    )
     if second.error and not trial.error:
-        trial.module.notes.append(f"no instance was found for templates that nothing launches: {', '.join(instances)}")
+        module.notes.append(
+            f"nothing launches these templates, and no instance of them compiles: {', '.join(instances)}"
+        )
         return trial
     return second
 
 
-def _compiled(root: Path, module: ProposedModule, table: Mapping[str, Any], architecture: str) -> ModuleTrial:
+def _lacks_instances(trial: ModuleTrial) -> bool:
+    return "has no kernel" in trial.error
+
+
+def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
     reporter = _CollectedWarnings()
     try:
-        files, _ = build_module(root, {**table, "architectures": [architecture]}, {}, reporter)
+        files, _ = build_module(root, {**module.table, "architectures": [architecture]}, {}, reporter)
     except (CompileError, ConfigError) as error:
         return ModuleTrial(module, warnings=reporter.texts, error=str(error))
     text = next(content for path, content in files.items() if path.endswith(MANIFEST_SUFFIX))

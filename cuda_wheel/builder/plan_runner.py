@@ -42,6 +42,7 @@ from cuda_wheel.builder.steps import StepSubject, bundle_subject, cached_step, j
 from cuda_wheel.builder.task_queue import TaskQueue
 from cuda_wheel.builder.timing import Step, Timed, TimedError, now
 from cuda_wheel.builder.workers.executor import Executor
+from cuda_wheel.runtime.manifest import KernelInfo
 
 __all__ = ["run"]
 
@@ -85,11 +86,12 @@ class _ModuleState:
 
 
 class _Linked(NamedTuple):
-    """A module that is compiled and linked: merged results by architecture, images, and warnings."""
+    """A module that is compiled and linked: merged results by architecture, images, warnings, and kernels."""
 
     results: Mapping[str, Compiled]
     contents: Sequence[ImageContent]
     warnings: Sequence[str]
+    kernels: tuple[KernelInfo, ...]
 
 
 TIME_LEFT_INTERVAL = 0.1
@@ -332,7 +334,7 @@ class _PlanRunner(Generic[T]):
             self._reporter.warning(text)
         # Before bundling, which ends at the first failure: all modules that lack kernels are told of together.
         try:
-            self._kernels |= {(kernel.name, kernel.symbol) for kernel in kernel_table(module, results)}
+            kernels = kernel_table(module, results)
         except LackingKernelsError as lacking:
             self.lacking.append(lacking)
             self._fail(module, str(lacking))
@@ -340,10 +342,11 @@ class _PlanRunner(Generic[T]):
         except CompileError as failed:
             self._fail(module, str(failed))
             return
+        self._kernels |= {(kernel.name, kernel.symbol) for kernel in kernels}
         contents = [] if self.failures else image_contents(module, results, self._results)
         self._release_results(module)
         if not self.failures:
-            self._bundle(module, _Linked(results, contents, warnings))
+            self._bundle(module, _Linked(results, contents, warnings, kernels))
 
     def _bundle(self, module: ModulePlan, linked: _Linked) -> None:
         name, compress = module.module.full_name, self._plan.compression(module)
@@ -362,7 +365,9 @@ class _PlanRunner(Generic[T]):
             return
         self._reporter.step_finished(timed_step(subject, "bundled", result))
         try:
-            built = built_module(module, linked.results, linked.contents, result.value, self._plan.toolchain)
+            built = built_module(
+                module, linked.results, linked.contents, result.value, self._plan.toolchain, linked.kernels
+            )
         except CompileError as error:
             self._fail(module, str(error))
             return

@@ -1,81 +1,94 @@
-"""Build the images of a project: the entry that every front end calls with the files of its wheel."""
+"""Build the images of a project: the entry that every front end calls with the files of its wheel.
+
+What compiles is imported only if something has changed since an earlier build.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
-from cuda_wheel.builder.cluster.executor_choice import choose_executor
-from cuda_wheel.builder.config.settings import Config, ignored_options
-from cuda_wheel.builder.describe.advice import gaps
-from cuda_wheel.builder.describe.coverage import deciding
-from cuda_wheel.builder.describe.finished_module import finished_module
-from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.jobs import BuiltModule, FinishedModule
-from cuda_wheel.builder.plan import Plan, make_plan
-from cuda_wheel.builder.report.library_notes import unneeded_folders
-from cuda_wheel.builder.report.reporter import Reporter
-from cuda_wheel.builder.scratch import exit_on_signals
-from cuda_wheel.builder.sources.include_graph import is_toolkit_header
-from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
-from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
-from cuda_wheel.builder.toolchain.records import Toolchain
-from cuda_wheel.builder.wheel.carried_sources import carried_sources
-from cuda_wheel.builder.wheel.outputs import (
-    attaching_packages,
-    loader_files,
-    module_files,
-    output_paths,
-    stub_files,
-    write_new,
-)
-from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
-from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file, tuned_paths
-from cuda_wheel.builder.workers.executor import EXECUTOR
+from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
+from cuda_wheel.builder.scratch import exit_on_signals, unwritable
+from cuda_wheel.builder.sources.layout import SBOM
 from cuda_wheel.builder.workers.local_workers import LocalWorkers
-from cuda_wheel.runtime.errors import DriverError
-from cuda_wheel.runtime.manifest import Manifest, Version
 from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache.in_place import used_in_place
 
 if TYPE_CHECKING:
+    from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.preview import Preview
+    from cuda_wheel.builder.report.reporter import Reporter
+    from cuda_wheel.builder.sources.layout import WheelFile
 
 __all__ = ["build_files", "build_module", "planned_files", "preview_files"]
 
-T = TypeVar("T")
 
+def build_files(
+    root: Path,
+    config: Config,
+    files: Iterable[WheelFile],
+    reporter: Reporter,
+    folder: Path,
+    in_use: ExitStack | None = None,
+) -> dict[str, Path]:
+    """Build the project in `root`, whose wheel has `files`; return what the wheel gets, by path in it.
 
-def build_files(root: Path, config: Config, files: Iterable[WheelFile], reporter: Reporter, folder: Path) -> list[str]:
-    """Build the project in `root`, whose wheel has `files`, write what the wheel gets below `folder`, and return the
-    paths there.
-
-    Nobody else uses `folder`. Each module's files are written as soon as it is built: all together may be larger than
-    memory. The SBOM, which belongs in the wheel's metadata, is written there too, as `SBOM`, unless the settings
-    disable it. A build that fails may leave files there. Raises ConfigError, ToolchainError or CompileError.
+    The files are below `folder`, which nobody else uses, at their paths in the wheel. If the caller only reads them, it
+    may give a stack that it closes after that (`in_use`). Then some may be elsewhere: those of an earlier build of the
+    same inputs stay in the cache. The SBOM,
+    which belongs in the wheel's metadata, is written to `folder` too, as `SBOM`, unless the settings disable it. Raises
+    ConfigError, ToolchainError or CompileError.
     """
-    files = list(files)
-    modules, packages = select(config, root, files, reporter.warning), attaching_packages(files)
-    names = [module.name for module in modules]
-    tables = TunedTables(names, files, reporter.warning)
+    files, cache = list(files), Cache()
+    builds = WholeBuilds(cache, root, config, files)
+    kept = builds.find() if reporter.can_repeat else None
+    if kept is not None:
+        is_safe = in_use is not None and in_use.enter_context(used_in_place(cache.folder))
+        provided = _provided(kept, folder, cache.folder if is_safe else None)
+        if provided is not None:
+            reporter.repeat(kept.shown)
+            return provided
+    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+        if builds.toolchain is None:  # a worker searches for it while this process imports
+            workers.search_toolchain()
+        from cuda_wheel.builder.full_build import write_outputs  # takes longer than the rest of a kept build
 
-    def write_module(module: FinishedModule, document: Document) -> Document:
-        tables.check(module)
-        write_new(module_files(module), folder)
-        return document
+        outputs = write_outputs(root, config, files, reporter, folder, cache, workers, builds.toolchain)
+    paths = [*outputs.paths, SBOM] if config.sbom else outputs.paths
+    builds.keep(outputs.toolchain, outputs.inputs, outputs.read, outputs.looked_for, folder, paths, reporter.shown)
+    return {path: folder / path for path in outputs.paths}
 
-    documents = _build(root, config, modules, reporter, write_module)
-    write_new(tables.files, folder)
-    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
-    write_new({SBOM: merged(documents)} if config.sbom else {}, folder)
-    return output_paths(config, names, packages) + list(tables.files)
+
+def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:
+    """Return the files of a kept build by path in the wheel; None if one of them is no longer in the cache.
+
+    They are written below `folder`, except those that may be used where they are: in the folder `in_place`.
+    """
+    used = {
+        path: name
+        for name, path in kept.files.items()
+        if in_place and path.startswith(in_place + os.sep) and name != SBOM
+    }
+    paths: dict[str, Path] = {}
+    for name, path in kept.files.items():
+        if used.get(path) == name:  # two files of the same content are one in the cache
+            paths[name] = Path(path)
+            continue
+        paths[name] = folder / name
+        try:
+            paths[name].parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, paths[name])
+        except OSError as error:
+            if not os.path.exists(path):  # another process removed it
+                return None
+            raise unwritable(paths[name], error) from error
+    paths.pop(SBOM, None)
+    return paths if all(map(os.path.exists, used)) else None
 
 
 def build_module(
@@ -88,180 +101,25 @@ def build_module(
     choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is
     one, provides all other settings. Nothing is written. Raises like `build_files`.
     """
-    config, module = one_module(root, table, environ)
-    tuned = tuned_file(root / module.paths[0], module.name)
-    tables = TunedTables([module.name], tuned, reporter.warning)
-    ((built, document),) = _build(root, config, [module], reporter, lambda module, document: (module, document))
-    tables.check(built)
-    headers = _possible_headers(root, module) if built.headers is None else built.headers
-    inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
-    part = {sbom_path(module.name): json.dumps(document).encode()}
-    return module_files(built) | tables.files | loader_files(config, [module.name]) | part, inputs
+    from cuda_wheel.builder.full_build import one_built_module
+
+    return one_built_module(root, table, environ, reporter)
 
 
 def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
     """Return what `build_files` would do. Nothing is compiled or written; cache entries that a build would use count as
     used. Raises ConfigError or ToolchainError."""
-    from cuda_wheel.builder.preview import preview  # a build previews nothing
+    from cuda_wheel.builder.full_build import previewed
 
-    modules = select(config, root, files)
-    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
-        cache = Cache()
-        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=False))
-        return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
+    return previewed(root, config, files)
 
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
     """Return the paths that `build_files` would return, without building; raises ConfigError."""
+    from cuda_wheel.builder.sources.modules import select
+    from cuda_wheel.builder.wheel.outputs import attaching_packages, output_paths
+    from cuda_wheel.builder.wheel.tuned_tables import tuned_paths
+
     files = list(files)
     names = [module.name for module in select(config, root, files)]
     return output_paths(config, names, attaching_packages(files)) + tuned_paths(names, files)
-
-
-class _Consumed(NamedTuple):
-    """What remains of a built module when its images are no longer in memory."""
-
-    manifests: tuple[Manifest, ...]
-    """Of its variants, without kernels: the part that decides the coverage."""
-    outside_header: str | None
-    """A header that no sdist would contain."""
-    value: Any
-
-
-def _build(
-    root: Path,
-    config: Config,
-    modules: Sequence[SourceModule],
-    reporter: Reporter,
-    consume: Callable[[FinishedModule, Document], T],
-) -> list[T]:
-    """Return what `consume` returns for each module and its part of the SBOM, as soon as the module is built."""
-    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
-        cache = Cache()
-        plan = _plan(root, config, modules, workers, _toolchain(workers, cache, remember=True))
-        unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
-        for line in [
-            *ignored_options(module.settings for module in modules),
-            *unneeded_folders(plan.toolchain, unneeded),
-        ]:
-            reporter.warning(line)
-        outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-        by_name = {module.name: module for module in modules}
-        materials = Materials(root, config, plan.toolchain, plan.nvvm)
-
-        def consume_module(module: FinishedModule) -> _Consumed:
-            headers = module.headers
-            if headers is None:
-                headers = (*_possible_headers(root, by_name[module.name]), *materials.installed_headers())
-            document = materials.of(module, headers)
-            manifests = tuple(map(deciding, module.manifests))
-            return _Consumed(manifests, outside_header(module.headers or ()), consume(module, document))
-
-        unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
-        with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
-            finished = execute(plan, chosen, reporter, CompileCache(cache, plan.toolchain), unfinished.add)
-    built = [module for module in finished if module is not None]
-    _warn_of_gaps(modules, built, reporter)
-    for module in built:
-        if module.outside_header is not None:
-            raise outside_error(", ".join(module.manifests[0].sources), module.outside_header)
-    return [module.value for module in built]
-
-
-class _Unfinished:
-    """The modules of a build whose variants are not all built yet."""
-
-    def __init__(
-        self,
-        root: Path,
-        modules: Iterable[SourceModule],
-        toolchain: tuple[str, ...],
-        consume: Callable[[FinishedModule], _Consumed],
-    ) -> None:
-        self._root = root
-        self._modules = {module.name: module for module in modules}
-        self._toolchain = toolchain
-        self._order = {name: [each.variant for each in variants_of(module)] for name, module in self._modules.items()}
-        self._built: dict[str, list[BuiltModule]] = {}
-        self._consume = consume
-
-    def add(self, built: BuiltModule) -> _Consumed | None:
-        """Add a module or a variant; return what `consume` returns for a module whose variants are complete now."""
-        name = built.manifest.name
-        variants = self._built.setdefault(name, [])
-        variants.append(built)
-        order = self._order[name]
-        if len(variants) < len(order):
-            return None
-        del self._built[name]
-        variants.sort(key=lambda each: order.index(each.manifest.variant))
-        module = self._modules[name]
-        if not module.settings.specialize:
-            return self._consume(finished_module(variants))
-        carry = partial(carried_sources, self._root, module, toolchain=self._toolchain)
-        return self._consume(finished_module(variants, carry))
-
-
-def _warn_of_gaps(modules: Iterable[SourceModule], built: Iterable[_Consumed], reporter: Reporter) -> None:
-    """Warn of current GPUs that get no image, unless the project builds for this machine's GPUs."""
-    if not any("native" in module.settings.architectures.entries for module in modules):
-        warning = gaps(manifest for module in built for manifest in module.manifests)
-        if warning:
-            reporter.warning(warning)
-
-
-def _possible_headers(root: Path, module: SourceModule) -> list[str]:
-    """Return the absolute paths of the project's files that a compiler may have read that cannot list them."""
-    folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
-    return [str(root / path) for path in files_below(root, folders)]
-
-
-def _toolchain(workers: LocalWorkers, cache: Cache, remember: bool) -> Toolchain:
-    """Return the toolchain of this environment, from the cache if it is known; `remember` a new one there."""
-    environment = toolchain_environment()
-    toolchain = recall_toolchain(cache, environment)
-    if toolchain is None:
-        from cuda_wheel.builder.toolchain.find import find_toolchain  # most builds know their toolchain
-
-        searching = workers.submit(find_toolchain, None)
-        if remember and not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
-            workers.prepare(workers.count - 1)
-            import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
-        toolchain = searching.result()
-        if remember:
-            remember_toolchain(cache, environment, toolchain)
-    return toolchain
-
-
-def _plan(
-    root: Path, config: Config, modules: Sequence[SourceModule], workers: LocalWorkers, toolchain: Toolchain
-) -> Plan:
-    nvvm = None
-    if needs_nvvm(modules):
-        from cuda_wheel.builder.toolchain.find import find_nvvm  # only for NVVM IR
-
-        nvvm = workers.submit(find_nvvm, toolchain).result()
-    variants = [variant for module in modules for variant in variants_of(module)]
-    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
-
-
-def _outside_header_finder(root: Path, toolchains: tuple[str, ...]) -> Callable[[Iterable[str]], str | None]:
-    """Return a function that returns the first of a module's headers that is outside the project and all toolkits."""
-
-    @cache
-    def is_outside(path: str) -> bool:  # modules share most headers, and resolving links takes long
-        return not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkit_header(path)
-
-    return lambda headers: next(filter(is_outside, headers), None)
-
-
-def _installed_gpus() -> list[Version]:
-    from cuda_wheel.runtime.driver import device_and_driver, device_count  # only for "native"
-
-    try:
-        return [device_and_driver(device)[0] for device in range(device_count())]
-    except DriverError as error:
-        raise ConfigError(
-            f'architectures = "native" needs a GPU in this machine, and none can be used: {error}. Name the targets '
-            "instead."
-        ) from error

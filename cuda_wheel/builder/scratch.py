@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["exit_on_signals", "new_folder", "scratch", "temporary_folder_advice"]
+__all__ = ["exit_on_signals", "new_folder", "scratch", "temporary_folder_advice", "unwritable"]
 
 _PREFIX = "cuda-wheel-"
 
@@ -71,6 +71,11 @@ def exit_on_signals() -> Iterator[None]:
 def _exit(number: int, _: object) -> None:
     signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
     sys.exit(128 + number)
+
+
+def unwritable(path: Path, error: OSError) -> ConfigError:
+    """Return the error for a file that cannot be written."""
+    return ConfigError(f"{path} cannot be written: {error.strerror or error}.{temporary_folder_advice(path)}")
 
 
 def temporary_folder_advice(path: str | os.PathLike[str]) -> str:

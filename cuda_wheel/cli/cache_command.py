@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Show the cache, after removing entries if asked to; the exit status is 1 if too much is left."""
     cache = Cache()
     cache_limit()  # raises for an invalid size, before any entry is removed
-    removed = None if options.prune is None else cache.prune(options.prune)
+    removed = None if options.prune is None else cache.prune(options.prune, wait=True)
     contents = cache_contents(cache)
     if removed is not None:
         contents["removed"] = {"entries": removed[0], "bytes": removed[1]}

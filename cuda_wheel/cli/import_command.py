@@ -51,9 +51,9 @@ def run(options: argparse.Namespace) -> int:
         _print_trial(trial)
         trials.append(trial)
     good = [trial for trial in trials if not trial.error]
-    if options.write:
+    if good and options.write:
         _write(found, good, options.package)
-    else:
+    elif good:
         _print_proposal(found, good)
     for line in found.lines:
         print(printable(line))
@@ -74,8 +74,6 @@ def _print_trial(trial: ModuleTrial) -> None:
 
 
 def _print_proposal(found: Import, good: Sequence[ModuleTrial]) -> None:
-    if not good:
-        return
     tables = [trial.module.table for trial in good]
     print()
     if found.project.backend == "scikit_build_core.build":

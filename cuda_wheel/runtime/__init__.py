@@ -101,6 +101,5 @@ if not TYPE_CHECKING:  # by these, a type checker would take no name from here, 
     def __getattr__(name):
         if name not in _FILES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        return globals().setdefault(name, getattr(import_module(f".{_FILES[name]}", __name__), name))
+        file = __import__(f"{__name__}.{_FILES[name]}", fromlist=(name,))  # import_module is a function of Python
+        return globals().setdefault(name, getattr(file, name))

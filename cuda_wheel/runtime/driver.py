@@ -80,7 +80,7 @@ def _initialised_bindings() -> Any:
 
 def check_result(result: tuple[Any, ...], doing: str) -> Any:
     """Return the value in a driver call's result; raise DriverError if the call failed. `doing` starts its message."""
-    if int(result[0]) == 0:
+    if not result[0]:
         return result[1] if len(result) > 1 else None
     from .messages.driver_failures import driver_failure  # only for an error
 
@@ -105,7 +105,7 @@ def device_and_driver(device: int | None = None) -> tuple[Version, Version]:
         handle = check_result(driver.cuDeviceGet(device), f"getting GPU {device}")
     else:
         current = driver.cuCtxGetDevice()
-        without_context = int(current[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
+        without_context = current[0] and int(current[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
         handle = check_result(driver.cuDeviceGet(0) if without_context else current, "getting the current GPU")
     attribute = driver.CUdevice_attribute
     major, minor = (

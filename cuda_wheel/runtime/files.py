@@ -8,7 +8,7 @@ from typing import Any
 
 from .digest import sha256_of
 from .errors import ImageError, UnknownVariantError, describe_error
-from .manifest import LARGEST, MANIFEST_SUFFIX, Image, Manifest
+from .manifest import LARGEST, MANIFEST_SUFFIX, Image, Manifest, read_manifest
 
 __all__ = [
     "ModuleFiles",
@@ -90,13 +90,12 @@ def files_and_manifest(
         else:
             text = text if len(text) < USUAL_MANIFEST else files.manifest(file)
             try:
-                manifest = Manifest.from_json(text, files.where, must_verify())
+                manifest, files.digest = read_manifest(text, files.where, must_verify())
             except UnknownVariantError:
                 from .variants.index import files_variant  # only for an error
 
                 files_variant(files, file, {}, must_verify())  # raises the error that lists them
                 raise
-            files.digest = sha256_of(text)
     if manifest.name != name:
         raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
     return files, manifest

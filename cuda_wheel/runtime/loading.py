@@ -71,7 +71,11 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
 
 def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
     capability, driver_version = device_and_driver(device)
-    resolution = resolve(manifest, capability, driver_version)
+    # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
+    near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
+    resolution = resolve(manifest._replace(images=near), capability, driver_version)
+    if resolution.how != "native" or resolution.doubt or manifest.compression != "none":
+        resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None or resolution.doubt:
         # Looking for nvJitLink takes time, and very few machines need it.
         from .jit.nvjitlink import nvjitlink_version

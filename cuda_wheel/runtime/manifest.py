@@ -42,6 +42,7 @@ __all__ = [
     "printable",
     "read_checked",
     "read_document",
+    "read_manifest",
     "structs_in",
     "unscoped",
     "without_spaces",
@@ -296,22 +297,26 @@ class Manifest(NamedTuple):
         False, if its SHA-256 differs from the one that it contains. Whoever changes a manifest on purpose can change
         that SHA-256 too, so every value is checked. Raises UnknownVariantError for an index of variants.
         """
-        content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-
-        def read(document: dict[str, Any]) -> Manifest:
-            if "variants" in document:
-                raise UnknownVariantError(f"{where} has variants: name the macros of one")
-            manifest = manifest_of(document)
-            check_digest(document, content, where, check)
-            return manifest
-
-        return read_document(content, where, read)
+        return read_manifest(text.encode(errors="surrogatepass") if isinstance(text, str) else text, where, check)[0]
 
 
 # --- reading a manifest's JSON ----------------------------------------------------------------------
 #
 # One reader for each record. They raise ValueError, LookupError, TypeError or AttributeError for bad input, which
 # read_document turns into one message.
+
+
+def read_manifest(content: bytes, where: str, check: bool) -> tuple[Manifest, str]:
+    """Return what `Manifest.from_json` returns, and a SHA-256 that other manifests do not have."""
+
+    def read(document: dict[str, Any]) -> tuple[Manifest, str]:
+        if "variants" in document:
+            raise UnknownVariantError(f"{where} has variants: name the macros of one")
+        manifest = manifest_of(document)
+        check_digest(document, content, where, check)
+        return manifest, document["sha256"] if check else sha256_of(content)
+
+    return read_document(content, where, read)
 
 
 def read_document(text: str | bytes, where: str, read: Callable[[dict[str, Any]], T]) -> T:
@@ -402,18 +407,10 @@ def _image(item: dict[str, Any]) -> Image:
     target = Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    image = Image(
-        kind=kind,
-        target=target,
-        ptx_version=_optional(parse_version, item["ptx_version"]),
-        ptx_version_compiled=_optional(parse_version, item["ptx_version_compiled"]),
-        driver=parse_version(item["driver"]),
-        offset=_optional(_count, item["offset"]),
-        size=_count(item["size"], 1),
-        sha256=_sha256(item["sha256"]),
-        resources=_resources(item["resources"]),
-        source=_optional(printable, item["source"]),
-    )
+    ptx, compiled = (_optional(parse_version, item[key]) for key in ("ptx_version", "ptx_version_compiled"))
+    driver, source = parse_version(item["driver"]), _optional(printable, item["source"])
+    place = _optional(_count, item["offset"]), _count(item["size"], 1), _sha256(item["sha256"])
+    image = Image(kind, target, ptx, compiled, driver, *place, _resources(item["resources"]), source)
     if (image.ptx_version is None) != (kind != "ptx"):
         raise ValueError(f"{image} has the PTX version {image.ptx_version}")
     if kind == "ltoir" and image.source is None:

@@ -11,7 +11,7 @@ import pytest
 
 from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION
 from cuda_wheel.adoption.importing import hoisted, read_import
-from cuda_wheel.adoption.module_tables import options_table
+from cuda_wheel.adoption.module_tables import missing_folders, options_table
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from tests.adoption.test_start import check_wheel, head
@@ -81,6 +81,7 @@ def extension_project(folder: Path, backend: str = "setuptools") -> Path:
     return write_files(folder, **{"pyproject.toml": head(backend, "leaky-demo"), **files})
 
 
+@pytest.mark.slow
 def test_an_extension_becomes_tables_of_the_modules_that_compile(tmp_path: Path, cuda_wheel: Command) -> None:
     project = extension_project(tmp_path / "project")
     before = sorted(project.rglob("*"))
@@ -102,19 +103,23 @@ def test_an_extension_becomes_tables_of_the_modules_that_compile(tmp_path: Path,
     )
     assert leaky == {"name": "leaky_demo.leaky", "sources": ["csrc/leaky.cu"], "include-dirs": ["include"]}
     assert scale == {"name": "leaky_demo.scale", "sources": ["csrc/scale.cu"], "instantiate": ["scale<float, 16>"]}
-    written = cuda_wheel("import", project / "setup.py", "--write")
-    assert "extended pyproject.toml" in written.stdout
-    document = tomllib.loads((project / "pyproject.toml").read_text())
-    assert document["tool"]["cuda-wheel"] == table
-    again = cuda_wheel("import", project / "setup.py", "--write")
-    assert "extended" not in again.stdout and "kept [[tool.cuda-wheel.module]] leaky_demo.scale" in again.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path, cuda_wheel: Command) -> None:
     project = extension_project(tmp_path / "project", backend)
-    assert "2 of 3 modules compile" in cuda_wheel("import", project / "setup.py", "--write").stdout
+    shown = cuda_wheel("import", project / "setup.py").stdout
+    written = cuda_wheel("import", project / "setup.py", "--write").stdout
+    assert "2 of 3 modules compile" in written
+    if backend == "scikit-build-core":
+        calls = (project / "CMakeLists.txt").read_text().partition("REQUIRED)\n")[2]
+        assert "INCLUDE_DIRECTORIES include" in calls and calls in shown
+    else:
+        proposed = shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nsetup.py:9")]
+        assert proposed in (project / "pyproject.toml").read_text() and "extended pyproject.toml" in written
+    again = cuda_wheel("import", project / "setup.py", "--write").stdout
+    assert "extended" not in again and "wrote" not in again and "kept" in again
     (project / "setup.py").unlink()  # its CUDAExtension needs PyTorch
     if backend == "setuptools":
         with (project / "pyproject.toml").open("a") as stream:
@@ -122,7 +127,7 @@ def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path,
     check_wheel(project, tmp_path / "dist", "leaky_demo.leaky", "leaky_demo.scale")
 
 
-@pytest.mark.parametrize("page", ["from-rawmodule", "from-pycuda"])
+@pytest.mark.parametrize("page", ["from-rawmodule", pytest.param("from-pycuda", marks=pytest.mark.slow)])
 def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_path: Path, cuda_wheel: Command) -> None:
     found = blocks(ROOT / f"docs/how-to/{page}.md")
     program = next(each.text for each in found if each.language == "python")
@@ -131,7 +136,7 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
     project = write_files(tmp_path / "project", **files)
     result = cuda_wheel("import", project / package / "ops.py", "--write")
     assert result.returncode == 0, result.stdout
-    assert f'cuda_wheel.load("{package}.{stem}")' in result.stdout
+    assert f'cuda_wheel.load("{package}.{stem}")' in result.stdout and "no image for" not in result.stdout
     table = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]
     expected = {"name": f"{package}.{stem}", "sources": [f"{package}/{stem}.cu"]}
     if page == "from-rawmodule":
@@ -144,7 +149,11 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
     text = (project / expected["sources"][0]).read_text()
     assert text in {f"{each.strip(chr(10))}\n" for each in program.split('"""')}
     result = cuda_wheel("import", project / package / "ops.py", "--write")
-    assert "wrote" not in result.stdout and (project / expected["sources"][0]).read_text() == text
+    assert (
+        "wrote" not in result.stdout
+        and "extended" not in result.stdout
+        and (project / expected["sources"][0]).read_text() == text
+    )
 
 
 def test_texts_become_files_named_apart_and_one_for_equal_ones(tmp_path: Path) -> None:
@@ -153,7 +162,7 @@ def test_texts_become_files_named_apart_and_one_for_equal_ones(tmp_path: Path) -
 import cupy
 A = '''{KERNEL}'''
 one = cupy.RawKernel(A, "fill", options=("-DN=4", "--std=c++14", "-I/nowhere"))
-two = cupy.RawKernel(A, "fill", options=("-DN=4", "--std=c++14", "-I/nowhere"))
+two = cupy.RawKernel(A, "fill", ("-DN=4", "--std=c++14", "-I/nowhere"))
 three = cupy.RawModule(code='''{other}''').get_function("fill")
 four = cupy.RawModule(code=A % N)
 class Users:
@@ -174,25 +183,82 @@ class Users:
     assert any("/nowhere" in note for note in first.notes)
     text = "\n".join(found.lines)
     assert text.count("""cuda_wheel.load("demo.sub.fill")['fill']""") == 2
-    assert "composed at run time" in text
+    assert "composed at run time" in text and text.count("add: import cuda_wheel") == 1
     assert "self.kernel.launch((1,), (2,), *x, shared_memory=3)" in text and "two.launch((1,), (2,))" in text
 
 
-def test_sources_alone_get_what_their_includes_say(tmp_path: Path, cuda_wheel: Command) -> None:
+@pytest.mark.slow
+def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
+    tmp_path: Path, cuda_wheel: Command
+) -> None:
     project = extension_project(tmp_path / "project")
     result = cuda_wheel("import", project / "csrc/leaky.cu", "--architecture", "90a")
     assert result.returncode == 0, result.stdout
     assert 'include-dirs = ["include"]' in result.stdout and "__CUDA_NO_HALF_OPERATORS__ = true" in result.stdout
-    text = '#include <math.h>\n#include "gone.h"\n' + KERNEL
+
+
+INLINE = f"""
+from torch.utils.cpp_extension import load_inline
+
+extension = load_inline(
+    name="leaky",
+    cpp_sources="torch::Tensor forward(torch::Tensor x);",
+    cuda_sources='''{LEAKY.partition("h>")[2]}''',
+    functions=["forward"],
+    extra_cuda_cflags=["--use_fast_math"],
+    extra_include_paths=["include"],
+)
+"""
+
+
+@pytest.mark.slow
+def test_a_text_of_load_inline_compiles_with_the_headers_that_pytorch_adds(tmp_path: Path, cuda_wheel: Command) -> None:
+    project = extension_project(tmp_path / "project")
+    (project / "leaky_demo/ops.py").write_text(INLINE)
+    result = cuda_wheel("import", project / "leaky_demo/ops.py", "--write")
+    assert result.returncode == 0, result.stdout
+    assert "leaky<c10::Half>(" in result.stdout
+    assert (project / "leaky_demo/leaky.cu").read_text().startswith("#include <torch/types.h>\n")
+    (table,) = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]["module"]
+    assert table["include-dirs"] == ["include"] and table["defines"]["__CUDA_NO_HALF_OPERATORS__"] is True
+    assert table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
+
+
+def test_nothing_is_written_if_nothing_compiles(tmp_path: Path, cuda_wheel: Command) -> None:
+    project = extension_project(tmp_path / "project")
+    before = (project / "pyproject.toml").read_text()
+    result = cuda_wheel("import", project / "csrc/broken.cu", "--write")
+    assert result.returncode == 1 and "0 of 1 modules compile" in result.stdout
+    assert (project / "pyproject.toml").read_text() == before
+
+
+def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) -> None:
+    project = extension_project(tmp_path / "project")
+    text = '#include <math.h>\n#include "twice.h"\n#include "sub/once.h"\n' + KERNEL
     write_files(project, **{"csrc/fill.cu": text, "include/math.h": "", "x/twice.h": "", "y/twice.h": ""})
-    (module,) = read_import(project, [project / "csrc/fill.cu"]).modules
-    assert module.table == {"name": "leaky_demo.fill", "sources": ["csrc/fill.cu"]}
+    write_files(project, **{"third_party/z/sub/once.h": '#include "once_more.h"', "once_more.h": ""})
+    assert missing_folders(project, ["csrc/fill.cu"], []) == ["third_party/z", "."]
+    assert missing_folders(project, ["csrc/fill.cu"], ["third_party/z", "."]) == []
     for name, message in (("setup.cfg", "neither a .cu file"), ("leaky_demo/__init__.py", "neither a CUDAExtension")):
         (project / name).touch()
         with pytest.raises(ConfigError, match=message):
             read_import(project, [project / name])
     with pytest.raises(ConfigError, match="no file of the project"):
         read_import(project, [ROOT / "fixtures/saxpy/src/saxpy_demo/kernels/saxpy.cu"])
+
+
+def test_an_extension_whose_device_code_is_linked_is_one_module(tmp_path: Path) -> None:
+    call = "CUDAExtension('x_demo._C', ['a.cu', 'b.cu', 'gone.cu'], {})\n"
+    write_files(
+        tmp_path, **{"x_demo/__init__.py": "", "a.cu": KERNEL, "b.cu": KERNEL, "pyproject.toml": head("hatchling")}
+    )
+    for option in ("dlink=True", "extra_compile_args={'nvcc': ['-rdc=true']}", "extra_compile_args={'nvcc': ['-dc']}"):
+        (tmp_path / "setup.py").write_text(call.format(option))
+        (module,) = read_import(tmp_path, [tmp_path / "setup.py"]).modules
+        assert (module.name, module.table["sources"], module.table["link"]) == ("x_demo.C", ["a.cu", "b.cu"], "lto")
+        assert "gone.cu does not exist" in module.notes
+    (tmp_path / "setup.py").write_text(call.format("extra_compile_args=['-rdc=false']"))
+    assert [each.name for each in read_import(tmp_path, [tmp_path / "setup.py"]).modules] == ["x_demo.a", "x_demo.b"]
 
 
 def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
@@ -224,11 +290,13 @@ def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
 
 
 def test_what_all_modules_have_is_in_the_table_of_all(tmp_path: Path) -> None:
-    write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": ""})
-    (tmp_path / "demo/fill.cu").write_text(KERNEL)
-    project = read_import(tmp_path, [tmp_path / "demo/fill.cu"]).project
-    modules = [{"name": f"demo.{name}", "sources": [name], "std": "c++20", "options": [name]} for name in "ab"]
+    write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": KERNEL})
+    project = read_import(tmp_path, [tmp_path / "demo/a.cu"]).project
+    modules = [{"name": f"demo.{n}", "sources": [f"demo/{n}.cu"], "std": "c++20", "options": [n]} for n in "ab"]
     shared, own = hoisted(project, {}, modules)
     assert shared == {"std": "c++20"} and [sorted(each) for each in own] == [["name", "options", "sources"]] * 2
     Config.from_table({**shared, "module": own})
     assert hoisted(project, {"tool": {"cuda-wheel": {}}}, modules) == ({}, modules)
+    write_files(tmp_path, **{"demo/other.cu": KERNEL})  # which does not compile, or is of another build
+    project = read_import(tmp_path, [tmp_path / "demo/a.cu"]).project
+    assert hoisted(project, {}, modules[:1]) == ({"sources": ["demo/a.cu"]}, modules[:1])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.adoption.file_changes import FileChange, write_changes
+from cuda_wheel.adoption.first_files import cmake_call
 from cuda_wheel.adoption.pyproject_edit import PyprojectEdit, table_lines
 from cuda_wheel.adoption.seen_project import toolchain_extra
 from cuda_wheel.adoption.start import start
@@ -131,7 +132,8 @@ def test_tables_say_where_the_sources_are(backend: str, tmp_path: Path) -> None:
     project = write_files(
         tmp_path,
         **{"pyproject.toml": head(backend), "demo/__init__.py": "", "csrc/fill-in.cu": KERNEL, **included},
-        **{"docs/x.cu": KERNEL, ".venv/x.cu": KERNEL, "csrc/helper.cu": "int f();\n"},
+        **{"docs/x.cu": KERNEL, ".venv/x.cu": KERNEL, "csrc/helper.cu": "int f();\n", "demo/_x-y/deep.cu": KERNEL},
+        **{"our-env/pyvenv.cfg": "", "our-env/x.cu": KERNEL},
     )
     files = written(project)
     document = tomllib.loads(files["pyproject.toml"])
@@ -142,10 +144,15 @@ def test_tables_say_where_the_sources_are(backend: str, tmp_path: Path) -> None:
         assert calls == [
             "cuda_wheel_add_module(TARGET all SOURCES demo/all.cu DESTINATION demo)",
             "cuda_wheel_add_module(TARGET fill_in SOURCES csrc/fill-in.cu DESTINATION demo)",
+            "cuda_wheel_add_module(TARGET deep SOURCES demo/_x-y/deep.cu DESTINATION demo)",
         ]
         return
     assert ("hatch" in document["tool"]) == (backend == "hatchling")
-    table = {"sources": ["demo/**/*.cu"], "module": [{"name": "demo.fill_in", "sources": ["csrc/fill-in.cu"]}]}
+    modules = [
+        {"name": "demo.fill_in", "sources": ["csrc/fill-in.cu"]},
+        {"name": "demo.deep", "sources": ["demo/_x-y/deep.cu"]},
+    ]
+    table = {"sources": ["demo/**/*.cu"], "module": modules}
     assert document["tool"]["cuda-wheel"] == table
     Config.from_table(table)
 
@@ -184,9 +191,11 @@ def test_the_package_is_the_one_that_is_named_or_the_only_one(tmp_path: Path) ->
     assert start(project, "b").project.folder == "b"
     project = write_files(tmp_path / "only", **{"pyproject.toml": head("hatchling"), "src/other/__init__.py": ""})
     assert start(project).project.package == "other"
-    listed = head("hatchling") + '[tool.hatch.build.targets.wheel]\npackages = ["lib/core"]\n'
-    project = write_files(tmp_path / "listed", **{"pyproject.toml": listed, "lib/core/__init__.py": ""})
+    listed = head("hatchling") + '[tool.hatch.build.targets.wheel]\npackages = ["lib/core", "lib/more"]\n'
+    files = {"pyproject.toml": listed, "lib/core/__init__.py": "", "lib/more/__init__.py": ""}
+    project = write_files(tmp_path / "listed", **files)
     assert (start(project).project.package, start(project).project.folder) == ("core", "lib/core")
+    assert start(project, "more").project.folder == "lib/more"
     where = head("setuptools") + '[tool.setuptools]\npackages = ["core"]\npackage-dir = { "" = "lib" }\n'
     project = write_files(tmp_path / "where", **{"pyproject.toml": where, "lib/core/__init__.py": ""})
     assert start(project).project.folder == "lib/core"
@@ -213,6 +222,7 @@ FORMS = {
 }
 
 
+@pytest.mark.lowest
 @pytest.mark.parametrize("crlf", [False, True], ids=["", "crlf"])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_keeps_its_form(form: str, crlf: bool, tmp_path: Path) -> None:
@@ -265,6 +275,22 @@ def test_values_are_written_as_toml() -> None:
     edit.add_entry(("tool", "x"), {"b": 1})
     assert tomllib.loads(edit.text()) == {"tool": {"x": [values, {"b": 1}]}}
     assert len("\n".join(table_lines(values)).splitlines()) == 7
+
+
+def test_a_module_is_written_as_a_call_of_cmake() -> None:
+    table = {"name": "demo.sub.fill", "sources": ["a.cu", "b c.cu"], "link": "lto", "std": "c++20", "lineinfo": True}
+    table |= {"defines": {"N": 2, "FLAG": True, "TEXT": 'a"b'}, "include-dirs": ["include"], "options": ["-G", "$x;y"]}
+    assert cmake_call(table) == (
+        "cuda_wheel_add_module(\n"
+        "  TARGET fill\n"
+        '  SOURCES a.cu "b c.cu"\n'
+        "  DESTINATION demo/sub\n"
+        "  INCLUDE_DIRECTORIES include\n"
+        '  DEFINES N=2 FLAG "TEXT=a\\"b"\n'
+        "  STD c++20\n"
+        "  LINK lto\n"
+        '  OPTIONS -G "\\$x\\;y" -lineinfo)\n'
+    )
 
 
 # --- errors -----------------------------------------------------------------------------------------
@@ -327,3 +353,13 @@ def test_the_tutorials_show_what_is_written(tmp_path: Path) -> None:
         files["pyproject.toml"].replace(f"[{extra}]", "[cu12]").replace('["cuda-wheel"]', '["cuda-wheel", "torch"]')
         == page["pyproject.toml"]
     )
+
+
+def test_the_sources_of_extensions_are_left_to_import(tmp_path: Path) -> None:
+    script = "from setuptools import setup\nsetup(name='the-demo', ext_modules=[CUDAExtension('x', ['csrc/a.cu'])])\n"
+    files = {"setup.py": script, "the_demo/__init__.py": "", "csrc/a.cu": KERNEL, "csrc/b.cu": KERNEL}
+    done = start(write_files(tmp_path, **files))
+    assert done.project.package == "the_demo"
+    assert any("cuda-wheel import setup.py" in line for line in done.advice)
+    table = tomllib.loads(done.changes[0].after)["tool"]["cuda-wheel"]
+    assert table == {"module": [{"name": "the_demo.b", "sources": ["csrc/b.cu"]}]}

@@ -175,3 +175,18 @@ def test_titles_of_code_become_captions_and_the_home_page_gets_its_contents(site
     site.on_page(None, "index", source)
     assert "```{code-block} toml\n:caption: x.toml\na = 1\n```" in source[0]
     assert ":caption: Kinds\n\na/one.md\n```" in source[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://x.org/a.js"></script>',
+        '<script type="module">import mermaid from "https://x.org/a.mjs";</script>',
+        '<link rel="stylesheet" href="//x.org/a.css">',
+        "<img alt='' src='http://x.org/a.png'>",
+        "@font-face { src: url(https://x.org/a.woff2) }",
+    ],
+)
+def test_what_a_page_loads_from_elsewhere_is_found(site, text: str) -> None:
+    (found,) = site.loaded_from_elsewhere(f'<a href="https://x.org/">x</a> <script src="_static/a.js"></script> {text}')
+    assert "x.org/a" in found

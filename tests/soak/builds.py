@@ -9,13 +9,15 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.soak import SOAK
 from tests.support.projects import pyproject_head
 
-__all__ = ["BUILDS", "ProjectPair", "content_of", "make_projects"]
+__all__ = ["BUILDS", "ProjectPair", "content_of", "is_intact", "make_projects"]
 
 MODULES = {
     "demo/one.cu": '#include "number.h"\nextern "C" __global__ void one(int* x) { *x = NUMBER; }\n',
@@ -33,6 +35,12 @@ link = "lto"
 """
 BACK_END = "import sys; from {} import build_wheel; build_wheel(sys.argv[1])"
 PIP = ["-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index", ".", "-w"]
+
+
+def is_intact(cache: Cache, path: str) -> bool:
+    """Return whether an entry is what was written: a file under the SHA-256 of its content, or one that has its own."""
+    key = "".join(Path(path).parts[-2:])
+    return sha256(Path(path).read_bytes()).hexdigest() == key or cache.get(key) is not None
 
 
 class BuildCommand(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 
 from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.soak import SLOW, SOAK, amount
-from tests.soak.builds import ProjectPair, content_of
+from tests.soak.builds import ProjectPair, content_of, is_intact
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.timeout(SLOW)]
 
@@ -48,5 +48,5 @@ def test_concurrent_builds_give_the_same_files_as_single_builds(
             assert content_of(output) == expected[kind]
         assert not list(Path(cache.folder).rglob("*.part"))
         for _, _, path in cache.entries():
-            assert cache.get("".join(Path(path).parts[-2:])) is not None
+            assert is_intact(cache, path)
         count(f"concurrent builds, {round_}", len(builds))

@@ -18,7 +18,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.soak import SLOW, SOAK, amount
-from tests.soak.builds import BUILDS, ProjectPair, content_of
+from tests.soak.builds import BUILDS, ProjectPair, content_of, is_intact
 from tests.support.processes import run
 from tests.support.projects import LISTS
 
@@ -70,7 +70,7 @@ def test_a_killed_build_does_not_affect_later_builds(projects: ProjectPair, coun
     entries = cache.entries()
     assert entries
     for _, _, path in entries:
-        assert cache.get("".join(Path(path).parts[-2:])) is not None
+        assert is_intact(cache, path)
     count("builds after kills", builds)
     for description, number in killed.items():
         count(f"kills, {description}", number)

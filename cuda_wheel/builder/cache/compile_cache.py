@@ -7,12 +7,14 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache as cache_calls
 from typing import Any
 
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
 from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
 from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
 from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
+from cuda_wheel.builder.cache.kept_files import KeptFiles
 from cuda_wheel.builder.cache.keys import folders_key, job_key, link_key, module_key
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule, Compiled, Job, LinkJob
@@ -48,9 +50,13 @@ class CompileCache:
         self._cache = cache
         self._results: DependencyCache[Places] = DependencyCache(cache, _parse_places)
         self._toolchain = toolchain
+        self._job_request = cache_calls(lambda job: job_key(job, toolchain))
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
         """The files that decide the result of each job that is in the cache."""
+        self._inputs: dict[str, tuple[Places, ModulePlan]] = {}
+        """The files that decide each module that is in the cache, by full name, and its plan."""
+        self._files = KeptFiles(cache)
         self._lists: dict[Places, Places] = {}
         """Each list of files once: many jobs share theirs."""
         self._folders: dict[str, list[str]] = {}
@@ -154,9 +160,6 @@ class CompileCache:
             self._hashes.of(path_of(place, job)) if -place[0] <= len(job.include_dirs) else None for place in places
         ]
 
-    def _job_request(self, job: Job) -> str:
-        return job_key(job, self._toolchain)
-
     # --- links --------------------------------------------------------------------------------------
 
     def load_link(self, job: LinkJob) -> Compiled | None:
@@ -173,8 +176,9 @@ class CompileCache:
         """Return the cached build of the same module and its warnings, if no file that it depends on changed."""
         request = module_key(plan, module, self._job_request)
         for recorded in self._results.recorded(request, lambda places: self._module_state(places, module)):
-            built = self._results.read(recorded, lambda entry: _unpack_module(entry, module))
+            built = self._results.read(recorded, lambda entry: _unpack_module(entry, module, self._files))
             if built is not None:
+                self._inputs[module.module.full_name] = recorded.files, module
                 return built
         return None
 
@@ -184,7 +188,19 @@ class CompileCache:
             return
         places: Places = sorted({place for job in module.jobs for place in self._known[job]})
         recorded = Recorded(module_key(plan, module, self._job_request), places, self._module_state(places, module))
-        self._results.put(recorded, _pack_module(module, built, warnings))
+        self._results.put(recorded, _pack_module(module, built, warnings, self._files))
+        self._inputs[module.module.full_name] = places, module
+
+    def inputs(self, modules: Iterable[ModulePlan]) -> dict[Place, str | None] | None:
+        """Return the hash of each file that decides the modules of this build; None if one of these is not cached."""
+        found: dict[Place, str | None] = {}
+        for module in modules:
+            if module.module.full_name not in self._inputs:
+                return None
+            places, planned = self._inputs[module.module.full_name]
+            new = [place for place in places if place not in found]
+            found |= zip(new, self._module_state(new, planned), strict=True)
+        return found
 
     def _module_state(self, places: Places, module: ModulePlan) -> list[str | None]:
         return self._state(places, module.jobs[0]) if module.jobs else []  # without jobs no file is read
@@ -198,20 +214,22 @@ def _parse_folders(entry: bytes) -> list[list[str]]:
     return [list(map(str, folders)) for folders in json.loads(entry)]
 
 
-def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> bytes:
-    """Return the bytes of a built module: a line of JSON, the manifest and the fatbin."""
+def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str], files: KeptFiles) -> bytes:
+    """Return the bytes of a built module, whose manifest and fatbin are files of their own."""
     document = {
-        "manifest": len(built.text),
+        "manifest": files.put(built.text),
+        "fatbin": files.put(built.fatbin),
         "warnings": list(warnings),
         "headers": [place_of(path, module.jobs[0]) for path in built.headers or ()],
     }
-    return json.dumps(document).encode() + b"\n" + built.text + built.fatbin
+    return json.dumps(document).encode()
 
 
-def _unpack_module(entry: bytes, module: ModulePlan) -> tuple[BuiltModule, list[str]]:
-    head, _, body = entry.partition(b"\n")
-    document = json.loads(head)
-    text, fatbin = body[: document["manifest"]], body[document["manifest"] :]
+def _unpack_module(entry: bytes, module: ModulePlan, files: KeptFiles) -> tuple[BuiltModule, list[str]] | None:
+    document = json.loads(entry)
+    text, fatbin = files.read(document["manifest"]), files.read(document["fatbin"])
+    if text is None or fatbin is None:
+        return None
     headers = tuple(path_of((number, path), module.jobs[0]) for number, path in document["headers"])
     (manifest,) = all_manifests(text, f"the manifest of {module.module.name}")
     return BuiltModule(manifest, text, fatbin, headers), document["warnings"]

@@ -20,7 +20,7 @@ from typing import Any
 from cuda_wheel.builder.toolchain.packages import cuda_folders
 from cuda_wheel.runtime.user_cache.cache import Cache
 
-__all__ = ["FileHashes", "unchanged_since"]
+__all__ = ["FileHashes", "State", "is_settled", "state_of", "unchanged_since"]
 
 FORMAT = "hashes 1"
 """Part of every key: entries of another layout have other keys."""
@@ -57,14 +57,15 @@ class FileHashes:
         """Return the hash of a file in a folder whose hashes are remembered."""
         began = time.time_ns()
         try:
-            state = _state(os.stat(path))
+            status = os.stat(path)
         except OSError:
             return None
+        state = state_of(status)
         known, name = self._known[folder], path[len(folder) :]
         if name in known and known[name][0] == state:
             return known[name][1]
         digest = _read(path)
-        if digest is not None and max(state[1:3]) < began - _SETTLED_AFTER:
+        if digest is not None and is_settled(status, began):
             known[name] = state, digest
             self._changed.add(folder)
         return digest
@@ -101,8 +102,14 @@ def unchanged_since(began: int, paths: Iterable[str]) -> bool:
         return False
 
 
-def _state(status: os.stat_result) -> State:
+def state_of(status: os.stat_result) -> State:
+    """Return what every change of a file's content changes."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def is_settled(status: os.stat_result, began: int) -> bool:
+    """Return whether a change after `began` (nanoseconds since 1970) changes the state of the inode."""
+    return max(status.st_mtime_ns, status.st_ctime_ns) < began - _SETTLED_AFTER
 
 
 def _key(folder: str) -> str:

@@ -16,12 +16,13 @@ from typing import Any
 from cuda_wheel import __version__
 from cuda_wheel.builder.jobs import Job, LinkJob
 from cuda_wheel.builder.plan import ModulePlan, Plan
+from cuda_wheel.builder.toolchain.device_runtime import device_runtime_build
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["folders_key", "job_key", "link_key", "module_key"]
 
-FORMAT = "jobs 9"
+FORMAT = "jobs 10"
 """Part of every key: entries of another layout have other keys."""
 
 _LOCATIONS = ("library", "libdevice", "root")
@@ -74,6 +75,7 @@ def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> 
         repr((plan.compression(module), plan.ptx_version)),
         repr([(each.name, each.release) for each in plan.toolchain.headers]),
         repr((module.module, module.targets, module.options, jobs, links, len(module.relocatable))),
+        device_runtime_build(plan.toolchain.include_dirs) if links else "",
         *map(key_of, number),
     )
 

@@ -19,7 +19,7 @@ from cuda_wheel.builder.toolchain.records import Headers, Toolchain
 from cuda_wheel.runtime.jit.library_builds import build_id
 from cuda_wheel.runtime.user_cache.cache import Cache
 
-__all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment"]
+__all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment", "toolchain_identity"]
 
 FORMAT = "toolchain 2"
 """Part of every key: entries of another layout have other keys."""
@@ -48,6 +48,15 @@ def remember_toolchain(cache: Cache, environment: str, toolchain: Toolchain) -> 
     rest = {name: value for name, value in asdict(toolchain).items() if name not in paths}
     record = {"locations": locations, "looks": _looks(paths, locations), "rest": rest}
     cache.put(_key(environment), json.dumps(record).encode())
+
+
+def toolchain_identity(toolchain: Toolchain) -> str:
+    """Return what distinguishes a toolchain from others, wherever the folders of its packages are."""
+    folders, paths = cuda_folders(), _paths_of(toolchain)
+    locations = [[_location(path, folders) for path in each] for each in paths.values()]
+    releases = [(each.name, each.release) for each in toolchain.headers]
+    rest = [value for name, value in vars(toolchain).items() if name not in (*paths, "headers")]
+    return repr((locations, releases, rest))
 
 
 def _parse(entry: bytes) -> Toolchain | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -206,8 +208,9 @@ def _failure(
         (each for each in requests if any(not one.is_missing_header for one in _errors(job, each[0]))),
         requests[0],
     )
-    named = {error.key for error in _errors(job, whole)}
-    reported = {error.key for error in outcome.blocking} & named or named
+    errors = _errors(job, whole)
+    named = {error.key for error in errors}
+    reported = _without_consequences(errors, {error.key for error in outcome.blocking} & named or named)
     notes = [f"note: {piece} was left out, as host code: {piece.reason}" for piece in outcome.pieces]
     notes += [f"note: this host code cannot be left out: {outcome.reason}."] if outcome.reason else []
     notes += more_notes
@@ -217,7 +220,24 @@ def _failure(
     )
 
 
-def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
+def _without_consequences(errors: Sequence[LocatedError], reported: AbstractSet[_Key]) -> AbstractSet[_Key]:
+    """Return the keys of the errors to report: of those after a syntax error in the same file, its line's instead.
+
+    After a syntax error the compiler reads on at a place of its choice, and reports lines that are right.
+    """
+    before = list(itertools.takewhile(lambda error: error.key not in reported, errors))
+    file = errors[len(before)].key[0] if len(before) < len(errors) else None
+    lines = [error.key[:2] for error in before if error.message.startswith("expected ") and error.key[0] == file]
+    if not lines:
+        return reported
+    return {error.key for error in before if error.key[:2] == lines[0]} | {key for key in reported if key[0] != file}
+
+
+_Key = tuple[object, ...]
+"""The file, the line, the column and the message of an error."""
+
+
+def _key(diagnostic: Diagnostic) -> _Key:
     return diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message
 
 

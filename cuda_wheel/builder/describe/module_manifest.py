@@ -15,7 +15,7 @@ from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.toolchain.taken_files import header_versions
 from cuda_wheel.runtime.formats import ptx
-from cuda_wheel.runtime.manifest import Carried, Image, Manifest, Target, Version, parse_version
+from cuda_wheel.runtime.manifest import Carried, Image, KernelInfo, Manifest, Target, Version, parse_version
 from cuda_wheel.runtime.rules import ZSTD_DRIVER
 from cuda_wheel.runtime.variants.index import all_manifests
 
@@ -28,13 +28,14 @@ def built_module(
     contents: Sequence[ImageContent],
     bundled: Bundled,
     toolchain: Toolchain,
+    kernels: tuple[KernelInfo, ...] | None = None,
 ) -> BuiltModule:
     """Return a built module with its manifest, from its merged results by architecture, its images and its fatbin.
 
-    Raises CompileError if it has no kernel, or if a kernel is missing in some images or differs between them;
-    ConfigError if a kernel has two names.
+    `kernels` are those of `kernel_table`, if they are known already. Raises CompileError if it has no kernel, or if a
+    kernel is missing in some images or differs between them; ConfigError if a kernel has two names.
     """
-    kernels = kernel_table(module, results)
+    kernels = kernel_table(module, results) if kernels is None else kernels
     cuda = parse_version(toolchain.nvrtc)
     images = [
         _image(content, offset, results[content[0].arch], cuda)

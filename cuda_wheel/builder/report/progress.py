@@ -8,21 +8,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from cuda_wheel.builder.cache.whole_builds import Shown
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.jobs import BuiltModule
-from cuda_wheel.builder.plan import Plan
-from cuda_wheel.builder.report.architecture_notes import architecture_notes
-from cuda_wheel.builder.report.library_notes import library_notes
 from cuda_wheel.builder.report.quantities import count_text, size_text
-from cuda_wheel.builder.timing import Span
-from cuda_wheel.builder.toolchain.taken_files import several_places, taken_files
 
 if TYPE_CHECKING:
+    from cuda_wheel.builder.jobs import BuiltModule
+    from cuda_wheel.builder.plan import Plan
     from cuda_wheel.builder.report.progress_bar import ProgressBar
     from cuda_wheel.builder.timing import How, Step
 
@@ -57,6 +53,7 @@ class ProgressReporter:
         """The workers' time, by phase."""
         self._info, self._warn = info, warn
         self._held_back: list[tuple[Callable[[str], None], str]] = []
+        self._lines: list[tuple[bool, str]] = []
         self._warnings: set[str] = set()
         self._jobs = 0
         self._plan: Plan | None = None
@@ -121,7 +118,24 @@ class ProgressReporter:
         phases = [f"{seconds:.1f} s {name}" for name, seconds in longest_first if seconds >= MINIMUM_SHOWN]
         return f"; workers: {', '.join(phases)}" if phases else ""
 
+    @property
+    def can_repeat(self) -> bool:
+        """Whether no trace is to be written."""
+        return self._timings is None
+
+    @property
+    def shown(self) -> Shown:
+        """The lines and the number of jobs so far."""
+        return Shown(list(self._lines), self._jobs)
+
+    def repeat(self, shown: Shown) -> None:
+        """Print the lines of an earlier build, all of whose jobs are now from the cache."""
+        for is_warning, text in shown.lines:
+            self._print(self._warn if is_warning else self._info, text)
+        self._jobs = self._finished["from the cache"] = shown.jobs
+
     def _print(self, output: Callable[[str], None], text: str) -> None:
+        self._lines.append((output == self._warn, text))
         if self._bar:
             self._held_back.append((output, text))
         else:
@@ -130,6 +144,10 @@ class ProgressReporter:
     def build_started(self, plan: Plan) -> None:
         """Print the numbers of modules and jobs, notes about the architectures, and the toolchain's paths if they are
         in several places."""
+        # Not needed for `repeat`, which must be quick.
+        from cuda_wheel.builder.report.architecture_notes import architecture_notes
+        from cuda_wheel.builder.toolchain.taken_files import several_places, taken_files
+
         jobs = len({job for module in plan.modules for job in module.jobs})
         links = sum(len(module.links) for module in plan.modules)
         if self._bar:
@@ -153,6 +171,8 @@ class ProgressReporter:
         """Count the step and its times, and advance the bar."""
         if self._timings:
             self._steps.append(step)
+        from cuda_wheel.builder.timing import Span  # as above
+
         phases = (Span("failing", step.began, step.ended),) if step.how == "failed" else step.phases
         for span in (*phases, *([step.start] if step.start else [])):
             self._phase_seconds[span.name] = self._phase_seconds.get(span.name, 0.0) + span.ended - span.began
@@ -180,6 +200,8 @@ class ProgressReporter:
             self._module_built(module)
 
     def _variant_built(self, module: BuiltModule) -> None:
+        from dataclasses import replace  # as above
+
         name = module.manifest.name
         built = self._variants.setdefault(name, [])
         built.append(replace(module, text=b"", fatbin=b""))  # all images together may be larger than memory
@@ -203,6 +225,8 @@ class ProgressReporter:
         if len(manifest.kernels) > _MANY:
             self._print(self._info, f"  {kernels}: instances in the module's table keeps only some of them")
         if self._plan is not None:
+            from cuda_wheel.builder.report.library_notes import library_notes  # as above
+
             for line in library_notes(self._plan.toolchain, dict(manifest.toolchain), module.headers):
                 self._print(self._info, f"  {line}")
         if manifest.host_code:

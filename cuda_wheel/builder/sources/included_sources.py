@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cuda_wheel.builder.sources.include_graph import visit
@@ -16,13 +16,16 @@ _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULT
 _SOURCE = re.compile(rb'\.cu[>"]')
 
 
-def included_sources(root: Path, sources: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def included_sources(root: Path, sources: Mapping[str, Sequence[str]], note: Callable[[str], object]) -> dict[str, str]:
     """Return those of the sources that another one includes, directly or through headers, with the first that does.
 
-    `sources` are project-relative paths with their include folders. Of sources that include each other, the first by
-    name counts as including, so that one remains.
+    `sources` are project-relative paths with their include folders. `note` gets each path where a header was looked
+    for, existing or not. Of sources that include each other, the first by name counts as including, so that one
+    remains.
     """
-    reached = {source: set(_reached(root, source, folders)) & sources.keys() for source, folders in sources.items()}
+    reached = {
+        source: set(_reached(root, source, folders, note)) & sources.keys() for source, folders in sources.items()
+    }
     reached = {source: others - {source} for source, others in reached.items()}
     everything = set().union(*reached.values())
     tops = [source for source in sorted(sources) if source not in everything]
@@ -35,8 +38,12 @@ def included_sources(root: Path, sources: Mapping[str, Sequence[str]]) -> dict[s
     return {other: source for other, source in sorted(includers.items()) if other not in tops}
 
 
-def _reached(root: Path, source: str, folders: Sequence[str]) -> Iterator[str]:
+def _reached(root: Path, source: str, folders: Sequence[str], note: Callable[[str], object]) -> Iterator[str]:
     """Yield the project-relative paths of all files that a source includes and that are found in the project."""
+
+    def is_file(path: str) -> bool:
+        note(path)
+        return (root / path).is_file()
 
     def included(path: str) -> Iterator[str]:
         try:
@@ -49,7 +56,7 @@ def _reached(root: Path, source: str, folders: Sequence[str]) -> Iterator[str]:
             names = [name for name in names if not name.endswith(".cu") or name in certain]
         for name in names:
             places = (os.path.normpath(os.path.join(folder, name)) for folder in (os.path.dirname(path), *folders))
-            found = next((place for place in places if not os.path.isabs(place) and (root / place).is_file()), None)
+            found = next((place for place in places if not os.path.isabs(place) and is_file(place)), None)
             if found is not None:
                 yield found.replace(os.sep, "/")
 

@@ -116,12 +116,16 @@ def _nothing(text: str) -> None:
 
 
 def select(
-    config: Config, root: Path, files: Iterable[WheelFile], tell: Callable[[str], None] = _nothing
+    config: Config,
+    root: Path,
+    files: Iterable[WheelFile],
+    tell: Callable[[str], None] = _nothing,
+    note: Callable[[str], object] = _nothing,
 ) -> tuple[SourceModule, ...]:
     """Return the modules of the project in `root`, whose wheel has `files`, by name.
 
     A `.cu` file that another source includes is a header, unless the settings name it without a wildcard; `tell` gets
-    a line about each.
+    a line about each, and `note` each project-relative path where a header was looked for to find that out.
 
     Raises ConfigError if a source is missing, unreadable or outside the project, if a name is invalid or used twice,
     and if there is nothing to compile.
@@ -140,10 +144,10 @@ def select(
         where = f"{TABLE}.module[{index}]"
         if table.name in settings:
             raise ConfigError(f"{where}: a second module named {table.name}; names must be unique.")
-        settings[table.name] = _with_sources(table, where, root, named, tell)
+        settings[table.name] = _with_sources(table, where, root, named, tell, note)
         claimed.update(settings[table.name].sources, settings[table.name].extern_default)
 
-    for source in _own_modules(config, root, named, settings.values(), tell):
+    for source in _own_modules(config, root, named, settings.values(), tell, note):
         name = named[source]
         if name in settings:
             other = settings[name].sources[0]
@@ -177,7 +181,7 @@ def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str])
 
 def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
     """Return the module of settings that name its sources; raises ConfigError."""
-    settings = _with_sources(settings, f"the module {settings.name}", root, {}, _nothing)
+    settings = _with_sources(settings, f"the module {settings.name}", root, {}, _nothing, _nothing)
     check_name(settings.name, settings.sources[0], {"/".join(settings.name.split(".")[:-1])})
     return _source_module(root, settings)
 
@@ -256,11 +260,16 @@ def needs_nvvm(modules: Iterable[SourceModule]) -> bool:
 
 
 def _with_sources(
-    table: ModuleConfig, where: str, root: Path, named: Mapping[str, str], tell: Callable[[str], None]
+    table: ModuleConfig,
+    where: str,
+    root: Path,
+    named: Mapping[str, str],
+    tell: Callable[[str], None],
+    note: Callable[[str], object],
 ) -> ModuleConfig:
     sources = expanded(table.sources, f"{where}.sources", root)
     literal, whole = literal_paths(table.sources, root), replace(table, sources=sources)
-    sources = tuple(_without_included(sources, literal, [whole], root, tell))
+    sources = tuple(_without_included(sources, literal, [whole], root, tell, note))
     if table.sources and not sources:
         raise ConfigError(f"{where}.sources excludes every file that it names.")
     if not sources:
@@ -287,13 +296,14 @@ def _own_modules(
     named: Mapping[str, str],
     tables: Iterable[ModuleConfig],
     tell: Callable[[str], None],
+    note: Callable[[str], object],
 ) -> list[str]:
     """Return the sources that become modules without a table, project-relative, sorted."""
     tables = list(tables)
     claimed = {path for table in tables for path in (*table.sources, *table.extern_default)}
     chosen = [source for source in _selected(config, root, named, claimed) if source not in claimed]
     whole = replace(config.for_module(), sources=tuple(chosen))
-    return _without_included(chosen, literal_paths(config.sources, root), [whole, *tables], root, tell)
+    return _without_included(chosen, literal_paths(config.sources, root), [whole, *tables], root, tell, note)
 
 
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
@@ -318,6 +328,7 @@ def _without_included(
     compiled: Iterable[ModuleConfig],
     root: Path,
     tell: Callable[[str], None],
+    note: Callable[[str], object],
 ) -> list[str]:
     """Return the sources without those that another compiled source includes, except those in `explicit`.
 
@@ -330,7 +341,7 @@ def _without_included(
         if path.endswith(".cu")
     }
     folders |= {path: () for path in sources if path not in folders and path.endswith(".cu")}
-    included = included_sources(root, folders)
+    included = included_sources(root, folders, note)
     headers = [source for source in sources if source in included and source not in explicit]
     for header in headers:
         tell(

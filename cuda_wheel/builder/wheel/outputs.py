@@ -12,9 +12,8 @@ from pathlib import Path, PurePosixPath
 
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
-from cuda_wheel.builder.scratch import temporary_folder_advice
+from cuda_wheel.builder.scratch import unwritable
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 from cuda_wheel.runtime.variants.index import all_manifests
@@ -212,7 +211,7 @@ def write_new(files: Mapping[str, bytes], folder: Path) -> None:
                 path.parent.mkdir(parents=True)
             path.write_bytes(content)
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise unwritable(path, error) from error
 
 
 def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = None) -> None:
@@ -243,8 +242,4 @@ def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(f"{path} cannot be written: {error.strerror or error}.{temporary_folder_advice(path)}")
+        raise unwritable(path, error) from error

@@ -18,6 +18,7 @@ from typing import Any
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.jobs import FinishedModule
+from cuda_wheel.builder.sources.layout import SBOM
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.records import (
@@ -31,9 +32,6 @@ from cuda_wheel.builder.toolchain.records import (
 )
 
 __all__ = ["SBOM", "Document", "Materials", "merged", "sbom_path"]
-
-SBOM = "cuda-wheel.cdx.json"
-"""The name of the file in the folder `sboms` of the wheel's metadata."""
 
 Document = dict[str, Any]
 """CycloneDX objects: "components", and "dependencies" with the components that each fatbin was built from. Also used

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from types import TracebackType
 
+    from cuda_wheel.builder.toolchain.records import Toolchain
     from cuda_wheel.builder.workers.pool import Workers
 
 __all__ = ["LocalWorkers"]
@@ -18,6 +19,12 @@ __all__ = ["LocalWorkers"]
 
 def _import_compilers(_: None) -> None:
     import cuda_wheel.builder.compile.job  # noqa: F401 (each job needs it)
+
+
+def _find_toolchain(_: None) -> Toolchain:
+    from cuda_wheel.builder.toolchain.find import find_toolchain  # takes long to import, which only the worker does
+
+    return find_toolchain()
 
 
 class LocalWorkers(Executor):
@@ -28,6 +35,7 @@ class LocalWorkers(Executor):
         self._count = available_cores()
         self._workers: Workers | None = None
         self._is_prepared = False
+        self._search: Future[Toolchain] | None = None
 
     def __enter__(self) -> LocalWorkers:
         return self
@@ -49,6 +57,22 @@ class LocalWorkers(Executor):
             self._is_prepared = True
             for _ in range(min(calls, self._count)):
                 self.submit(_import_compilers, None)
+
+    def search_toolchain(self) -> None:
+        """Begin to search for the toolchain."""
+        if self._search is None:
+            self._search = self.submit(_find_toolchain, None)
+
+    def toolchain(self) -> Toolchain:
+        """Return the toolchain that a search finds; raises ToolchainError."""
+        self.search_toolchain()
+        assert self._search is not None
+        return self._search.result()
+
+    def import_compilers(self) -> None:
+        """Let the workers that are idle import what compiles, while this process plans."""
+        for _ in range(self._count if self._is_prepared else 0):
+            self.submit(_import_compilers, None)
 
     def enqueue(self, call: Call[Any]) -> Future[Any]:
         """Return the future of a call; see `Workers`."""

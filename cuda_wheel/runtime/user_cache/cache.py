@@ -5,11 +5,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from ..digest import sha256_of
 from ..errors import CudaWheelError
 from .byte_sizes import parse_size
+from .in_place import removing
 
 __all__ = ["Cache", "cache_folder", "cache_limit", "warn"]
 
@@ -67,6 +68,8 @@ class Cache:
         self.folder = folder or cache_folder()
         second = None if folder else os.environ.get("CUDA_WHEEL_CACHE_READONLY")
         self.second = Cache(second, read_only=True) if second else None
+        self.took_from_second = False
+        """Whether a result of `read` or `found` was in the second cache."""
         self._read_only = read_only
         self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
         self._room = 0  # bytes that may be written before the next check of the limit
@@ -86,7 +89,7 @@ class Cache:
 
     def has(self, key: str) -> bool:
         """Return whether there is an entry `key`, which may be damaged."""
-        return os.path.exists(self._path(key)) or (self.second is not None and self.second.has(key))
+        return os.path.exists(self.path(key)) or (self.second is not None and self.second.has(key))
 
     def found(self, key: str, parse: Callable[[bytes], T]) -> Iterator[T]:
         """Yield the results of `parse` for the entries `key` of this cache and of the second one."""
@@ -95,52 +98,73 @@ class Cache:
             try:
                 parsed = parse(content)
             except Exception:  # another program, or another version of this one, may have written anything
-                self._warn_of_damage()
+                self.warn_of_damage()
             else:
                 yield parsed
         if self.second is not None:
-            yield from self.second.found(key, parse)
+            for parsed in self.second.found(key, parse):
+                self.took_from_second = True
+                yield parsed
 
     def put(self, key: str, content: bytes) -> None:
         """Write `content` as the entry `key`; warn if that fails."""
-        path = self._path(key)
+        self.write(key, self._digest(key, content) + content, lambda: self._read(key) is not None)
+
+    def write(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> None:
+        """Write the bytes of the entry `key`, which has its digest in them or as its key; warn if that fails.
+
+        `is_intact` returns whether another process has written the entry meanwhile.
+        """
+        path = self.path(key)
         temporary = f"{path}.{os.urandom(8).hex()}.part"
         limit = self._checked_limit()
         try:
-            if 64 + len(content) <= limit:
-                for folder in (self.folder, os.path.dirname(path)):  # makedirs sets the mode of the last folder only
-                    os.makedirs(folder, mode=0o700, exist_ok=True)
+            if len(data) <= limit:
                 try:
                     # "x" fails for a link that another user put there.
-                    with open(temporary, "xb", opener=_open_private) as file:
-                        file.write(self._digest(key, content) + content)
+                    with self._opened(temporary) as file:
+                        file.write(data)
                     os.replace(temporary, path)
-                finally:
-                    if os.path.exists(temporary):
+                except BaseException:
+                    with suppress(OSError):
                         os.unlink(temporary)
+                    raise
         except OSError as error:
-            if isinstance(error, PermissionError) and self._read(key) is not None:
+            if isinstance(error, PermissionError) and is_intact():
                 return  # Windows does not replace a file that another process reads
             warn(
                 f"cuda-wheel cannot write to its cache in {self.folder} ({error.strerror or error}): it will compile "
                 "the same code again next time. Set CUDA_WHEEL_CACHE_DIR to another folder."
             )
             return
-        self._room -= len(content)
+        self._room -= len(data)
         if self._room <= 0:  # not each time: this lists every entry
             self.prune(limit)
             self._room = limit // 16
+
+    def _opened(self, path: str) -> BinaryIO:
+        """Open a new file of an entry for writing, in a folder that may have to be created."""
+        with suppress(FileNotFoundError):
+            return open(path, "xb", opener=_open_private)
+        for folder in (self.folder, os.path.dirname(path)):  # makedirs sets the mode of the last folder only
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        return open(path, "xb", opener=_open_private)
 
     def entries(self) -> list[tuple[float, int, str]]:
         """Return every entry's time of last use (seconds since the epoch), size in bytes, and path; oldest first."""
         return sorted(file for file in self._files() if not file[2].endswith(".part"))
 
-    def prune(self, limit: int) -> tuple[int, int]:
+    def prune(self, limit: int, wait: bool = False) -> tuple[int, int]:
         """Remove the least recently used entries until the rest take at most `limit` bytes, and abandoned files.
 
-        Return the number of removed entries and their bytes. Files that are not entries by place, name and owner stay,
-        and so do files that cannot be removed. Folders stay too: another process may be about to write into one.
+        Nothing is removed while a build uses entries where they are; `wait` until none does. Return the number of
+        removed entries and their bytes. Files that are not entries by place, name and owner stay, and so do files that
+        cannot be removed. Folders stay too: another process may be about to write into one.
         """
+        with removing(self.folder, wait) as is_allowed:
+            return self._prune(limit) if is_allowed else (0, 0)
+
+    def _prune(self, limit: int) -> tuple[int, int]:
         files = sorted(self._files())
         for used, _, path in files:
             if path.endswith(".part") and used < time.time() - self.ABANDONED_AFTER:
@@ -156,14 +180,15 @@ class Cache:
                 sizes.append(size)
         return len(sizes), sum(sizes)
 
-    def _path(self, key: str) -> str:
+    def path(self, key: str) -> str:
+        """Return where the entry `key` is, if there is one."""
         return os.path.join(self.folder, key[:2], key[2:])
 
     def _read(self, key: str) -> bytes | None:
-        path = self._path(key)
+        path = self.path(key)
         try:
             with open(path, "rb", opener=_open_without_waiting) as file:
-                if not self._is_trusted(os.fstat(file.fileno())):
+                if not self.is_trusted(os.fstat(file.fileno())):
                     return None
                 digest, content = file.read(64), file.read()
         except OSError as error:
@@ -174,23 +199,29 @@ class Cache:
                 )
             return None
         if self._digest(key, content) != digest:
-            self._warn_of_damage()
+            self.warn_of_damage()
             return None
+        self.mark_used(path)
+        return content
+
+    def mark_used(self, path: str) -> None:
+        """Mark an entry as just used."""
         if not self._read_only:
             with suppress(OSError):  # another process removed it, or the folder is read-only
-                os.utime(path)  # marks it as just used
-        return content
+                os.utime(path)
 
     def _digest(self, key: str, content: bytes) -> bytes:
         return sha256_of(key.encode() + content).encode()
 
-    def _warn_of_damage(self) -> None:
+    def warn_of_damage(self) -> None:
+        """Warn of an entry whose content is not what was written."""
         warn(
             f"an entry of the cache in {self.folder} is damaged or was written by another program; cuda-wheel ignores "
             "it and compiles again."
         )
 
-    def _is_trusted(self, status: os.stat_result) -> bool:
+    def is_trusted(self, status: os.stat_result) -> bool:
+        """Return whether an entry's file belongs to this user, or the cache accepts those of others."""
         return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
 
     def _files(self) -> Iterator[tuple[float, int, str]]:
@@ -208,7 +239,7 @@ class Cache:
                             status = file.stat(follow_symlinks=False)
                         except OSError:  # another process removed it
                             continue
-                        if file.is_file(follow_symlinks=False) and self._is_trusted(status):
+                        if file.is_file(follow_symlinks=False) and self.is_trusted(status):
                             yield status.st_mtime, status.st_size, file.path
 
     def _checked_limit(self) -> int:

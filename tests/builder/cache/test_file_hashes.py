@@ -269,8 +269,8 @@ def test_a_header_is_remembered_once_its_time_is_well_past(
 @keeps_inode_times
 def test_the_number_of_an_inode_is_no_time(site: Path, memory: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Network file systems have numbers of 64 bits."""
-    state = file_hashes._state
-    monkeypatch.setattr(file_hashes, "_state", lambda status: (*state(status)[:3], 2**63))
+    state = file_hashes.state_of
+    monkeypatch.setattr(file_hashes, "state_of", lambda status: (*state(status)[:3], 2**63))
     remembered(site, memory)
     assert len(memory.entries()) == 1
 
@@ -278,7 +278,7 @@ def test_the_number_of_an_inode_is_no_time(site: Path, memory: Cache, monkeypatc
 @pytest.mark.parametrize("field", ["st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"])
 def test_each_fact_of_the_inode_tells_two_files_apart(field: str) -> None:
     facts = dict.fromkeys(("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"), 1)
-    one, other = (file_hashes._state(SimpleNamespace(**each)) for each in (facts, facts | {field: 2}))  # type: ignore[arg-type]
+    one, other = (file_hashes.state_of(SimpleNamespace(**each)) for each in (facts, facts | {field: 2}))  # type: ignore[arg-type]
     assert one != other
 
 

@@ -13,7 +13,9 @@ import pytest
 from cuda_wheel.builder.cache import compile_cache, job_files
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
 from cuda_wheel.builder.cache.job_files import OUTSIDE, path_of, place_of
+from cuda_wheel.builder.cache.kept_files import KeptFiles
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.builder.cache.test_keys import JOB, parts_of_a_module
 from tests.support.manifests import image, manifest
 
@@ -96,6 +98,10 @@ def test_a_cached_modules_files_are_where_the_next_build_has_them(tmp_path: Path
     module, moved = (replace(planned, jobs=(job,)) for job in (JOB, replace(JOB, root="/home/project")))
     made = manifest(image("sm_80"))
     built = BuiltModule(made, made.to_json().encode(), b"fatbin", ("/cuda/a.h", "/project/b.h"))
-    read, warnings = compile_cache._unpack_module(compile_cache._pack_module(module, built, ["careful"]), moved)
+    files = KeptFiles(Cache(str(tmp_path / "cache")))
+    entry = compile_cache._pack_module(module, built, ["careful"], files)
+    unpacked = compile_cache._unpack_module(entry, moved, files)
+    assert unpacked is not None
+    read, warnings = unpacked
     assert read == replace(built, headers=("/cuda/a.h", "/home/project/b.h"))
     assert warnings == ["careful"]

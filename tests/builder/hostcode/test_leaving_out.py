@@ -136,6 +136,22 @@ def test_a_mistake_in_device_code_is_not_hidden_by_what_is_left_out(compiled: Co
     assert str(failure.value).count(": error: ") == 1
 
 
+def test_lines_after_a_syntax_error_are_not_blamed(compiled: Compile) -> None:
+    text = """
+namespace at {}
+template <typename T, int N = 1, typename F>
+void helper(at::Iterator& iterator, const char* key, F function) {}
+template <typename T> struct Bits {};
+template <> struct Bits<float> { using type = unsigned; };
+__global__ void k(Bits<float>::type* x) { *x = 1; }
+"""
+    with pytest.raises(CompileError) as caught:
+        compiled(text)
+    message = str(caught.value)
+    assert 'k.cu:4:17: error: namespace "at" has no member "Iterator"' in message
+    assert set(re.findall(r"k\.cu:(\d+):", message)) == {"4"}
+
+
 def test_keep_leaves_nothing_out(compiled: Compile) -> None:
     with pytest.raises(CompileError, match="unknown/library"):
         compiled(KERNELS, host_code="keep")

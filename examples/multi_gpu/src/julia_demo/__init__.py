@@ -13,8 +13,8 @@ def bands(height, gpus):
     return [height * gpu // gpus for gpu in range(gpus + 1)]
 
 
-def julia(height, width, gpus):
-    """Return the steps of each pixel, computed by GPUs 0 to gpus - 1."""
+def start(height, width, gpus):
+    """Let GPUs 0 to gpus - 1 compute a band of rows each, and return the bands, on their GPUs, before they are done."""
     kernel = cuda_wheel.load("julia_demo.julia")["julia"]  # loaded once, for all GPUs
     edges = bands(height, gpus)
     parts = []
@@ -25,8 +25,13 @@ def julia(height, width, gpus):
             grid = -(-width // 32), -(-rows // 8)
             kernel.launch(grid, (32, 8), part, first, rows, height, width, C.real, C.imag, LIMIT)
         parts.append(part)  # the launch has returned: the next GPU starts while this one computes
+    return parts
+
+
+def julia(height, width, gpus):
+    """Return the steps of each pixel, as an array of NumPy."""
     image = np.empty((height, width), np.int32)
-    for part, first in zip(parts, edges, strict=False):
+    for part, first in zip(start(height, width, gpus), bands(height, gpus), strict=False):
         with part.device:
             image[first : first + len(part)] = cupy.asnumpy(part)
     return image

@@ -1,0 +1,324 @@
+"""Reuse the outputs of a build of which nothing has changed, without planning it again.
+
+One entry for each build says which files decided it, and one what it wrote and showed. So each file is examined once,
+and not once for each module; headers that would be found first if they existed are looked for by listing folders.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cuda_wheel import __version__
+from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
+from cuda_wheel.builder.cache.file_hashes import FileHashes, State, unchanged_since
+from cuda_wheel.builder.cache.kept_files import KeptFiles
+from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, toolchain_environment, toolchain_identity
+from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache.in_place import used_in_place
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.cache.job_files import Place
+    from cuda_wheel.builder.config.settings import Config
+    from cuda_wheel.builder.sources.layout import WheelFile
+    from cuda_wheel.builder.toolchain.records import Toolchain
+
+__all__ = ["Shown", "WholeBuild", "WholeBuilds"]
+
+FORMAT = "builds 1"
+"""Part of every key: entries of another layout have other keys."""
+
+_OTHER_MACHINES = "CUDA_WHEEL_EXECUTOR"
+"""How the variables begin that name a cluster. Its workers may have other files than this machine."""
+
+_OWN = 0
+"""The number of the project's folder, as in `Place`."""
+
+
+class Shown(NamedTuple):
+    """What a build told the user: each line with whether it is a warning, and the number of jobs and links."""
+
+    lines: list[tuple[bool, str]]
+    jobs: int
+
+
+class WholeBuild(NamedTuple):
+    """The outputs of a build."""
+
+    files: dict[str, str]
+    """The absolute path in the cache of each file, by its path in the wheel."""
+    shown: Shown
+
+
+class _ListedFolder(NamedTuple):
+    """The files of one folder that decide a build, by name: those that exist, and those that do not."""
+
+    number: int
+    path: str
+    present: list[str]
+    absent: list[str]
+
+
+class WholeBuilds:
+    """The kept builds of one project, as its settings, its environment and the files of its wheel are now.
+
+    Create it before anything is read that the build depends on: what changes afterwards is not kept.
+    """
+
+    def __init__(self, cache: Cache, root: Path, config: Config, files: Sequence[WheelFile]) -> None:
+        self._began = time.time_ns()
+        self._cache = cache
+        self.toolchain = recall_toolchain(cache, toolchain_environment())
+        """The toolchain of this environment, if it is known."""
+        self._root = str(root)
+        self._facts = _facts(root, config, files)
+        self._read = [str(file.source) for file in files if _is_read(file.destination)]
+        """The absolute paths of the files beside the sources that decide what goes into the wheel."""
+        self._builds: DependencyCache[list[_ListedFolder]] = DependencyCache(cache, _parse_folders)
+        self._files = KeptFiles(cache)
+
+    # --- reuse --------------------------------------------------------------------------------------
+
+    def find(self) -> WholeBuild | None:
+        """Return the kept build of which nothing has changed; None if there is none."""
+        toolchain = self.toolchain
+        if toolchain is None or self._facts is None:
+            return None
+        hashes = FileHashes(self._cache)
+        state_of = _StateReader(self._root, toolchain.header_folders, hashes).state_of
+        found = None
+        for recorded in self._builds.recorded(self._request(toolchain), state_of):
+            build = self._builds.read(recorded, _parse_build)
+            found = None if build is None else self._restored(recorded, *build)
+            if found is not None:
+                break
+        hashes.save()
+        return found
+
+    def _restored(
+        self, recorded: Recorded[list[_ListedFolder]], outputs: Mapping[str, str], shown: Shown
+    ) -> WholeBuild | None:
+        """Return a build whose files are all intact, else None; remember the state of these files."""
+        key = Cache.key(FORMAT, self._cache.folder, recorded.result_key())
+        memory = Cache(self._cache.folder)  # a read-only cache knows other inodes
+        remembered = memory.read(key, _parse_states) or {}
+        files, states = {}, {}
+        for name, digest in outputs.items():
+            found = self._files.find(digest, remembered.get(name))
+            if found is None:
+                return None
+            files[name] = found[0]
+            if found[1] is not None:
+                states[name] = found[1]
+        if states != remembered:
+            memory.put(key, json.dumps(states).encode())
+        return WholeBuild(files, shown)
+
+    # --- keep ---------------------------------------------------------------------------------------
+
+    def keep(
+        self,
+        toolchain: Toolchain,
+        inputs: Mapping[Place, str | None] | None,
+        sources: Iterable[str],
+        looked_for: Iterable[str],
+        folder: Path,
+        outputs: Iterable[str],
+        shown: Shown | None,
+    ) -> None:
+        """Keep a build with these `outputs` below `folder`, unless the next one may give others.
+
+        `inputs` has the hashes of the files that its jobs read or looked for, None if they are not known. `sources` are
+        the project-relative paths of all sources, and `looked_for` those where headers were looked for before.
+        """
+        if inputs is None or shown is None or self._facts is None or self._cache.took_from_second:
+            return  # what the second cache has is not copied
+        folders = toolchain.header_folders
+        if any(path in text for _, text in shown.lines for path in (self._root, *folders, *toolchain.libraries)):
+            return  # the next build may be in other folders
+        if not all(path.startswith(f"{self._root}{os.sep}") for path in self._read):
+            return  # other code generates them elsewhere
+        needed = {(_OWN, path) for path in sources}
+        # Some back ends list the `__init__.py` of a namespace package, which does not exist.
+        looked = {(_OWN, os.path.normpath(path)) for path in looked_for}
+        looked |= {(_OWN, path[len(self._root) + 1 :]) for path in self._read}
+        if any(
+            not -len(folders) <= number <= _OWN or path.startswith(os.pardir)
+            for number, path in inputs.keys() | needed | looked
+        ):
+            return
+        reader = _StateReader(self._root, folders, FileHashes(self._cache))
+        listed = _grouped(inputs.keys() | needed | looked, reader)
+        state = reader.state_of(listed)
+        known = {
+            (each.number, os.path.join(each.path, name)): digest
+            for each, (digests, _) in zip(listed, state, strict=True)
+            for name, digest in zip(each.present, digests, strict=True)
+        }
+        own = [reader.path_of(place) for place in known if place[0] == _OWN]
+        if (
+            not needed <= known.keys()
+            or None in known.values()
+            or any(known.get(place) != digest for place, digest in inputs.items())
+            or not unchanged_since(self._began, own)
+        ):
+            return
+        with used_in_place(self._cache.folder):
+            pass  # makes the lock
+        digests = {name: self._files.put((folder / name).read_bytes()) for name in outputs}
+        build = {"outputs": digests, **shown._asdict()}
+        self._builds.put(Recorded(self._request(toolchain), listed, state), json.dumps(build).encode())
+
+    def _request(self, toolchain: Toolchain) -> str:
+        return Cache.key(
+            FORMAT, __version__, toolchain_environment(), toolchain_identity(toolchain), *(self._facts or ())
+        )
+
+
+# --- what decides a build besides the content of files ----------------------------------------------
+
+
+def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] | None:
+    """Return what decides a build besides the toolchain and the content of files; None if that is unknown."""
+    tables = (config, *config.module)
+    if any("native" in table.architectures.entries for table in tables):
+        return None
+    if any(module.specialize for module in config.module):  # its wheel has headers that no job reads
+        return None
+    variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
+    if any(name.startswith(_OTHER_MACHINES) for name in variables):
+        return None
+    if not all(os.path.isdir(os.path.join(root, folder)) for table in tables for folder in table.include_dirs):
+        return None
+    patterns = [
+        *config.sources,
+        *(path for module in config.module for path in (*module.sources, *module.extern_default)),
+    ]
+    try:
+        matches = [_matches(root, pattern) for pattern in dict.fromkeys(patterns)]
+    except (ValueError, IndexError, NotImplementedError, OSError):
+        return None  # the build says what is wrong with the pattern
+    settings = sorted(item for item in variables.items() if not item[0].startswith("CUDA_WHEEL_CACHE_"))
+    places = [(str(file.source).removeprefix(f"{root}{os.sep}"), file.destination) for file in files]
+    python = repr(sys.version_info[:2])  # stubs are parsed and written with it
+    return [python, repr(config), repr(settings), repr(matches), repr(places), _loader(config)]
+
+
+def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:
+    """Return which files a pattern names now."""
+    positive = pattern.removeprefix("!")
+    names = [positive] if os.path.exists(os.path.join(root, positive)) else []
+    if any(character in positive for character in "*?["):
+        names += sorted(str(path.relative_to(root)) for path in root.glob(positive))
+    return pattern, names
+
+
+def _loader(config: Config) -> str:
+    """Return what identifies the loader that goes into the wheel; "" if none does."""
+    if config.loader != "vendor":
+        return ""
+    from cuda_wheel.builder.wheel.outputs import vendored_files  # few wheels contain it
+
+    return repr([(name, sha256(content).hexdigest()) for name, content in vendored_files().items()])
+
+
+def _is_read(path: str) -> bool:
+    """Return whether a build reads a file that is not a source: a package that may attach its kernels, or a table."""
+    return os.path.basename(path) in ("__init__.py", "__init__.pyi") or path.endswith(".tuned.json")
+
+
+# --- the content of files -----------------------------------------------------------------------------
+
+
+class _StateReader:
+    """Reads the state of the files that decide a build, in one folder after the other."""
+
+    def __init__(self, root: str, toolchain: Sequence[str], hashes: FileHashes) -> None:
+        self._root = root
+        self._real_root = os.path.realpath(root)
+        self._toolchain = toolchain
+        self._hashes = hashes
+        self._is_inside = cache(self._leads_inside)
+
+    def path_of(self, place: Place) -> str:
+        """Return the absolute path of a place."""
+        number, path = place
+        return os.path.join(self._toolchain[number] if number else self._root, path)
+
+    def state_of(self, folders: Iterable[_ListedFolder]) -> list[tuple[list[str | None], list[str]]]:
+        """Return for each folder the hashes of the files that are to exist, and which of the others exist too."""
+        return [(list(self._digests(folder)), self._appeared(folder)) for folder in folders]
+
+    def digest(self, place: Place) -> str | None:
+        """Return the SHA-256 of a file; None if there is none, or if links lead to it from the project."""
+        path = self.path_of(place)
+        if place[0] != _OWN:
+            return self._hashes.of(path)
+        return _read(path) if self._is_inside(os.path.dirname(path)) else None
+
+    def _digests(self, folder: _ListedFolder) -> Iterator[str | None]:
+        return (self.digest((folder.number, os.path.join(folder.path, name))) for name in folder.present)
+
+    def _appeared(self, folder: _ListedFolder) -> list[str]:
+        if not folder.absent:
+            return []
+        try:
+            names = {name.casefold() for name in os.listdir(self.path_of((folder.number, folder.path)))}
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:  # its files may be readable
+            names = None
+        # Case may not count there; and what is not ASCII may be spelled in several ways.
+        seen = (name for name in folder.absent if names is None or not name.isascii() or name.casefold() in names)
+        return [name for name in seen if os.path.isfile(self.path_of((folder.number, os.path.join(folder.path, name))))]
+
+    def _leads_inside(self, folder: str) -> bool:
+        return (os.path.realpath(folder) + os.sep).startswith(self._real_root + os.sep)
+
+
+def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolder]:
+    """Return places by folder."""
+    names: dict[Place, list[str]] = defaultdict(list)
+    for number, path in sorted(places):
+        folder, name = os.path.split(path)
+        names[number, folder].append(name)
+    grouped = []
+    for (number, path), each in names.items():
+        exists = {name: os.path.isfile(reader.path_of((number, os.path.join(path, name)))) for name in each}
+        present, absent = ([name for name in each if exists[name] is wanted] for wanted in (True, False))
+        grouped.append(_ListedFolder(number, path, present, absent))
+    return grouped
+
+
+def _read(path: str) -> str | None:
+    """Return the SHA-256 of a file of the project; None if it is a link, which may lead out of the project."""
+    # Without waiting for the other end of a pipe.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if sys.platform == "win32" and os.path.islink(path):
+        return None
+    try:
+        with open(path, "rb", buffering=0, opener=lambda path, _: os.open(path, flags)) as file:
+            return sha256(file.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def _parse_folders(listed: Any) -> list[_ListedFolder]:
+    return [_ListedFolder(int(number), str(path), present, absent) for number, path, present, absent in listed]
+
+
+def _parse_states(entry: bytes) -> dict[str, State]:
+    return {str(name): tuple(map(int, state)) for name, state in json.loads(entry).items()}
+
+
+def _parse_build(entry: bytes) -> tuple[dict[str, str], Shown]:
+    build = json.loads(entry)
+    return build["outputs"], Shown(build["lines"], build["jobs"])

@@ -1,0 +1,295 @@
+"""Build modules: plan them, take from the cache what it has, run the rest, and write what goes into the wheel."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from cuda_wheel.builder.cache.compile_cache import CompileCache
+from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
+from cuda_wheel.builder.cluster.executor_choice import choose_executor
+from cuda_wheel.builder.config.settings import Config, ignored_options
+from cuda_wheel.builder.describe.advice import gaps
+from cuda_wheel.builder.describe.coverage import deciding
+from cuda_wheel.builder.describe.finished_module import finished_module
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.jobs import BuiltModule, FinishedModule
+from cuda_wheel.builder.plan import Plan, make_plan
+from cuda_wheel.builder.report.library_notes import unneeded_folders
+from cuda_wheel.builder.report.reporter import Reporter
+from cuda_wheel.builder.scratch import exit_on_signals
+from cuda_wheel.builder.sources.include_graph import is_toolkit_header
+from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
+from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.wheel.carried_sources import carried_sources
+from cuda_wheel.builder.wheel.outputs import (
+    attaching_packages,
+    loader_files,
+    module_files,
+    output_paths,
+    stub_files,
+    write_new,
+)
+from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
+from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file
+from cuda_wheel.builder.workers.executor import EXECUTOR
+from cuda_wheel.builder.workers.local_workers import LocalWorkers
+from cuda_wheel.runtime.errors import DriverError
+from cuda_wheel.runtime.manifest import Manifest, Version
+from cuda_wheel.runtime.user_cache.cache import Cache
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.cache.job_files import Place
+    from cuda_wheel.builder.preview import Preview
+
+__all__ = ["Built", "Outputs", "build_modules", "one_built_module", "previewed", "write_outputs"]
+
+T = TypeVar("T")
+
+
+class Outputs(NamedTuple):
+    """What a build has written, and what decided it."""
+
+    paths: list[str]
+    """The paths in the wheel."""
+    read: list[str]
+    """The project-relative paths of all sources."""
+    looked_for: set[str]
+    """The project-relative paths where headers were looked for, to find the `.cu` files among them."""
+    toolchain: Toolchain
+    inputs: dict[Place, str | None] | None
+    """The hash of each file that decides the images; None if that is not known for all of them."""
+
+
+def write_outputs(
+    root: Path,
+    config: Config,
+    files: Sequence[WheelFile],
+    reporter: Reporter,
+    folder: Path,
+    cache: Cache,
+    workers: LocalWorkers,
+    toolchain: Toolchain | None,
+) -> Outputs:
+    """Build the modules of a project and write what its wheel gets below `folder`; see `project.build_files`.
+
+    `toolchain` is that of this environment, if it is known; else it is the one that `workers` find.
+
+    Each module's files are written as soon as it is built: all together may be larger than memory. A build that fails
+    may leave files there.
+    """
+    looked_for: set[str] = set()
+    modules = select(config, root, files, reporter.warning, looked_for.add)
+    packages, names = attaching_packages(files), [module.name for module in modules]
+    tables = TunedTables(names, files, reporter.warning)
+
+    def write_module(module: FinishedModule, document: Document) -> Document:
+        tables.check(module)
+        write_new(module_files(module), folder)
+        return document
+
+    toolchain = toolchain or _new_toolchain(workers, cache)
+    built = build_modules(root, config, modules, reporter, write_module, cache, workers, toolchain)
+    write_new(tables.files, folder)
+    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
+    write_new({SBOM: merged(built.values)} if config.sbom else {}, folder)
+    paths = output_paths(config, names, packages) + list(tables.files)
+    sources = [path for module in modules for path in module.paths]
+    return Outputs(paths, sources, looked_for, built.toolchain, built.inputs)
+
+
+def one_built_module(
+    root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
+) -> tuple[dict[str, bytes], list[str]]:
+    """Build one module; see `project.build_module`."""
+    config, module = one_module(root, table, environ)
+    tuned = tuned_file(root / module.paths[0], module.name)
+    tables = TunedTables([module.name], tuned, reporter.warning)
+    cache = Cache()
+    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+        toolchain = recall_toolchain(cache, toolchain_environment()) or _new_toolchain(workers, cache)
+        found = build_modules(root, config, [module], reporter, lambda *pair: pair, cache, workers, toolchain)
+    ((built, document),) = found.values
+    tables.check(built)
+    headers = _possible_headers(root, module) if built.headers is None else built.headers
+    inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
+    part = {sbom_path(module.name): json.dumps(document).encode()}
+    return module_files(built) | tables.files | loader_files(config, [module.name]) | part, inputs
+
+
+def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
+    """Return what a build would do; see `project.preview_files`."""
+    from cuda_wheel.builder.preview import preview  # a build previews nothing
+
+    modules = select(config, root, files)
+    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+        cache = Cache()
+        toolchain = recall_toolchain(cache, toolchain_environment()) or workers.toolchain()
+        plan = _plan(root, config, modules, workers, toolchain)
+        return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
+
+
+@dataclass(frozen=True)
+class Built(Generic[T]):
+    """The modules of a build, and what decided them."""
+
+    values: list[T]
+    """What became of each module."""
+    toolchain: Toolchain
+    inputs: dict[Place, str | None] | None
+    """As in `Outputs`."""
+
+
+class _Consumed(NamedTuple):
+    """What remains of a built module when its images are no longer in memory."""
+
+    manifests: tuple[Manifest, ...]
+    """Of its variants, without kernels: the part that decides the coverage."""
+    outside_header: str | None
+    """A header that no sdist would contain."""
+    value: Any
+
+
+def build_modules(
+    root: Path,
+    config: Config,
+    modules: Sequence[SourceModule],
+    reporter: Reporter,
+    consume: Callable[[FinishedModule, Document], T],
+    cache: Cache,
+    workers: LocalWorkers,
+    toolchain: Toolchain,
+) -> Built[T]:
+    """Return what `consume` returns for each module and its part of the SBOM, as soon as the module is built."""
+    plan = _plan(root, config, modules, workers, toolchain)
+    compile_cache = CompileCache(cache, plan.toolchain)
+    unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
+    for line in [
+        *ignored_options(module.settings for module in modules),
+        *unneeded_folders(plan.toolchain, unneeded),
+    ]:
+        reporter.warning(line)
+    outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
+    by_name = {module.name: module for module in modules}
+    materials = Materials(root, config, plan.toolchain, plan.nvvm)
+
+    def consume_module(module: FinishedModule) -> _Consumed:
+        headers = module.headers
+        if headers is None:
+            headers = (*_possible_headers(root, by_name[module.name]), *materials.installed_headers())
+        document = materials.of(module, headers)
+        manifests = tuple(map(deciding, module.manifests))
+        return _Consumed(manifests, outside_header(module.headers or ()), consume(module, document))
+
+    unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
+    with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
+        finished = execute(plan, chosen, reporter, compile_cache, unfinished.add)
+    built = [module for module in finished if module is not None]
+    _warn_of_gaps(modules, built, reporter)
+    for module in built:
+        if module.outside_header is not None:
+            raise outside_error(", ".join(module.manifests[0].sources), module.outside_header)
+    inputs = None if plan.nvvm else compile_cache.inputs(plan.modules)
+    return Built([module.value for module in built], plan.toolchain, inputs)
+
+
+class _Unfinished:
+    """The modules of a build whose variants are not all built yet."""
+
+    def __init__(
+        self,
+        root: Path,
+        modules: Iterable[SourceModule],
+        toolchain: tuple[str, ...],
+        consume: Callable[[FinishedModule], _Consumed],
+    ) -> None:
+        self._root = root
+        self._modules = {module.name: module for module in modules}
+        self._toolchain = toolchain
+        self._order = {name: [each.variant for each in variants_of(module)] for name, module in self._modules.items()}
+        self._built: dict[str, list[BuiltModule]] = {}
+        self._consume = consume
+
+    def add(self, built: BuiltModule) -> _Consumed | None:
+        """Add a module or a variant; return what `consume` returns for a module whose variants are complete now."""
+        name = built.manifest.name
+        variants = self._built.setdefault(name, [])
+        variants.append(built)
+        order = self._order[name]
+        if len(variants) < len(order):
+            return None
+        del self._built[name]
+        variants.sort(key=lambda each: order.index(each.manifest.variant))
+        module = self._modules[name]
+        if not module.settings.specialize:
+            return self._consume(finished_module(variants))
+        carry = partial(carried_sources, self._root, module, toolchain=self._toolchain)
+        return self._consume(finished_module(variants, carry))
+
+
+def _warn_of_gaps(modules: Iterable[SourceModule], built: Iterable[_Consumed], reporter: Reporter) -> None:
+    """Warn of current GPUs that get no image, unless the project builds for this machine's GPUs."""
+    if not any("native" in module.settings.architectures.entries for module in modules):
+        warning = gaps(manifest for module in built for manifest in module.manifests)
+        if warning:
+            reporter.warning(warning)
+
+
+def _possible_headers(root: Path, module: SourceModule) -> list[str]:
+    """Return the absolute paths of the project's files that a compiler may have read that cannot list them."""
+    folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
+    return [str(root / path) for path in files_below(root, folders)]
+
+
+def _new_toolchain(workers: LocalWorkers, cache: Cache) -> Toolchain:
+    """Return the toolchain of an environment that is not known yet, and remember it in the cache."""
+    workers.search_toolchain()
+    if not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
+        workers.prepare(workers.count - 1)
+        import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
+    toolchain = workers.toolchain()
+    workers.import_compilers()
+    remember_toolchain(cache, toolchain_environment(), toolchain)
+    return toolchain
+
+
+def _plan(
+    root: Path, config: Config, modules: Sequence[SourceModule], workers: LocalWorkers, toolchain: Toolchain
+) -> Plan:
+    nvvm = None
+    if needs_nvvm(modules):
+        from cuda_wheel.builder.toolchain.find import find_nvvm  # only for NVVM IR
+
+        nvvm = workers.submit(find_nvvm, toolchain).result()
+    variants = [variant for module in modules for variant in variants_of(module)]
+    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
+
+
+def _outside_header_finder(root: Path, toolchains: tuple[str, ...]) -> Callable[[Iterable[str]], str | None]:
+    """Return a function that returns the first of a module's headers that is outside the project and all toolkits."""
+
+    @cache
+    def is_outside(path: str) -> bool:  # modules share most headers, and resolving links takes long
+        return not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkit_header(path)
+
+    return lambda headers: next(filter(is_outside, headers), None)
+
+
+def _installed_gpus() -> list[Version]:
+    from cuda_wheel.runtime.driver import device_and_driver, device_count  # only for "native"
+
+    try:
+        return [device_and_driver(device)[0] for device in range(device_count())]
+    except DriverError as error:
+        raise ConfigError(
+            f'architectures = "native" needs a GPU in this machine, and none can be used: {error}. Name the targets '
+            "instead."
+        ) from error

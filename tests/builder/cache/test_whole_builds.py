@@ -1,0 +1,349 @@
+"""A build with nothing to do takes all outputs of an earlier one, and never when anything that decides it has changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuda_wheel.builder.cache import file_hashes, kept_files, whole_builds
+from cuda_wheel.builder.cache.kept_files import KeptFiles
+from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
+from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.project import build_files
+from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.sources.layout import SBOM, WheelFile
+from cuda_wheel.runtime.user_cache.cache import Cache
+from tests.support.processes import run
+
+pytestmark = [pytest.mark.one_toolchain, pytest.mark.filterwarnings("ignore:an entry of the cache")]
+
+KERNEL = 'extern "C" __global__ void {}(int* x) {{ *x = {}; }}\n'
+TABLE = """\
+[tool.cuda-wheel]
+architectures = ["80-real"]
+include-dirs = ["include"]
+[[tool.cuda-wheel.module]]
+name = "demo.linked"
+sources = ["csrc/*.cu", "!csrc/left_out.cu"]
+link = "ptx"
+"""
+FILES = {
+    "demo/__init__.py": "import cuda_wheel\n__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)\n",
+    "demo/k.cu": '#include "one.h"\n#include <two.h>\n#if __has_include("three.h")\n#define TWO 3\n#endif\n'
+    + KERNEL.format("k", "ONE + TWO"),
+    "demo/one.h": "#define ONE 1\n",
+    "demo/same/a.cu": KERNEL.format("a", 1),
+    "demo/same/__init__.py": "",
+    "include/two.h": "#define TWO 2\n#if 0\n#include <skipped.h>\n#endif\n",
+    "include/skipped.h": "",
+    "csrc/b.cu": KERNEL.format("b", 1),
+    "csrc/c.cu": KERNEL.format("c", 1),
+    "csrc/left_out.cu": "no code",
+    "other/outside.txt": "",
+}
+
+
+class Project:
+    """A project and its cache, in this process."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lines: list[str] = []
+        self.more: list[WheelFile] = []
+
+    @property
+    def files(self) -> list[WheelFile]:
+        found = sorted(path for path in self.root.glob("demo/**/*") if path.is_file())
+        own = [WheelFile(path, path.relative_to(self.root).as_posix()) for path in found]
+        return own + [file for file in self.more if file not in own]
+
+    def build(self, folder: Path, in_use: ExitStack | None = None) -> dict[str, bytes]:
+        """Build the project, and return the content of its outputs, the SBOM included."""
+        self.lines = []
+        config = read_config(self.root, os.environ)
+        with ProgressReporter(self.lines.append, self.lines.append) as reporter:
+            built = build_files(self.root, config, self.files, reporter, folder, in_use)
+        assert in_use or all(path == folder / name for name, path in built.items())
+        return {name: path.read_bytes() for name, path in built.items()} | {SBOM: (folder / SBOM).read_bytes()}
+
+    def found(self) -> WholeBuild | None:
+        return WholeBuilds(Cache(), self.root, read_config(self.root, os.environ), self.files).find()
+
+
+@pytest.fixture
+def project(make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setattr(file_hashes, "_SETTLED_AFTER", 0)  # so that tests need not wait
+    return Project(make_project(TABLE, **FILES))
+
+
+@contextmanager
+def changed(path: Path, content: bytes | None) -> Any:
+    """Write a file, or remove it (None), for a moment."""
+    before = path.read_bytes() if path.exists() else None
+    _put(path, content)
+    yield
+    _put(path, before)
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+
+
+def test_a_build_with_nothing_to_do_gives_the_same_and_every_change_is_seen(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = project.build(tmp_path / "first")
+    shown = project.lines[:-1]
+    assert "demo/__init__.pyi" in first and "demo/linked.fatbin" in first
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "cuda_wheel.builder.full_build", None)  # its import fails
+        assert project.build(tmp_path / "again") == first
+        assert project.lines[:-1] == shown and "from the cache" in project.lines[-1]
+        with ExitStack() as in_use:
+            assert project.build(tmp_path / "read", in_use) == first
+            assert [*(tmp_path / "read").iterdir()] == [tmp_path / "read" / SBOM]  # all else stays where it is
+            assert Cache().prune(0) == (0, 0)
+
+    root = project.root
+    changes: dict[str, bytes | None] = {
+        "demo/k.cu": b"// edited\n" + FILES["demo/k.cu"].encode(),
+        "demo/one.h": b"#define ONE 4\n",
+        "include/two.h": b"#define TWO 4\n",
+        "demo/two.h": b"#define TWO 4\n",  # found before the other two.h
+        "demo/three.h": b"",  # a source tests for it
+        "include/skipped.h": b'#include "../demo/same/a.cu"\n',  # so that a.cu would be a header
+        "demo/new.cu": KERNEL.format("new", 1).encode(),
+        "csrc/d.cu": KERNEL.format("d", 1).encode(),
+        "csrc/c.cu": None,
+        "csrc/left_out.cu": None,  # an error
+        "demo/__init__.py": b"",
+        "demo/new.py": b"",  # `demo.new` is no kernel then
+        "demo/k.tuned.json": b"{}",
+        "pyproject.toml": (root / "pyproject.toml").read_bytes().replace(b"80-real", b"90-real"),
+    }
+    for name, content in changes.items():
+        with changed(root / name, content):
+            assert project.found() is None, name
+        assert project.found() is not None, name
+    _changed_folders_and_links(project, tmp_path)
+    _changed_environment(project, monkeypatch)
+    _changed_outputs(project, first)
+    assert project.build(tmp_path / "last") == first
+
+
+def _changed_folders_and_links(project: Project, tmp_path: Path) -> None:
+    """What lies outside of the project is an error, also with the same content."""
+    root = project.root
+    for name in ("demo/one.h", "demo/k.cu", "demo/same", "include"):
+        shutil.move(root / name, tmp_path / "outside")
+        assert project.found() is None, name
+        (root / name).symlink_to(tmp_path / "outside")
+        assert project.found() is None, name
+        (root / name).unlink()
+        shutil.move(tmp_path / "outside", root / name)
+        assert project.found() is not None, name
+
+
+def _changed_environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        ("CUDAARCHS", "90-real"),
+        ("CUDA_WHEEL_PRECOMPILED_HEADERS", "never"),
+        ("CUDA_WHEEL_EXECUTOR", "dask"),
+        ("LD_LIBRARY_PATH", "/somewhere"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert project.found() is None, name
+    real = whole_builds.toolchain_environment()
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_builds, "toolchain_environment", lambda: real + "nvidia_another-1.dist-info")
+        assert project.found() is None
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_builds, "toolchain_identity", lambda toolchain: repr(toolchain) + "another build")
+        assert project.found() is None
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_builds, "__version__", "another")
+        assert project.found() is None
+    assert project.found() is not None
+
+
+def _changed_outputs(project: Project, outputs: dict[str, bytes]) -> None:
+    for name in ("demo/k.fatbin", "demo/k.fatbin.json", "demo/__init__.pyi", SBOM):
+        found = project.found()
+        assert found is not None
+        path, content = Path(found.files[name]), outputs[name]
+        before = path.stat()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert project.found() is None, name
+        path.write_bytes(content)
+        assert project.found() is not None, name
+        path.unlink()
+        assert project.found() is None, name
+        assert KeptFiles(Cache()).put(content) == path.parent.name + path.name
+        assert project.found() is not None, name
+
+
+@pytest.mark.parametrize("is_in_place", [True, False])
+def test_outputs_that_another_process_removes_are_made_again(
+    is_in_place: bool, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After they were found, and before they are used; where files cannot be locked, they are copied."""
+    first = project.build(tmp_path / "first")
+    find = WholeBuilds.find
+
+    def find_and_remove(self: WholeBuilds) -> WholeBuild | None:
+        found = find(self)
+        assert found is not None and Cache().prune(0)[0] > len(set(found.files.values()))
+        return found
+
+    monkeypatch.setattr(WholeBuilds, "find", find_and_remove)
+    with ExitStack() as in_use:
+        assert project.build(tmp_path / "again", in_use if is_in_place else None) == first
+        assert "from the cache" not in project.lines[-1]
+    monkeypatch.setattr(WholeBuilds, "find", find)
+    with monkeypatch.context() as patch, ExitStack() as in_use:
+        patch.setitem(sys.modules, "fcntl", None)
+        assert project.build(tmp_path / "copied", in_use) == first
+        assert (tmp_path / "copied/demo/k.fatbin").is_file()
+    assert Cache().prune(0)[0]
+
+
+def test_only_outputs_that_changed_since_are_read_again(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.build(tmp_path / "first")
+    read: list[str] = []
+    intact = kept_files._intact
+    monkeypatch.setattr(kept_files, "_intact", lambda cache, digest: (read.append(digest), intact(cache, digest))[1])
+    found = project.found()
+    assert found is not None and len(read) == len(found.files)
+    read.clear()
+    assert project.found() == found and not read
+    path = Path(found.files["demo/k.fatbin"])
+    os.utime(path, (0, 0))  # as if it was used long ago
+    assert project.found() == found and read == [path.parent.name + path.name]
+    assert path.stat().st_mtime > 10**9  # so that the cache keeps it
+    monkeypatch.setattr(file_hashes, "_SETTLED_AFTER", 10**18)  # another write could have the same time
+    for _ in range(2):
+        read.clear()
+        os.utime(path)
+        assert project.found() == found and len(read) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "source"),
+    [
+        ('[[tool.cuda-wheel.module]]\nname = "demo.k"\nspecialize = true\n', ""),
+        ('options = ["-I/usr/include"]\n', "#if __has_include(<some/header.h>)\n#endif\n"),
+    ],
+)
+def test_files_that_no_record_has_are_not_guessed(
+    table: str, source: str, make_project: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A wheel with sources has headers that no job reads; and a job looks for headers outside of the project."""
+    text = f'[tool.cuda-wheel]\narchitectures = ["80-real"]\n{table}'
+    project = Project(make_project(text, **{"demo/k.cu": source + KERNEL.format("k", 1)}))
+    project.build(tmp_path / "first")
+    assert project.found() is None
+
+
+def test_a_package_without_its_file_is_kept(project: Project, tmp_path: Path) -> None:
+    """setuptools lists the `__init__.py` of a namespace package."""
+    missing = project.root / "demo/more/__init__.py"
+    project.more = [WheelFile(missing, "demo/more/__init__.py")]
+    project.build(tmp_path / "first")
+    assert project.found() is not None
+    missing.parent.mkdir()
+    missing.touch()
+    assert project.found() is None
+
+
+def test_what_may_differ_next_time_is_not_kept(
+    make_project: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time of the build; an edit while it runs; the entries of another cache; a header in a link."""
+    date = Project(make_project(**{"demo/k.cu": KERNEL.format("k", "__TIME__[7]"), "demo/one.h": "#define ONE 1\n"}))
+    date.build(tmp_path / "time")
+    assert date.found() is None
+    source = date.root / "demo/k.cu"
+    source.write_text('#include "one.h"\n' + KERNEL.format("k", "ONE"))
+
+    def edit_then_write(*arguments: Any) -> Any:
+        os.utime(date.root / "demo/one.h")
+        return keep(*arguments)
+
+    keep = WholeBuilds.keep
+    with monkeypatch.context() as patch:
+        patch.setattr(WholeBuilds, "keep", edit_then_write)
+        date.build(tmp_path / "edited")
+    assert date.found() is None
+    (date.root / "demo/one.h").rename(date.root / "two.h")
+    (date.root / "demo/one.h").symlink_to(date.root / "two.h")
+    date.build(tmp_path / "link")
+    assert date.found() is None
+    (date.root / "demo/one.h").unlink()
+    (date.root / "two.h").rename(date.root / "demo/one.h")
+    date.build(tmp_path / "kept")
+    assert date.found() is not None
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_READONLY", os.environ["CUDA_WHEEL_CACHE_DIR"])
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "own"))
+    assert date.found() is not None  # what others have built may be used
+    monkeypatch.setenv("CUDA_WHEEL_TIMINGS", str(tmp_path / "trace.json"))
+    date.build(tmp_path / "modules")  # but is not copied
+    monkeypatch.delenv("CUDA_WHEEL_CACHE_READONLY")
+    assert date.found() is None
+
+
+def test_a_changed_header_of_the_toolchain_is_seen(
+    make_project: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(**{"demo/k.cu": "#include <cuda_fp16.h>\n" + KERNEL.format("k", 1)}))
+    project.build(tmp_path / "first")
+    assert project.found() is not None
+
+    class Patched(file_hashes.FileHashes):
+        def _of(self, path: str) -> str | None:
+            return "another" if path.endswith("/cuda_fp16.h") else super()._of(path)
+
+    monkeypatch.setattr(whole_builds, "FileHashes", Patched)
+    assert project.found() is None
+
+
+HOOK = "[tool.hatch.build.targets.wheel.hooks.cuda]\n[tool.cuda-wheel]"
+HATCHLING = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+
+
+@pytest.mark.parametrize("settings", ["", pytest.param("reproducible = false", marks=pytest.mark.slow)])
+def test_the_wheels_are_the_same(make_project: Callable[..., Path], tmp_path: Path, settings: str) -> None:
+    """With two files of the same content, which are one in the cache."""
+    source = KERNEL.format("k", 1)
+    root = make_project(
+        'loader = "vendor"\narchitectures = ["80-real"]', HOOK, **{"demo/k.cu": source, "demo/l.cu": source}
+    )
+    if settings:
+        text = (root / "pyproject.toml").read_text()
+        (root / "pyproject.toml").write_text(text.replace('packages = ["demo"]', f'packages = ["demo"]\n{settings}'))
+    wheels = []
+    for name in ("first", "again"):
+        (tmp_path / name).mkdir()
+        result = run(sys.executable, "-c", HATCHLING, tmp_path / name, cwd=root, SOURCE_DATE_EPOCH="1700000000")
+        assert result.returncode == 0, result.stdout
+        wheels.append(next((tmp_path / name).glob("*.whl")))
+    assert "from the cache" in result.stdout
+    if settings:  # with the times and permissions of the files
+        modes = [{each.filename: each.external_attr for each in zipfile.ZipFile(wheel).infolist()} for wheel in wheels]
+        assert modes[0] == modes[1]
+    else:
+        assert wheels[0].read_bytes() == wheels[1].read_bytes()
