@@ -101,7 +101,7 @@ class Generator:
 
     def folders(self) -> list[str]:
         """Return the folder of the source, and others of the project in any order."""
-        others = ["include", "include/deep", "extra", "src/deep", ".", "missing"]
+        others = ["include", "include/deep", "extra", "src/deep", "."]
         return ["src", *self.random.sample(others, self.random.randint(1, 4))]
 
     def change_files(self) -> None:
@@ -116,8 +116,10 @@ class Generator:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "project/src").mkdir(parents=True)
-    return tmp_path / "project"
+    project = tmp_path / "project"
+    for each in FOLDERS:  # the settings require that include folders exist: else "../a.h" in them would be another file
+        (project / each).mkdir(parents=True, exist_ok=True)
+    return project
 
 
 def result_of(workers: Workers, job: Job) -> Compiled | None:
