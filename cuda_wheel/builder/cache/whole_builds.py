@@ -39,6 +39,9 @@ FORMAT = "builds 1"
 _OTHER_MACHINES = "CUDA_WHEEL_EXECUTOR"
 """How the variables begin that name a cluster. Its workers may have other files than this machine."""
 
+_CACHE_VARIABLES = ("CUDA_WHEEL_CACHE_DIR", "CUDA_WHEEL_CACHE_READONLY", "CUDA_WHEEL_CACHE_SIZE")
+"""The variables that decide where results are kept, and not which."""
+
 _OWN = 0
 """The number of the project's folder, as in `Place`."""
 
@@ -206,7 +209,7 @@ def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] 
         matches = [_matches(root, pattern) for pattern in dict.fromkeys(patterns)]
     except (ValueError, IndexError, NotImplementedError, OSError):
         return None  # the build says what is wrong with the pattern
-    settings = sorted(item for item in variables.items() if not item[0].startswith("CUDA_WHEEL_CACHE_"))
+    settings = sorted(item for item in variables.items() if item[0] not in _CACHE_VARIABLES)
     places = [(str(file.source).removeprefix(f"{root}{os.sep}"), file.destination) for file in files]
     python = repr(sys.version_info[:2])  # stubs are parsed and written with it
     return [python, repr(config), repr(settings), repr(matches), repr(places), _loader(config)]

@@ -15,6 +15,7 @@ import pytest
 
 from cuda_wheel.builder.cache import file_hashes, kept_files, whole_builds
 from cuda_wheel.builder.cache.kept_files import KeptFiles
+from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.project import build_files
@@ -29,7 +30,7 @@ KERNEL = 'extern "C" __global__ void {}(int* x) {{ *x = {}; }}\n'
 TABLE = """\
 [tool.cuda-wheel]
 architectures = ["80-real"]
-include-dirs = ["include"]
+include-dirs = ["first", "include"]
 [[tool.cuda-wheel.module]]
 name = "demo.linked"
 sources = ["csrc/*.cu", "!csrc/left_out.cu"]
@@ -42,6 +43,7 @@ FILES = {
     "demo/one.h": "#define ONE 1\n",
     "demo/same/a.cu": KERNEL.format("a", 1),
     "demo/same/__init__.py": "",
+    "first/zero.h": "",
     "include/two.h": "#define TWO 2\n#if 0\n#include <skipped.h>\n#endif\n",
     "include/skipped.h": "",
     "csrc/b.cu": KERNEL.format("b", 1),
@@ -121,7 +123,8 @@ def test_a_build_with_nothing_to_do_gives_the_same_and_every_change_is_seen(
         "demo/one.h": b"#define ONE 4\n",
         "include/two.h": b"#define TWO 4\n",
         "demo/two.h": b"#define TWO 4\n",  # found before the other two.h
-        "demo/three.h": b"",  # a source tests for it
+        "first/two.h": b"#define TWO 4\n",  # likewise, and not for the wheel
+        "first/three.h": b"",  # a source tests for it
         "include/skipped.h": b'#include "../demo/same/a.cu"\n',  # so that a.cu would be a header
         "demo/new.cu": KERNEL.format("new", 1).encode(),
         "csrc/d.cu": KERNEL.format("d", 1).encode(),
@@ -165,9 +168,12 @@ def _changed_environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
         with monkeypatch.context() as patch:
             patch.setenv(name, value)
             assert project.found() is None, name
-    real = whole_builds.toolchain_environment()
+    other = whole_builds.toolchain_environment() + "nvidia_another-1.dist-info"
+    toolchain = recall_toolchain(Cache(), whole_builds.toolchain_environment())
+    assert toolchain is not None
+    remember_toolchain(Cache(), other, toolchain)
     with monkeypatch.context() as patch:
-        patch.setattr(whole_builds, "toolchain_environment", lambda: real + "nvidia_another-1.dist-info")
+        patch.setattr(whole_builds, "toolchain_environment", lambda: other)
         assert project.found() is None
     with monkeypatch.context() as patch:
         patch.setattr(whole_builds, "toolchain_identity", lambda toolchain: repr(toolchain) + "another build")
@@ -205,13 +211,14 @@ def test_outputs_that_another_process_removes_are_made_again(
 
     def find_and_remove(self: WholeBuilds) -> WholeBuild | None:
         found = find(self)
-        assert found is not None and Cache().prune(0)[0] > len(set(found.files.values()))
+        assert found is not None
+        for path in {path for name, path in found.files.items() if name != SBOM}:
+            os.unlink(path)
         return found
 
     monkeypatch.setattr(WholeBuilds, "find", find_and_remove)
     with ExitStack() as in_use:
         assert project.build(tmp_path / "again", in_use if is_in_place else None) == first
-        assert "from the cache" not in project.lines[-1]
     monkeypatch.setattr(WholeBuilds, "find", find)
     with monkeypatch.context() as patch, ExitStack() as in_use:
         patch.setitem(sys.modules, "fcntl", None)
@@ -273,7 +280,7 @@ def test_a_package_without_its_file_is_kept(project: Project, tmp_path: Path) ->
 def test_what_may_differ_next_time_is_not_kept(
     make_project: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time of the build; an edit while it runs; the entries of another cache; a header in a link."""
+    """The time of the build; an edit while it runs; a header in a link; the entries of another cache."""
     date = Project(make_project(**{"demo/k.cu": KERNEL.format("k", "__TIME__[7]"), "demo/one.h": "#define ONE 1\n"}))
     date.build(tmp_path / "time")
     assert date.found() is None
@@ -300,10 +307,39 @@ def test_what_may_differ_next_time_is_not_kept(
     monkeypatch.setenv("CUDA_WHEEL_CACHE_READONLY", os.environ["CUDA_WHEEL_CACHE_DIR"])
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "own"))
     assert date.found() is not None  # what others have built may be used
-    monkeypatch.setenv("CUDA_WHEEL_TIMINGS", str(tmp_path / "trace.json"))
+    environment = whole_builds.toolchain_environment()
+    toolchain = recall_toolchain(Cache(), environment)
+    assert toolchain is not None
+    remember_toolchain(Cache(), environment, toolchain)
+    monkeypatch.setattr(WholeBuilds, "find", lambda self: None)
     date.build(tmp_path / "modules")  # but is not copied
-    monkeypatch.delenv("CUDA_WHEEL_CACHE_READONLY")
+    monkeypatch.undo()
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "own"))
     assert date.found() is None
+
+
+def test_what_is_not_certain_is_not_kept(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builds: list[tuple[Any, ...]] = []
+    keep = WholeBuilds.keep
+    monkeypatch.setattr(WholeBuilds, "keep", lambda *arguments: builds.append(arguments))
+    project.build(tmp_path / "first")
+    ((build, toolchain, inputs, sources, looked_for, folder, outputs, shown),) = builds
+    read = {place: digest for place, digest in inputs.items() if digest is not None}
+    home = (False, f"{project.root}/demo/k.cu")
+    for changed in (
+        (None, sources, shown),
+        (inputs | dict.fromkeys(read), sources, shown),  # a header that did not exist for a job
+        (inputs | dict.fromkeys(read, "another"), sources, shown),
+        (inputs | {(1, "/elsewhere/x.h"): None}, sources, shown),
+        (inputs | {(-99, "x.h"): None}, sources, shown),
+        (inputs, [*sources, "demo/removed.cu"], shown),
+        (inputs, sources, None),
+        (inputs, sources, shown._replace(lines=[*shown.lines, home])),  # a build elsewhere would say the same
+    ):
+        keep(build, toolchain, *changed[:2], looked_for, folder, outputs, changed[2])
+        assert project.found() is None, changed
+    keep(build, toolchain, inputs, sources, looked_for, folder, outputs, shown)
+    assert project.found() is not None
 
 
 def test_a_changed_header_of_the_toolchain_is_seen(
