@@ -76,6 +76,8 @@ class Workers(Executor):
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
+        for worker in self._workers:  # they end at the same time
+            worker.close_pipe()
         for worker in self._workers:
             worker.end()
 

@@ -219,11 +219,16 @@ class Worker:
         """Do as `end`, in the background."""
         threading.Thread(target=self.end, daemon=True).start()
 
-    def end(self) -> None:
-        """Close the pipe, wait until the process ends, and release its files."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+    def close_pipe(self) -> None:
+        """Let the process end."""
+        assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
+
+    def end(self) -> None:
+        """Close the pipe, wait until the process ends, and release its files."""
+        assert self._process.stdout is not None
+        self.close_pipe()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
