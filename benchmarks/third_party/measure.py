@@ -26,11 +26,15 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+sys.path.insert(0, str(Path(__file__).parents[2]))  # run from a checkout, without installing it
+
 from corpus import CORPUS, Source, packages, sources
+
+from cuda_wheel.builder.report.reporter import SilentReporter
 
 __all__ = [
     "Outcome",
@@ -73,21 +77,19 @@ class Outcome:
     """Whether settings beyond the build's own options were used."""
 
 
-@dataclass
-class Listener:
+class Listener(SilentReporter):
     """A reporter that collects a build's warnings and the built module."""
 
-    warnings: list[str] = field(default_factory=list)
-    kernels: list[str] = field(default_factory=list)
-    compile_seconds: float = 0.0
+    can_repeat = False  # each file is compiled
 
-    def build_started(self, plan: Any) -> None: ...
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self.kernels: list[str] = []
+        self.compile_seconds = 0.0
 
     def step_finished(self, step: Any) -> None:
         self.warnings += [text for text in [getattr(step, "log", "")] if text]
         self.compile_seconds += sum(span.ended - span.began for span in step.phases)
-
-    def time_remaining(self, seconds: float) -> None: ...
 
     def warning(self, text: str) -> None:
         self.warnings.append(text)

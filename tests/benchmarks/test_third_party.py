@@ -1,4 +1,4 @@
-"""The page about third-party files: made of what was measured and judged. Nothing is compiled."""
+"""Third-party files: what is measured of one, and the page that is made of what was measured and judged."""
 
 from __future__ import annotations
 
@@ -49,6 +49,20 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     )
     for name in names:
         sys.modules.pop(name, None)
+
+
+def test_a_file_is_compiled_and_its_kernels_are_named(scripts: SimpleNamespace, tmp_path: Path) -> None:
+    package = scripts.corpus.Package("p", "owner/p", "", "torch", (".",), ("a.cu",))
+    source = scripts.corpus.Source(package, "a.cu")
+    package.home(tmp_path).mkdir()
+    for text, result, kernels in [
+        ("__global__ void k(int* p) { *p = 1; }", "compiled", ["k"]),
+        ("__global__ void k(int* p) { *p = missing; }", "CompileError", []),
+    ]:
+        (package.home(tmp_path) / "a.cu").write_text(text)
+        outcome = scripts.measure.compile_source(source, tmp_path, None, settings=True)
+        assert (outcome.result, outcome.kernels) == (result, kernels)
+        assert outcome.compile_seconds > 0
 
 
 def test_files_that_fail_are_in_the_page_by_cause_and_with_what_nvcc_says(scripts: SimpleNamespace) -> None:
