@@ -22,8 +22,11 @@ from tests.support.projects import ROOT
 pytestmark = pytest.mark.one_toolchain
 
 CHECKS = {
+    "cuda_wheel/adoption/script_values.py": {"os.name", "platform.system", "sys.platform"},
     "cuda_wheel/builder/cache/file_hashes.py": {"sys.platform"},
+    "cuda_wheel/builder/cache/kept_files.py": {"sys.platform"},
     "cuda_wheel/builder/cache/one_process.py": {"fcntl", "msvcrt", "sys.platform"},
+    "cuda_wheel/builder/cache/whole_builds.py": {"sys.platform"},
     "cuda_wheel/builder/cluster/environment_versions.py": {"sys.platform"},
     "cuda_wheel/builder/compile/precompiled.py": {"resource", "/proc/", "sys.platform"},
     "cuda_wheel/builder/toolchain/limited_time.py": {"fork", "sys.platform"},
@@ -33,11 +36,13 @@ CHECKS = {
     "cuda_wheel/builder/workers/worker_process.py": {"resource", "/proc/", "sys.platform"},
     "cuda_wheel/runtime/jit/library_builds.py": {"sys.platform"},
     "cuda_wheel/runtime/user_cache/cache.py": {"getuid", "sys.platform"},
+    "cuda_wheel/runtime/user_cache/in_place.py": {"fcntl", "sys.platform"},
     "cuda_wheel/runtime/driver.py": {"register_at_fork"},
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
 library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them; what
-a file's times tell, and which build a library is; and on a cluster, whether machines are equal.
+a file's times tell, and which build a library is; and on a cluster, whether machines are equal. What `script_values` names are
+the words of other programs, which it reads.
 Review any other module before you add it to this table."""
 
 ASKED = re.compile(

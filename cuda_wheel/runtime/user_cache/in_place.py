@@ -1,6 +1,7 @@
 """Keep the entries of a cache while a build uses their files where they are."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -39,10 +40,10 @@ def removing(folder: str, wait: bool) -> Iterator[bool]:
 
 def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None, bool]":
     """Return the locked file, None without a lock, and whether that is because another process has it."""
-    try:
-        import fcntl  # Windows does not have it
-    except ImportError:
+    if sys.platform == "win32":
         return None, False
+    import fcntl
+
     try:
         mode = "r+b" if exclusive else "ab"
         file = open(os.path.join(folder, _NAME), mode, opener=_open_private)  # noqa: SIM115 - closed by the callers
