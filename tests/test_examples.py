@@ -29,6 +29,7 @@ def build(example: str, folder: Path, cuda_wheel, architectures: str = "80-real"
     return project
 
 
+@pytest.mark.slow
 def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel) -> None:
     project = build("variants", tmp_path, cuda_wheel)
     text = (tmp_path / "out/variants_demo/polynomial.fatbin.json").read_bytes()
@@ -42,6 +43,7 @@ def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel)
     assert sizes[("DEGREE", 3), ("REAL", "double")] == 32
 
 
+@pytest.mark.slow
 def test_the_example_of_tuned_choices_builds_with_its_table(tmp_path: Path, cuda_wheel) -> None:
     project = build("tuned", tmp_path, cuda_wheel)
     name = "tuned_demo.kernels.row_sums"
@@ -56,6 +58,7 @@ def test_the_example_of_tuned_choices_builds_with_its_table(tmp_path: Path, cuda
     assert shown.stdout.strip() == f"{name} row_sums {problems}"
 
 
+@pytest.mark.slow
 def test_the_example_of_launches_builds_for_gpus_with_and_without_programmatic_launches(
     tmp_path: Path, cuda_wheel
 ) -> None:
@@ -133,7 +136,7 @@ def gallery_manifests(example: str, folder: Path, cuda_wheel, **environ: str) ->
     return {each.name: each for each in manifests}
 
 
-@pytest.mark.parametrize("example", ["image_filter", "multi_gpu"])
+@pytest.mark.parametrize("example", ["image_filter", pytest.param("multi_gpu", marks=pytest.mark.slow)])
 def test_the_examples_of_the_gallery_build(example: str, tmp_path: Path, cuda_wheel) -> None:
     assert len(gallery_manifests(example, tmp_path, cuda_wheel)) == 1
 

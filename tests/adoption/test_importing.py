@@ -127,7 +127,8 @@ def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path,
     check_wheel(project, tmp_path / "dist", "leaky_demo.leaky", "leaky_demo.scale")
 
 
-@pytest.mark.parametrize("page", ["from-rawmodule", pytest.param("from-pycuda", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["from-rawmodule", "from-pycuda"])
 def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_path: Path, cuda_wheel: Command) -> None:
     found = blocks(ROOT / f"docs/how-to/{page}.md")
     program = next(each.text for each in found if each.language == "python")

@@ -42,8 +42,10 @@ def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None
     """Return the locked file, None without a lock, and whether that is because another process has it."""
     if sys.platform == "win32":
         return None, False
-    import fcntl
-
+    try:
+        import fcntl
+    except ImportError:  # some builds of Python lack it
+        return None, False
     try:
         mode = "r+b" if exclusive else "ab"
         file = open(os.path.join(folder, _NAME), mode, opener=_open_private)  # noqa: SIM115 - closed by the callers

@@ -201,6 +201,7 @@ def _changed_outputs(project: Project, outputs: dict[str, bytes]) -> None:
         assert project.found() is not None, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_in_place", [True, False])
 def test_outputs_that_another_process_removes_are_made_again(
     is_in_place: bool, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -227,6 +228,7 @@ def test_outputs_that_another_process_removes_are_made_again(
     assert Cache().prune(0)[0]
 
 
+@pytest.mark.slow
 def test_only_outputs_that_changed_since_are_read_again(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +268,7 @@ def test_files_that_no_record_has_are_not_guessed(
     assert project.found() is None
 
 
+@pytest.mark.slow
 def test_a_package_without_its_file_is_kept(project: Project, tmp_path: Path) -> None:
     """setuptools lists the `__init__.py` of a namespace package."""
     missing = project.root / "demo/more/__init__.py"
@@ -277,6 +280,7 @@ def test_a_package_without_its_file_is_kept(project: Project, tmp_path: Path) ->
     assert project.found() is None
 
 
+@pytest.mark.slow
 def test_what_may_differ_next_time_is_not_kept(
     make_project: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +322,7 @@ def test_what_may_differ_next_time_is_not_kept(
     assert date.found() is None
 
 
+@pytest.mark.slow
 def test_what_is_not_certain_is_not_kept(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     builds: list[tuple[Any, ...]] = []
     keep = WholeBuilds.keep
@@ -342,6 +347,7 @@ def test_what_is_not_certain_is_not_kept(project: Project, tmp_path: Path, monke
     assert project.found() is not None
 
 
+@pytest.mark.slow
 def test_a_changed_header_of_the_toolchain_is_seen(
     make_project: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,7 +367,8 @@ HOOK = "[tool.hatch.build.targets.wheel.hooks.cuda]\n[tool.cuda-wheel]"
 HATCHLING = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
 
 
-@pytest.mark.parametrize("settings", ["", pytest.param("reproducible = false", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["", "reproducible = false"])
 def test_the_wheels_are_the_same(make_project: Callable[..., Path], tmp_path: Path, settings: str) -> None:
     """With two files of the same content, which are one in the cache."""
     source = KERNEL.format("k", 1)
