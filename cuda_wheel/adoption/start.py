@@ -13,6 +13,7 @@ from cuda_wheel.adoption.extension_calls import extensions_in
 from cuda_wheel.adoption.file_changes import FileChange, read_text
 from cuda_wheel.adoption.first_files import ATTACH, KERNEL, LISTS, cmake_call, first_pyproject, package_init
 from cuda_wheel.adoption.pyproject_edit import PyprojectEdit
+from cuda_wheel.adoption.script_reader import calls_in
 from cuda_wheel.adoption.seen_project import (
     BACK_ENDS,
     SeenProject,
@@ -23,7 +24,7 @@ from cuda_wheel.adoption.seen_project import (
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE
 
-__all__ = ["Start", "read_project", "start"]
+__all__ = ["Start", "read_project", "start", "unlisted_package"]
 
 TABLE_PATH = tuple(TABLE.split("."))
 
@@ -74,6 +75,7 @@ def start(
     _require(edit, done)
     if done.project.backend == "hatchling.build":
         _enable_hook(edit, done)
+    done.advice += unlisted_package(done.project, edit.content)
     init = f"{done.project.folder}/__init__.py"
     if modules is None and not done.project.sources:
         files = _first_kernel(edit, done)
@@ -103,6 +105,20 @@ def start(
 
 
 # --- pyproject.toml ---------------------------------------------------------------------------------
+
+
+def unlisted_package(project: SeenProject, content: Mapping[str, Any]) -> list[str]:
+    """Return what to add so that setuptools finds a package whose folder is that of the project; empty if it does."""
+    if project.folder != "." or "setuptools" in content.get("tool", {}):
+        return []
+    script = project.root / "setup.py"
+    named = any("packages" in call.keywords for call in (calls_in(script, ["setup"]) if script.is_file() else ()))
+    if named or re.search(r"^packages\s*=", read_text(project.root / "setup.cfg") or "", re.MULTILINE):
+        return []
+    package = project.package  # not into [tool.setuptools]: setuptools reads it only beside a [project]
+    return [
+        f'give setup() packages=["{package}"], package_dir={{"{package}": "."}}: the package is the project\'s folder'
+    ]
 
 
 def _require(edit: PyprojectEdit, done: Start) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from cuda_wheel.adoption.file_changes import FileChange
 from cuda_wheel.adoption.first_files import cmake_call
 from cuda_wheel.adoption.importing import Import, hoisted, project_root, read_import
 from cuda_wheel.adoption.pyproject_edit import table_lines
-from cuda_wheel.adoption.start import read_project, start
+from cuda_wheel.adoption.start import read_project, start, unlisted_package
 from cuda_wheel.adoption.trial_build import ModuleTrial
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.cli.init_command import report
@@ -55,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
         _write(found, good, options.package)
     elif good:
         _print_proposal(found, good)
+        for line in unlisted_package(found.project, read_project(root)[0].content):
+            print(printable(f"to do: {line}"))
     for line in found.lines:
         print(printable(line))
     print(f"cuda-wheel: {len(good)} of {len(trials)} modules compile")
@@ -64,13 +67,27 @@ def run(options: argparse.Namespace) -> int:
 def _print_trial(trial: ModuleTrial) -> None:
     module = trial.module
     print(printable(f"{module.name}: {', '.join(module.table['sources'])}"))
-    for kernel in trial.kernels:
-        print(printable(f"  {kernel.name}({kernel.parameter_list})"))
+    for line in _kernel_lines(trial):
+        print(printable(f"  {line}"))
     for line in (*module.notes, *(text for warning in trial.warnings for text in warning.splitlines())):
         print(printable(f"  note: {line}"))
     for line in trial.error.splitlines():
         print(printable(f"  {line}"))
     sys.stdout.flush()  # the next one may take a minute
+
+
+_SHOWN = 3
+"""How many instances of a template are shown; a file may have hundreds."""
+
+
+def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
+    """Yield each kernel with its parameters; of a template's instances the first ones, and how many more there are."""
+    for template, instances in groupby(trial.kernels, lambda kernel: kernel.name.partition("<")[0]):
+        kernels = list(instances)
+        shown = kernels if len(kernels) <= _SHOWN + 1 else kernels[:_SHOWN]
+        yield from (f"{kernel.name}({kernel.parameter_list})" for kernel in shown)
+        if len(shown) < len(kernels):
+            yield f"{template}<...>: {len(kernels) - len(shown)} more instances"
 
 
 def _print_proposal(found: Import, good: Sequence[ModuleTrial]) -> None:

@@ -197,6 +197,14 @@ def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
     assert 'include-dirs = ["include"]' in result.stdout and "__CUDA_NO_HALF_OPERATORS__ = true" in result.stdout
 
 
+def test_of_many_instances_the_first_ones_are_shown(tmp_path: Path, cuda_wheel: Command) -> None:
+    launches = "".join(f"many<{number}><<<1, 1>>>(); " for number in range(9))
+    text = f"template <int N> __global__ void many() {{ }}\n__global__ void one() {{ }}\nvoid host() {{ {launches}}}\n"
+    files = {"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": text}
+    shown = cuda_wheel("import", write_files(tmp_path, **files) / "demo/a.cu").stdout
+    assert shown.count("  many<") == 4 and "  many<...>: 6 more instances" in shown and "  one()" in shown
+
+
 INLINE = f"""
 from torch.utils.cpp_extension import load_inline
 

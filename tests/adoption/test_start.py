@@ -363,3 +363,15 @@ def test_the_sources_of_extensions_are_left_to_import(tmp_path: Path) -> None:
     assert any("cuda-wheel import setup.py" in line for line in done.advice)
     table = tomllib.loads(done.changes[0].after)["tool"]["cuda-wheel"]
     assert table == {"module": [{"name": "the_demo.b", "sources": ["csrc/b.cu"]}]}
+
+
+def test_a_package_beside_its_own_setup_script_is_that_folder(tmp_path: Path) -> None:
+    script = "from setuptools import setup\nsetup(name='rays'{})\n"
+    files = {"setup.py": script.format(""), "__init__.py": "", "rays.py": "", "src/rays.cu": KERNEL}
+    done = start(write_files(tmp_path, **files))
+    assert (done.project.package, done.project.folder) == ("rays", ".")
+    assert [change.path.name for change in done.changes] == ["pyproject.toml"]  # no second package in src
+    advice = 'give setup() packages=["rays"], package_dir={"rays": "."}'
+    assert any(advice in line for line in done.advice)
+    write_files(tmp_path, **{"setup.py": script.format(", packages=['rays'], package_dir={'rays': '.'}")})
+    assert not any(advice in line for line in start(tmp_path).advice)
