@@ -138,7 +138,11 @@ def _require(edit: PyprojectEdit, done: Start) -> None:
     elif found := _requirement(edit.get(dependencies)):
         done.kept.append(f"project.dependencies: {found}")
     elif edit.get(dependencies[:1]) is None or "dependencies" in (edit.get(("project", "dynamic")) or ()):
-        done.advice.append("add cuda-wheel to the requirements of the project (install_requires), where they are made")
+        texts = {name: read_text(done.project.root / name) or "" for name in ("setup.cfg", "setup.py")}
+        if not any(re.search(r"cuda[-_.]wheel\b(?!\[)", text) for text in texts.values()):
+            place = next((name for name, text in texts.items() if "install_requires" in text), "where they are made")
+            place = place if place.startswith("where") else f"in {place}"
+            done.advice.append(f"add cuda-wheel to the requirements of the project (install_requires), {place}")
     else:
         edit.add_item(dependencies, "cuda-wheel")
 
@@ -222,6 +226,12 @@ def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[st
         done.advice.append(
             'to keep the sources out of the wheel, set wheel.exclude = ["**.cu", "**.cuh"] for scikit-build'
         )
+    if (
+        before is not None
+        and re.search(r"LANGUAGES\s+NONE", before)
+        and edit.get((*settings, "wheel", "platlib")) is None
+    ):
+        done.advice.append("for one wheel for all (py3-none-any), set wheel.platlib = false for scikit-build")
     if before is not None and (calls := re.findall(r"cuda_wheel_add_module\(\s*TARGET\s+([\w-]+)", before)):
         done.kept.append(f"CMakeLists.txt: cuda_wheel_add_module for {', '.join(calls)}")
         modules = [each for each in modules if each["name"].rpartition(".")[2] not in calls]
