@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,7 +86,7 @@ def read_import(root: Path, files: Sequence[Path], package: str = "") -> Import:
     for path, extension in extensions:
         done.modules += extension_modules(done.project, extension)
         done.lines.append(
-            f"{_shown(path, root)}:{extension.line}: the extension {extension.name} goes, with its build_ext"
+            f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
         )
     _add_texts(done, texts)
     _name_apart(done.modules)
@@ -137,8 +138,15 @@ def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
     for path, named in calls.items():
         if b"import cuda_wheel" not in path.read_bytes():
             done.lines.append(f"{_shown(path, done.project.root)}: add: import cuda_wheel")
-        for line, old, new in changed_lines(path, named):
-            done.lines.append(f"{_shown(path, done.project.root)}:{line}: {old}  ->  {new}")
+        shown = _shown(path, done.project.root)
+        done.lines += [f"{shown}:{line}: {old}  ->  {new}" for line, old, new in changed_lines(path, named)]
+        if re.search(rb"\b(In|Out|InOut|memcpy_htod|memcpy_dtoh)\(", path.read_bytes()):  # PyCUDA's
+            done.lines.append(
+                f"{shown}: copy what In, Out, InOut and memcpy_htod copy with an array library, such as CuPy; a "
+                "module's variable has write and read"
+            )
+        if not shown.startswith(f"{done.project.folder}/"):
+            done.lines.append(f"{shown}: is not in {done.project.folder}, so that the wheel does not contain it")
 
 
 def _add_text(done: Import, path: Path, text: KernelText) -> str:

@@ -51,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
     for trial in found.try_modules(options.architecture):
         _print_trial(trial)
         trials.append(trial)
+    trials = [trial for trial in trials if not trial.is_host_code]
     good = [trial for trial in trials if not trial.error]
     if good and options.write:
         _write(found, good, options.package)
@@ -58,8 +59,10 @@ def run(options: argparse.Namespace) -> int:
         _print_proposal(found, good)
         for line in unlisted_package(found.project, read_project(root)[0].content):
             print(printable(f"to do: {line}"))
+    if found.lines:
+        print("to do by hand:")
     for line in found.lines:
-        print(printable(line))
+        print(printable(f"  {line}"))
     print(f"cuda-wheel: {len(good)} of {len(trials)} modules compile")
     return int(len(good) < len(trials))
 
@@ -69,6 +72,8 @@ def _print_trial(trial: ModuleTrial) -> None:
     print(printable(f"{module.name}: {', '.join(module.table['sources'])}"))
     for line in _kernel_lines(trial):
         print(printable(f"  {line}"))
+    if trial.is_host_code:
+        print("  has no kernel, and launches none: it needs no module")
     for line in (*module.notes, *(text for warning in trial.warnings for text in warning.splitlines())):
         print(printable(f"  note: {line}"))
     for line in trial.error.splitlines():
