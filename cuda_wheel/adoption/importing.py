@@ -61,8 +61,11 @@ def project_root(files: Sequence[Path]) -> Path:
     return first.parent
 
 
-def read_import(root: Path, files: Sequence[Path], package: str = "") -> Import:
-    """Return what files become in the project in `root`. Nothing is compiled or written. Raises ConfigError."""
+def read_import(root: Path, files: Sequence[Path], package: str = "", options: Sequence[str] = ()) -> Import:
+    """Return what files become in the project in `root`. Nothing is compiled or written. Raises ConfigError.
+
+    `options` are those that nvcc gets for the `.cu` files.
+    """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []
     for path in files:
@@ -82,7 +85,7 @@ def read_import(root: Path, files: Sequence[Path], package: str = "") -> Import:
     outside = [path for path in sources if path.startswith("../") or not (root / path).is_file()]
     if outside:
         raise ConfigError(f"{outside[0]} is no file of the project in {root}: copy it into the project first.")
-    done.modules += source_modules(done.project, sources)
+    done.modules += source_modules(done.project, sources, options)
     for path, extension in extensions:
         done.modules += extension_modules(done.project, extension)
         done.lines.append(

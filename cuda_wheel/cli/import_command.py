@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -39,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--architecture", default="80", help="what to compile for, to try the proposal: 80 (the default), 90a"
     )
     parser.add_argument(
+        "--nvcc",
+        default="",
+        metavar="OPTIONS",
+        help="the options that nvcc gets for the .cu files, in one string: --nvcc='-DRADIUS=2 --use_fast_math'; with "
+        "-rdc=true, the files become one module",
+    )
+    parser.add_argument(
         "--write", action="store_true", help="write the tables of the modules that compile, and the sources of strings"
     )
 
@@ -46,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the proposal and what its modules compile to, or write it; the exit status is 1 if one does not compile."""
     root = options.project.resolve() if options.project else project_root(options.files)
-    found = read_import(root, options.files, options.package)
+    found = read_import(root, options.files, options.package, shlex.split(options.nvcc))
     trials = []
     for trial in found.try_modules(options.architecture):
         _print_trial(trial)

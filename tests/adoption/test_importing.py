@@ -221,6 +221,18 @@ def test_a_source_of_host_code_needs_no_module_and_a_program_outside_is_told(
     assert "top.py: is not in demo, so that the wheel does not contain it" in result.stdout
 
 
+def test_files_compile_with_the_options_of_nvcc_and_are_one_module_if_linked(tmp_path: Path) -> None:
+    files = {"demo/__init__.py": "", "demo/a.cu": KERNEL, "demo/b.cu": KERNEL}
+    project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
+    paths = [project / "demo/a.cu", project / "demo/b.cu"]
+    apart = read_import(project, paths, options=["-DRADIUS=2", "-O3"]).modules
+    assert [each.table["sources"] for each in apart] == [["demo/a.cu"], ["demo/b.cu"]]
+    assert all(each.table["defines"] == {"RADIUS": 2} for each in apart) and "-O3" in apart[0].notes[0]
+    (linked,) = read_import(project, paths, options=["-DRADIUS=2", "-rdc=true"]).modules
+    assert linked.table["sources"] == ["demo/a.cu", "demo/b.cu"] and linked.table["link"] == "lto"
+    assert linked.name == "demo.a" and linked.table["defines"] == {"RADIUS": 2}
+
+
 INLINE = f"""
 from torch.utils.cpp_extension import load_inline
 
