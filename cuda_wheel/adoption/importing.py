@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,8 +61,11 @@ def project_root(files: Sequence[Path]) -> Path:
     return first.parent
 
 
-def read_import(root: Path, files: Sequence[Path], package: str = "") -> Import:
-    """Return what files become in the project in `root`. Nothing is compiled or written. Raises ConfigError."""
+def read_import(root: Path, files: Sequence[Path], package: str = "", options: Sequence[str] = ()) -> Import:
+    """Return what files become in the project in `root`. Nothing is compiled or written. Raises ConfigError.
+
+    `options` are those that nvcc gets for the `.cu` files.
+    """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []
     for path in files:
@@ -81,11 +85,11 @@ def read_import(root: Path, files: Sequence[Path], package: str = "") -> Import:
     outside = [path for path in sources if path.startswith("../") or not (root / path).is_file()]
     if outside:
         raise ConfigError(f"{outside[0]} is no file of the project in {root}: copy it into the project first.")
-    done.modules += source_modules(done.project, sources)
+    done.modules += source_modules(done.project, sources, options)
     for path, extension in extensions:
         done.modules += extension_modules(done.project, extension)
         done.lines.append(
-            f"{_shown(path, root)}:{extension.line}: the extension {extension.name} goes, with its build_ext"
+            f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
         )
     _add_texts(done, texts)
     _name_apart(done.modules)
@@ -137,8 +141,15 @@ def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
     for path, named in calls.items():
         if b"import cuda_wheel" not in path.read_bytes():
             done.lines.append(f"{_shown(path, done.project.root)}: add: import cuda_wheel")
-        for line, old, new in changed_lines(path, named):
-            done.lines.append(f"{_shown(path, done.project.root)}:{line}: {old}  ->  {new}")
+        shown = _shown(path, done.project.root)
+        done.lines += [f"{shown}:{line}: {old}  ->  {new}" for line, old, new in changed_lines(path, named)]
+        if re.search(rb"\b(In|Out|InOut|memcpy_htod|memcpy_dtoh)\(", path.read_bytes()):  # PyCUDA's
+            done.lines.append(
+                f"{shown}: copy what In, Out, InOut and memcpy_htod copy with an array library, such as CuPy; a "
+                "module's variable has write and read"
+            )
+        if not shown.startswith(f"{done.project.folder}/"):
+            done.lines.append(f"{shown}: is not in {done.project.folder}, so that the wheel does not contain it")
 
 
 def _add_text(done: Import, path: Path, text: KernelText) -> str:

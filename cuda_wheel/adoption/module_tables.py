@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,14 +54,22 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     return modules
 
 
-def source_modules(project: SeenProject, paths: Iterable[str]) -> list[ProposedModule]:
-    """Return a module for each CUDA source, given by its path relative to the project."""
-    modules = []
+def source_modules(project: SeenProject, paths: Sequence[str], options: Sequence[str] = ()) -> list[ProposedModule]:
+    """Return a module for each CUDA source, given by its path relative to the project.
+
+    `options` are those that nvcc gets for them; if it makes device code that is linked, all are one module.
+    """
+    given, notes = options_table(options, project.root)
+    if "link" in given and paths:
+        module = _module(project, paths[0], given, project.package)
+        return [ProposedModule(module.table | {"sources": list(paths)}, notes)]
+    modules: list[ProposedModule] = []
     for path in paths:
         text = (project.root / path).read_bytes()
         uses_pytorch = re.search(rb'#\s*include\s*[<"](?:torch|ATen|c10)/', text)
-        settings, _ = options_table(BUILD_EXTENSION if uses_pytorch else (), project.root)
+        settings, _ = options_table((*(BUILD_EXTENSION if uses_pytorch else ()), *options), project.root)
         modules.append(_module(project, path, settings, project.package))
+        modules[0].notes = notes
     return modules
 
 

@@ -54,7 +54,7 @@ class SeenProject:
     package: str
     """The dotted name of the import package."""
     folder: str
-    """The package's folder, relative to `root`, with "/"; it need not exist."""
+    """The package's folder, relative to `root`, with "/"; it need not exist. "." if it is `root`."""
     sources: tuple[str, ...]
     """The CUDA sources with kernels that no other one includes, relative to `root`, sorted."""
 
@@ -150,6 +150,8 @@ def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -
             f"{root} has several packages, {', '.join(folder for _, folder in found)}, and none is named {name}: say "
             "with --package which is to have the kernels. Nothing was written."
         )
+    if backend == "setuptools.build_meta" and (root / "__init__.py").is_file():
+        return name, "."  # the package's own folder has the setup.py
     for module in (f"{name}.py", f"src/{name}.py"):
         if (root / module).is_file():
             raise ConfigError(

@@ -13,6 +13,7 @@ from cuda_wheel.adoption.extension_calls import extensions_in
 from cuda_wheel.adoption.file_changes import FileChange, read_text
 from cuda_wheel.adoption.first_files import ATTACH, KERNEL, LISTS, cmake_call, first_pyproject, package_init
 from cuda_wheel.adoption.pyproject_edit import PyprojectEdit
+from cuda_wheel.adoption.script_reader import calls_in
 from cuda_wheel.adoption.seen_project import (
     BACK_ENDS,
     SeenProject,
@@ -23,7 +24,7 @@ from cuda_wheel.adoption.seen_project import (
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE
 
-__all__ = ["Start", "read_project", "start"]
+__all__ = ["Start", "read_project", "start", "unlisted_package"]
 
 TABLE_PATH = tuple(TABLE.split("."))
 
@@ -74,6 +75,7 @@ def start(
     _require(edit, done)
     if done.project.backend == "hatchling.build":
         _enable_hook(edit, done)
+    done.advice += unlisted_package(done.project, edit.content)
     init = f"{done.project.folder}/__init__.py"
     if modules is None and not done.project.sources:
         files = _first_kernel(edit, done)
@@ -105,6 +107,20 @@ def start(
 # --- pyproject.toml ---------------------------------------------------------------------------------
 
 
+def unlisted_package(project: SeenProject, content: Mapping[str, Any]) -> list[str]:
+    """Return what to add so that setuptools finds a package whose folder is that of the project; empty if it does."""
+    if project.folder != "." or "setuptools" in content.get("tool", {}):
+        return []
+    script = project.root / "setup.py"
+    named = any("packages" in call.keywords for call in (calls_in(script, ["setup"]) if script.is_file() else ()))
+    if named or re.search(r"^packages\s*=", read_text(project.root / "setup.cfg") or "", re.MULTILINE):
+        return []
+    package = project.package  # not into [tool.setuptools]: setuptools reads it only beside a [project]
+    return [
+        f'give setup() packages=["{package}"], package_dir={{"{package}": "."}}: the package is the project\'s folder'
+    ]
+
+
 def _require(edit: PyprojectEdit, done: Start) -> None:
     """Require the toolchain for builds, and the loader for users."""
     toolchain = f"cuda-wheel[{toolchain_extra()}]"
@@ -122,7 +138,11 @@ def _require(edit: PyprojectEdit, done: Start) -> None:
     elif found := _requirement(edit.get(dependencies)):
         done.kept.append(f"project.dependencies: {found}")
     elif edit.get(dependencies[:1]) is None or "dependencies" in (edit.get(("project", "dynamic")) or ()):
-        done.advice.append("add cuda-wheel to the requirements of the project (install_requires), where they are made")
+        texts = {name: read_text(done.project.root / name) or "" for name in ("setup.cfg", "setup.py")}
+        if not any(re.search(r"cuda[-_.]wheel\b(?!\[)", text) for text in texts.values()):
+            place = next((name for name, text in texts.items() if "install_requires" in text), "where they are made")
+            place = place if place.startswith("where") else f"in {place}"
+            done.advice.append(f"add cuda-wheel to the requirements of the project (install_requires), {place}")
     else:
         edit.add_item(dependencies, "cuda-wheel")
 
@@ -206,6 +226,12 @@ def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[st
         done.advice.append(
             'to keep the sources out of the wheel, set wheel.exclude = ["**.cu", "**.cuh"] for scikit-build'
         )
+    if (
+        before is not None
+        and re.search(r"LANGUAGES\s+NONE", before)
+        and edit.get((*settings, "wheel", "platlib")) is None
+    ):
+        done.advice.append("for one wheel for all (py3-none-any), set wheel.platlib = false for scikit-build")
     if before is not None and (calls := re.findall(r"cuda_wheel_add_module\(\s*TARGET\s+([\w-]+)", before)):
         done.kept.append(f"CMakeLists.txt: cuda_wheel_add_module for {', '.join(calls)}")
         modules = [each for each in modules if each["name"].rpartition(".")[2] not in calls]

@@ -29,6 +29,8 @@ class ModuleTrial:
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     """Why it does not compile, and what would help; empty if it does."""
+    is_host_code: bool = False
+    """Whether the sources have no kernel, so that they need no module."""
 
 
 class _CollectedWarnings(SilentReporter):
@@ -50,6 +52,8 @@ def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleT
     known = table.get("include-dirs", [])
     if trial.error and not _lacks_instances(trial) and (found := missing_folders(root, table["sources"], known)):
         trial = _compiled(root, ProposedModule(table | {"include-dirs": [*known, *found]}, module.notes), architecture)
+    if _lacks_instances(trial) and not any("__global__" in text for text in _texts(root, module)):
+        return ModuleTrial(module, is_host_code=True)
     if "instantiate" in table or (trial.error and not _lacks_instances(trial)):
         return trial
     instances = _unlaunched(root, module, trial.kernels)
@@ -64,6 +68,11 @@ def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleT
         )
         return trial
     return second
+
+
+def _texts(root: Path, module: ProposedModule) -> list[str]:
+    paths = (root / path for path in module.table["sources"])
+    return [path.read_text(encoding="utf-8", errors="surrogateescape") for path in paths]
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
@@ -87,8 +96,7 @@ def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo
     """Return an instance for each kernel template of the sources of which the compiled module has none."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
-    for path in module.table["sources"]:
-        text = (root / path).read_text(encoding="utf-8", errors="surrogateescape")
+    for text in _texts(root, module):
         missing = {each.name for each in kernels_in(text) if each.template} - compiled
         for instance in suggested_instances(text) if missing else ():
             if instance.partition("<")[0].rpartition("::")[2] in missing:

@@ -94,10 +94,12 @@ def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
     """Return the tables of each coverage, and the meanings of the cells in them."""
     found = {cell for coverage in coverages for cell in coverage.cells.values()}
     meanings = [
-        (*_label(cell), StyledText(f" {meaning}")) for cell, (_, meaning) in CELL_LABELS.items() if cell in found
+        (*(_label(cell) or (StyledText("blank"),)), StyledText(f" {meaning}"))
+        for cell, (_, meaning) in CELL_LABELS.items()
+        if cell in found
     ]
     tables = (table for coverage in coverages for table in _coverage_tables(coverage))
-    return [*tables, *(line for line in meanings if len(line) > 1), ""]
+    return [*tables, *meanings, ""]
 
 
 def _coverage_tables(coverage: Coverage) -> Iterator[Table]:

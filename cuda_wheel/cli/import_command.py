@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from cuda_wheel.adoption.file_changes import FileChange
 from cuda_wheel.adoption.first_files import cmake_call
 from cuda_wheel.adoption.importing import Import, hoisted, project_root, read_import
 from cuda_wheel.adoption.pyproject_edit import table_lines
-from cuda_wheel.adoption.start import read_project, start
+from cuda_wheel.adoption.start import read_project, start, unlisted_package
 from cuda_wheel.adoption.trial_build import ModuleTrial
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.cli.init_command import report
@@ -38,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--architecture", default="80", help="what to compile for, to try the proposal: 80 (the default), 90a"
     )
     parser.add_argument(
+        "--nvcc",
+        default="",
+        metavar="OPTIONS",
+        help="the options that nvcc gets for the .cu files, in one string: --nvcc='-DRADIUS=2 --use_fast_math'; with "
+        "-rdc=true, the files become one module",
+    )
+    parser.add_argument(
         "--write", action="store_true", help="write the tables of the modules that compile, and the sources of strings"
     )
 
@@ -45,18 +54,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the proposal and what its modules compile to, or write it; the exit status is 1 if one does not compile."""
     root = options.project.resolve() if options.project else project_root(options.files)
-    found = read_import(root, options.files, options.package)
+    found = read_import(root, options.files, options.package, shlex.split(options.nvcc))
     trials = []
     for trial in found.try_modules(options.architecture):
         _print_trial(trial)
         trials.append(trial)
+    trials = [trial for trial in trials if not trial.is_host_code]
     good = [trial for trial in trials if not trial.error]
     if good and options.write:
         _write(found, good, options.package)
     elif good:
         _print_proposal(found, good)
+        for line in unlisted_package(found.project, read_project(root)[0].content):
+            print(printable(f"to do: {line}"))
+    if found.lines:
+        print("to do by hand:")
     for line in found.lines:
-        print(printable(line))
+        print(printable(f"  {line}"))
     print(f"cuda-wheel: {len(good)} of {len(trials)} modules compile")
     return int(len(good) < len(trials))
 
@@ -64,13 +78,29 @@ def run(options: argparse.Namespace) -> int:
 def _print_trial(trial: ModuleTrial) -> None:
     module = trial.module
     print(printable(f"{module.name}: {', '.join(module.table['sources'])}"))
-    for kernel in trial.kernels:
-        print(printable(f"  {kernel.name}({kernel.parameter_list})"))
+    for line in _kernel_lines(trial):
+        print(printable(f"  {line}"))
+    if trial.is_host_code:
+        print("  has no kernel, and launches none: it needs no module")
     for line in (*module.notes, *(text for warning in trial.warnings for text in warning.splitlines())):
         print(printable(f"  note: {line}"))
     for line in trial.error.splitlines():
         print(printable(f"  {line}"))
     sys.stdout.flush()  # the next one may take a minute
+
+
+_SHOWN = 3
+"""How many instances of a template are shown; a file may have hundreds."""
+
+
+def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
+    """Yield each kernel with its parameters; of a template's instances the first ones, and how many more there are."""
+    for template, instances in groupby(trial.kernels, lambda kernel: kernel.name.partition("<")[0]):
+        kernels = list(instances)
+        shown = kernels if len(kernels) <= _SHOWN + 1 else kernels[:_SHOWN]
+        yield from (f"{kernel.name}({kernel.parameter_list})" for kernel in shown)
+        if len(shown) < len(kernels):
+            yield f"{template}<...>: {len(kernels) - len(shown)} more instances"
 
 
 def _print_proposal(found: Import, good: Sequence[ModuleTrial]) -> None:

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     done = start(root, options.package)
     report(done, done.changes, options.dry_run)
     if not done.changes:
-        print("cuda-wheel: nothing to do")
+        print("cuda-wheel: nothing to write")
     elif not options.dry_run:
         print("build it: pip wheel --no-deps -w dist .")
     return 0

@@ -94,8 +94,10 @@ def test_an_extension_becomes_tables_of_the_modules_that_compile(tmp_path: Path,
     assert "scale<float, 16>(float*)" in shown
     assert 'identifier "undeclared" is undefined' in shown and "2 of 3 modules compile" in shown
     assert "architectures: by default a wheel is for every GPU" in shown and "no image for" not in shown
-    assert "setup.py:9: the extension leaky_demo._C goes" in shown
-    table = tomllib.loads(shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nsetup.py:9")])["tool"]["cuda-wheel"]
+    assert "setup.py:9: remove the extension leaky_demo._C, and build_ext" in shown
+    table = tomllib.loads(shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nto do by hand:")])["tool"][
+        "cuda-wheel"
+    ]
     leaky, scale = table["module"]
     assert (
         table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
@@ -116,7 +118,7 @@ def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path,
         calls = (project / "CMakeLists.txt").read_text().partition("REQUIRED)\n")[2]
         assert "INCLUDE_DIRECTORIES include" in calls and calls in shown
     else:
-        proposed = shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nsetup.py:9")]
+        proposed = shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nto do by hand:")]
         assert proposed in (project / "pyproject.toml").read_text() and "extended pyproject.toml" in written
     again = cuda_wheel("import", project / "setup.py", "--write").stdout
     assert "extended" not in again and "wrote" not in again and "kept" in again
@@ -143,8 +145,9 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
     if page == "from-rawmodule":
         expected |= {"options": ["--use_fast_math"], "instantiate": ["shift<double, 2>"]}
         assert "scale.launch((-(-x.size // 256),), (256,), x, y, cupy.float32(factor)" in result.stdout
+        assert "array library" not in result.stdout and "does not contain it" not in result.stdout
     else:
-        assert "mod.globals['weights']" in result.stdout
+        assert "mod.globals['weights']" in result.stdout and "with an array library" in result.stdout
         assert "smooth.launch((4, 1), (256, 1, 1), drv.In(x), drv.InOut(y)" in result.stdout
     assert table == {"module": [expected]}
     text = (project / expected["sources"][0]).read_text()
@@ -196,6 +199,39 @@ def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
     result = cuda_wheel("import", project / "csrc/leaky.cu", "--architecture", "90a")
     assert result.returncode == 0, result.stdout
     assert 'include-dirs = ["include"]' in result.stdout and "__CUDA_NO_HALF_OPERATORS__ = true" in result.stdout
+
+
+def test_of_many_instances_the_first_ones_are_shown(tmp_path: Path, cuda_wheel: Command) -> None:
+    launches = "".join(f"many<{number}><<<1, 1>>>(); " for number in range(9))
+    text = f"template <int N> __global__ void many() {{ }}\n__global__ void one() {{ }}\nvoid host() {{ {launches}}}\n"
+    files = {"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": text}
+    shown = cuda_wheel("import", write_files(tmp_path, **files) / "demo/a.cu").stdout
+    assert "to do by hand" not in shown
+    assert shown.count("  many<") == 4 and "  many<...>: 6 more instances" in shown and "  one()" in shown
+
+
+def test_a_source_of_host_code_needs_no_module_and_a_program_outside_is_told(
+    tmp_path: Path, cuda_wheel: Command
+) -> None:
+    program = f"import cupy\nmodule = cupy.RawModule(code='''{KERNEL}''')\n"
+    files = {"csrc/host.cu": "int twice(int x) { return 2 * x; }\n", "demo/__init__.py": "", "top.py": program}
+    project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
+    result = cuda_wheel("import", project / "csrc/host.cu", project / "top.py")
+    assert result.returncode == 0 and "csrc/host.cu\n  has no kernel, and launches none" in result.stdout
+    assert "1 of 1 modules compile" in result.stdout
+    assert "top.py: is not in demo, so that the wheel does not contain it" in result.stdout
+
+
+def test_files_compile_with_the_options_of_nvcc_and_are_one_module_if_linked(tmp_path: Path) -> None:
+    files = {"demo/__init__.py": "", "demo/a.cu": KERNEL, "demo/b.cu": KERNEL}
+    project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
+    paths = [project / "demo/a.cu", project / "demo/b.cu"]
+    apart = read_import(project, paths, options=["-DRADIUS=2", "-O3"]).modules
+    assert [each.table["sources"] for each in apart] == [["demo/a.cu"], ["demo/b.cu"]]
+    assert all(each.table["defines"] == {"RADIUS": 2} for each in apart) and "-O3" in apart[0].notes[0]
+    (linked,) = read_import(project, paths, options=["-DRADIUS=2", "-rdc=true"]).modules
+    assert linked.table["sources"] == ["demo/a.cu", "demo/b.cu"] and linked.table["link"] == "lto"
+    assert linked.name == "demo.a" and linked.table["defines"] == {"RADIUS": 2}
 
 
 INLINE = f"""

@@ -80,7 +80,7 @@ def test_an_empty_folder_becomes_a_project_whose_wheel_has_an_image(tmp_path: Pa
     for path in project.rglob("*.py"):
         ast.parse(path.read_text())
     again = cuda_wheel("init", project).stdout
-    assert "nothing to do" in again and "kept [tool.hatch.build.targets.wheel.hooks.cuda]" in again
+    assert "nothing to write" in again and "kept [tool.hatch.build.targets.wheel.hooks.cuda]" in again
     check_wheel(project, tmp_path / "dist", "my_demo.kernels.saxpy")
 
 
@@ -118,7 +118,7 @@ def test_a_listed_package_of_setuptools_and_a_setup_script_build(tmp_path: Path)
     script = "from setuptools import setup, find_packages\nsetup(name='demo', version='1', packages=find_packages())\n"
     project = write_files(tmp_path / "b", **{"setup.py": script, "demo/__init__.py": ""})
     start_b = start(project)
-    assert any("install_requires" in line for line in start_b.advice)
+    assert any("(install_requires), where they are made" in line for line in start_b.advice)
     assert 'build-backend = "setuptools.build_meta"' in written(project)["pyproject.toml"]
     check_wheel(project, tmp_path / "dist-b", "demo.kernels.saxpy")
 
@@ -172,6 +172,15 @@ def test_a_cmake_project_keeps_its_lists_and_gets_the_calls_that_are_missing(tmp
     assert change.after.replace("\r\n", "\n") == text.replace("\r\n", "\n") + (
         "cuda_wheel_add_module(TARGET more SOURCES demo/more.cu DESTINATION demo)\n"
     )
+
+
+def test_a_cmake_project_without_languages_is_told_of_the_pure_wheel(tmp_path: Path) -> None:
+    lists = "cmake_minimum_required(VERSION 3.24)\nproject(demo LANGUAGES NONE)\n"
+    files = {"CMakeLists.txt": lists, "demo/__init__.py": ""}
+    project = write_files(tmp_path, **{"pyproject.toml": head("scikit-build-core"), **files})
+    assert any("wheel.platlib = false" in line for line in start(project).advice)
+    write_files(project, **{"CMakeLists.txt": lists.replace("NONE", "CXX")})
+    assert not any("platlib" in line for line in start(project).advice)
 
 
 def test_a_package_that_has_kernels_of_its_own_keeps_them(tmp_path: Path) -> None:
@@ -363,3 +372,23 @@ def test_the_sources_of_extensions_are_left_to_import(tmp_path: Path) -> None:
     assert any("cuda-wheel import setup.py" in line for line in done.advice)
     table = tomllib.loads(done.changes[0].after)["tool"]["cuda-wheel"]
     assert table == {"module": [{"name": "the_demo.b", "sources": ["csrc/b.cu"]}]}
+
+
+def test_a_requirement_in_the_settings_of_setuptools_is_seen(tmp_path: Path) -> None:
+    settings = "[metadata]\nname = demo\n\n[options]\npackages = find:\ninstall_requires =\n    numpy\n"
+    files = {"setup.cfg": settings, "setup.py": "import setuptools\n\nsetuptools.setup()\n", "demo/__init__.py": ""}
+    assert any("(install_requires), in setup.cfg" in line for line in start(write_files(tmp_path, **files)).advice)
+    write_files(tmp_path, **{"setup.cfg": settings + "    cuda-wheel>=0.1\n"})
+    assert not any("install_requires" in line for line in start(tmp_path).advice)
+
+
+def test_a_package_beside_its_own_setup_script_is_that_folder(tmp_path: Path) -> None:
+    script = "from setuptools import setup\nsetup(name='rays'{})\n"
+    files = {"setup.py": script.format(""), "__init__.py": "", "rays.py": "", "src/rays.cu": KERNEL}
+    done = start(write_files(tmp_path, **files))
+    assert (done.project.package, done.project.folder) == ("rays", ".")
+    assert [change.path.name for change in done.changes] == ["pyproject.toml"]  # no second package in src
+    advice = 'give setup() packages=["rays"], package_dir={"rays": "."}'
+    assert any(advice in line for line in done.advice)
+    write_files(tmp_path, **{"setup.py": script.format(", packages=['rays'], package_dir={'rays': '.'}")})
+    assert not any(advice in line for line in start(tmp_path).advice)
