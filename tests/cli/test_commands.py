@@ -392,11 +392,17 @@ def test_build_writes_the_images_and_nothing_else(make_project, cuda_wheel: Comm
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
 def test_build_shows_a_bar_on_a_terminal_and_the_lines_after_it(make_project, tmp_path: Path) -> None:
-    project = make_project('[tool.cuda-wheel]\narchitectures = ["80", "90"]')
+    # One at a time, and so many that the bar is drawn between them, on any machine.
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["75", "80", "86", "89", "90", "100", "120", "121"]')
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "cuda_wheel", "build", project, "-o", tmp_path / "out"]
     with subprocess.Popen(
-        command, cwd=tmp_path, env=os.environ | {"TERM": "xterm"}, stdout=subprocess.PIPE, stderr=theirs, text=True
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"TERM": "xterm", "CUDA_WHEEL_JOBS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
     ) as process:
         os.close(theirs)
         seen = b""
@@ -407,10 +413,10 @@ def test_build_shows_a_bar_on_a_terminal_and_the_lines_after_it(make_project, tm
     os.close(ours)
     assert process.returncode == 0
     assert b"compiling" in seen
-    assert b"2/2" in seen
-    assert re.search(rb"\d:\d\d:\d\d", seen)
+    assert b"8/8" in seen
+    assert re.search(rb"\d:\d\d:\d\d .*\d:\d\d:\d\d left", seen)
     assert [line.partition(",")[0] for line in lines[:2]] == ["cuda-wheel: 1 module", "demo.fill: 1 kernel"]
-    assert re.fullmatch(r"cuda-wheel: 2 jobs in \d+\.\d s: 2 compiled(; workers: .*)?", lines[2])
+    assert re.fullmatch(r"cuda-wheel: 8 jobs in \d+\.\d s: 8 compiled(; workers: .*)?", lines[2])
     assert len(lines) == 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import timedelta
 
@@ -58,5 +59,5 @@ class _TimeRemaining(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         end = task.fields["end"]
-        seconds = 0 if end is None else round(end - time.monotonic())
+        seconds = 0 if end is None else math.ceil(end - time.monotonic())
         return Text(f"about {timedelta(seconds=seconds)} left" if seconds > 0 else "")
