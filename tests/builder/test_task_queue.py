@@ -87,6 +87,6 @@ def test_the_bar_shows_no_time_that_is_over() -> None:
 
     assert shown() == ""
     bar.set_remaining(61.4)
-    assert shown() == "about 0:01:01 left"
+    assert shown() == "about 0:01:02 left"
     bar.set_remaining(-1.0)
     assert shown() == ""
