@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -125,8 +126,17 @@ class ProgressReporter:
 
     @property
     def shown(self) -> Shown:
-        """The lines and the number of jobs so far."""
-        return Shown(list(self._lines), self._jobs)
+        """The lines and the number of jobs so far. Those of modules are sorted: which is built first is by chance."""
+        blocks: list[list[tuple[bool, str]]] = []
+        for line in self._lines:
+            if blocks and line[1].startswith("  "):  # it belongs to the line before
+                blocks[-1].append(line)
+            else:
+                blocks.append([line])
+        places = [index for index, block in enumerate(blocks) if block[0][1].partition(":")[0] in self._planned]
+        for index, block in zip(places, sorted(blocks[index] for index in places), strict=True):
+            blocks[index] = block
+        return Shown(list(chain.from_iterable(blocks)), self._jobs)
 
     def repeat(self, shown: Shown) -> None:
         """Print the lines of an earlier build, all of whose jobs are now from the cache."""
