@@ -112,6 +112,7 @@ def test_the_command_runs_no_code_of_the_project_in_its_folder(trapped: Path, tm
     assert not list((tmp_path / "ran").iterdir())
 
 
+@pytest.mark.slow
 def test_setuptools_removes_only_files_that_it_wrote(tmp_path: Path, extra: str) -> None:
     """An sdist may contain a build folder whose record names any file."""
     project = tmp_path / "project"

@@ -93,6 +93,7 @@ def test_explain_names_the_image_and_the_reasons(
     assert (f"{target}" if how else "no image fits") in plain.stdout
 
 
+@pytest.mark.slow
 def test_explain_uses_nvjitlink_if_it_is_given(fixture_wheel, cuda_wheel: Command) -> None:
     arguments = ("explain", fixture_wheel("reduce_cub"), "--device", "sm_100", "--driver", "10.2", "--json")
     assert json.loads(cuda_wheel(*arguments).stdout)["modules"][0]["image"] is None

@@ -282,6 +282,7 @@ def test_a_stub_has_the_same_variable_for_the_names_as_the_package(targets: str,
     assert lines[2:] == [*filter(None, [line]), "a: Module", '"""The module p.a."""']
 
 
+@pytest.mark.slow
 def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None:
     stubs = set()
     for backend in BACKENDS:
@@ -292,12 +293,14 @@ def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None
     assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in one
 
 
+@pytest.mark.slow
 def test_an_existing_stub_is_kept(make_project: Callable[..., Path], tmp_path: Path) -> None:
     own = "from typing import Any\nscale: Any\n"
     wheel = built(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
     assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()
 
 
+@pytest.mark.slow
 def test_the_command_writes_stubs_into_the_source_tree(make_project: Callable[..., Path], tmp_path: Path) -> None:
     project = make_project(**FILES)
     stub_path = project / "demo" / "kernels" / "__init__.pyi"

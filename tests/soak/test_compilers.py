@@ -167,6 +167,7 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.slow
 def test_linking_damaged_files_ends_with_an_image_or_a_clear_error(
     workers: Workers, toolchain: Toolchain, count: Callable[[str, int], None]
 ) -> None:

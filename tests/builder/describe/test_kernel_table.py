@@ -154,6 +154,7 @@ def test_a_kernel_that_an_image_lacks_is_an_error(build: Build) -> None:
     assert "everywhere is" not in message
 
 
+@pytest.mark.slow
 def test_globs_for_optional_kernels_are_proposed_once_for_the_project(
     make_project: Callable[..., Path], cuda_wheel, tmp_path: Path
 ) -> None:

@@ -152,6 +152,8 @@ def test_no_file_has_other_kernels_than_with_nvcc(outcomes: dict[str, Outcome]) 
     assert unexplained == {}
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_files_that_nvcc_compiles_compile(outcomes: dict[str, Outcome]) -> None:
     known = facts()
     refused = {
@@ -161,6 +163,8 @@ def test_files_that_nvcc_compiles_compile(outcomes: dict[str, Outcome]) -> None:
     assert sum(each.kernels is not None for each in outcomes.values()) > 500
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_an_error_has_a_place_or_says_what_is_wrong(outcomes: dict[str, Outcome]) -> None:
     errors = {name: each.error for name, each in outcomes.items() if each.kernels is None}
     assert len(errors) > 100

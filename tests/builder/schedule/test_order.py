@@ -121,6 +121,7 @@ def job(source: str, text: bytes = b"", arch: str = "80", **others: Any) -> Job:
     return Job("nvrtc", ".", source, text, arch, True, False, (), (), (), False, "auto", **others)
 
 
+@pytest.mark.slow
 def test_a_job_that_took_long_begins_first_whatever_its_size(make_project, cuda_wheel: Run, tmp_path: Path) -> None:
     files = {
         f"demo/{name}.cu": f"__global__ void {name}(int* x) {{ *x = 1; }}\n//{'/' * length}\n"

@@ -93,6 +93,7 @@ def header_versions(toolchain: Toolchain) -> dict[str, str]:
 # --- what belongs together is taken -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_toolchain_in_one_folder_is_told_in_the_trace_and_the_manifest(
     toolchain: Toolchain, tmp_path: Path, build
 ) -> None:
@@ -184,6 +185,7 @@ def test_headers_of_a_toolkit_are_taken(
     assert manifest["toolchain"].items() >= header_versions(toolchain).items()
 
 
+@pytest.mark.slow
 def test_a_whole_toolkit_is_taken(bindings_only: Path, toolchain: Toolchain, tmp_path: Path, build) -> None:
     root = layouts.toolkit(tmp_path / "cuda", toolchain)
     _, manifest, trace = build(bindings_only, CUDA_HOME=root, LD_LIBRARY_PATH=root / "lib64")
@@ -335,6 +337,7 @@ def test_two_majors_are_refused_with_files_and_versions(
 # --- the remembered toolchain -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_headers_that_change_in_place_are_noticed(
     compilers_only: Path, toolchain: Toolchain, tmp_path: Path, build
 ) -> None:

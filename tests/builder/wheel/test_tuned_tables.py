@@ -114,6 +114,7 @@ def test_a_build_refuses_what_the_modules_have_not(make_project: Callable[..., P
         assert result.returncode == 1 and "demo.scale: scale.tuned.json" in result.stdout
 
 
+@pytest.mark.slow
 def test_what_specialize_compiles_later_may_be_in_the_table(
     make_project: Callable[..., Path], cuda_wheel: Command
 ) -> None:

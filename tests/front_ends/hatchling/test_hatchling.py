@@ -34,6 +34,7 @@ def test_the_wheel_is_pure_and_contains_images_instead_of_sources(fixture_wheel)
     assert "Root-Is-Purelib: true" in contents(wheel)["matmul_demo-1.0.dist-info/WHEEL"].decode()
 
 
+@pytest.mark.slow
 def test_nothing_is_written_into_the_source_tree(tmp_path: Path, extra: str) -> None:
     project = copy_fixture("saxpy", tmp_path / "project", extra)
     before = snapshot(project)
@@ -41,6 +42,7 @@ def test_nothing_is_written_into_the_source_tree(tmp_path: Path, extra: str) -> 
     assert snapshot(project) == before
 
 
+@pytest.mark.slow
 def test_sources_stay_in_the_wheel_if_configured(make_project, tmp_path: Path) -> None:
     project = make_project(
         '[tool.cuda-wheel]\narchitectures = "80"\nexclude-sources = false',
@@ -89,6 +91,7 @@ def test_sources_stay_out_of_the_wheel_however_they_are_selected(selection: str,
     assert "demo/fill.cu" not in names
 
 
+@pytest.mark.slow
 def test_rewritten_paths_determine_the_module_names(make_project, tmp_path: Path) -> None:
     project = make_project(hook="", **{"lib/native/k.cu": KERNEL, "lib/native/__init__.py": ""})
     text = (
@@ -107,6 +110,7 @@ def test_rewritten_paths_determine_the_module_names(make_project, tmp_path: Path
     assert "demo.gpu.k: 1 kernel" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_vendored_loader_is_the_same_files_and_two_lines_more(make_project, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
     assert pip_wheel(project, tmp_path / "dist").returncode == 0
@@ -238,6 +242,7 @@ def test_options_in_the_hooks_own_table_are_an_error(make_project, tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 def test_the_hook_has_two_names_of_which_a_project_uses_one(make_project, tmp_path: Path) -> None:
     alias = "[tool.hatch.build.targets.wheel.hooks.cuda-wheel]"
     table = '[tool.cuda-wheel]\narchitectures = "80-real"\n'

@@ -98,6 +98,7 @@ def test_the_src_layout_finds_its_kernels(make) -> None:
     assert modules(built(project)) == ["demo/fill"]
 
 
+@pytest.mark.slow
 def test_outputs_of_an_earlier_build_are_not_in_the_wheel(make) -> None:
     project = make(**{"demo/gone.cu": KERNEL})
     assert modules(built(project)) == ["demo/fill", "demo/gone"]
@@ -106,6 +107,7 @@ def test_outputs_of_an_earlier_build_are_not_in_the_wheel(make) -> None:
     assert modules(built(project)) == ["demo/fill"]
 
 
+@pytest.mark.slow
 def test_a_vendored_loader_is_added_and_removed_with_its_setting(make) -> None:
     copy = {f"demo/_cuda_wheel/{name}" for name in vendored_names()}
     project = make(TABLE + 'loader = "vendor"\n')
@@ -114,6 +116,7 @@ def test_a_vendored_loader_is_added_and_removed_with_its_setting(make) -> None:
     assert not copy & set(built(project))
 
 
+@pytest.mark.slow
 def test_the_projects_own_images_are_not_touched(make) -> None:
     project = make(TABLE + '[tool.setuptools.package-data]\ndemo = ["*.fatbin*"]\n', **{"demo/brought.fatbin": "x"})
     assert modules(built(project)) == ["demo/brought", "demo/fill"]
@@ -135,6 +138,7 @@ def test_the_sdist_has_the_sources_and_headers_but_the_wheel_does_not(make) -> N
     assert not [name for name in wheel if name.endswith((".cu", ".cuh", ".h"))]
 
 
+@pytest.mark.slow
 def test_sources_stay_in_the_wheel_if_configured(make) -> None:
     assert "demo/fill.cu" in built(make(TABLE + "exclude-sources = false\n"))
 
