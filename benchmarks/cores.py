@@ -175,6 +175,8 @@ def _cluster(folder: Path, workers: int) -> Iterator[str]:
                 )
             )
             while not place.exists():
+                if processes[0].poll() is not None:
+                    raise RuntimeError("the scheduler has ended: is the package distributed complete?")
                 time.sleep(0.05)
         from distributed import Client
 
@@ -189,8 +191,8 @@ def _cluster(folder: Path, workers: int) -> Iterator[str]:
 
 
 def main() -> None:
-    report = Report("Builds on many cores", "benchmarks/cores.py", machine(), versions("cuda-wheel", "distributed"))
-    Report(**vars(report) | {"results": [*measure(), *measure_dask()]}).write(Path(sys.argv[1]))
+    used, results = versions("cuda-wheel", "distributed"), [*measure(), *measure_dask()]
+    Report("Builds on many cores", "benchmarks/cores.py", machine(), used, results).write(Path(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -19,10 +19,9 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.project import build_files, planned_files
 from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
-from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
+from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, SBOM
 from cuda_wheel.builder.sources.modules import named_sources
 from cuda_wheel.builder.wheel.outputs import move, write
-from cuda_wheel.builder.wheel.sbom import SBOM
 from cuda_wheel.builder.wheel.sdist import sdist_files
 from cuda_wheel.runtime.errors import CudaWheelError
 from setuptools_cuda.setuptools_layout import files_of

@@ -63,7 +63,7 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
     defines = [f"-D{each[0]}" + (f"={each[1]}" if each[1] is not None else "") for each in _pairs(macros)]
     own = [*defines, *_texts(options)]
     arguments = {"sources": listed, "include_dirs": folders, "define_macros": macros, "nvcc's options": options}
-    name = name if isinstance(name, str) else path_stem(sources[0])
+    name = name if isinstance(name, str) else _stem(sources[0])
     named = (f"-DTORCH_EXTENSION_NAME={name.rpartition('.')[2]}", "-DTORCH_API_INCLUDE_EXTENSION_H")
     return Extension(
         name,
@@ -76,7 +76,7 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
     )
 
 
-def path_stem(path: str) -> str:
+def _stem(path: str) -> str:
     """Return the name of a file without folders and suffixes."""
     return os.path.basename(path).partition(".")[0]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["FileChange", "diff", "read_text", "write_changes"]
+__all__ = ["FileChange", "diff", "read_text", "relative_path", "write_changes"]
 
 
 class FileChange(NamedTuple):
@@ -34,11 +34,16 @@ def read_text(path: Path) -> str | None:
         raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
+def relative_path(path: str | Path, root: Path) -> str:
+    """Return a path relative to `root`, with "/"."""
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
 def diff(changes: Sequence[FileChange], root: Path) -> str:
     """Return the changes as a unified diff, with paths relative to `root`."""
     lines: list[str] = []
     for change in changes:
-        name = os.path.relpath(change.path, root).replace(os.sep, "/")
+        name = relative_path(change.path, root)
         before, after = ((text or "").splitlines(keepends=True) for text in (change.before, change.after))
         old = "/dev/null" if change.before is None else f"a/{name}"
         lines += difflib.unified_diff(before, after, old, f"b/{name}")

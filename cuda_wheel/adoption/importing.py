@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, Extension, extensions_in
-from cuda_wheel.adoption.file_changes import read_text
+from cuda_wheel.adoption.file_changes import read_text, relative_path
 from cuda_wheel.adoption.kernel_texts import KernelText, changed_lines, texts_in
 from cuda_wheel.adoption.module_tables import ProposedModule, extension_modules, options_table, source_modules
 from cuda_wheel.adoption.seen_project import SeenProject, see_project
@@ -81,7 +80,7 @@ def read_import(root: Path, files: Sequence[Path], package: str = "", options: S
             raise ConfigError(f"{path} is neither a .cu file nor a Python file.")
     package = package or _extension_package(root, [extension for _, extension in extensions])
     done = Import(see_project(root, read_project(root)[0].content, package))
-    sources = [os.path.relpath(path.resolve(), root).replace(os.sep, "/") for path in files if path.suffix == ".cu"]
+    sources = [_shown(path, root) for path in files if path.suffix == ".cu"]
     outside = [path for path in sources if path.startswith("../") or not (root / path).is_file()]
     if outside:
         raise ConfigError(f"{outside[0]} is no file of the project in {root}: copy it into the project first.")
@@ -103,7 +102,7 @@ def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
 
 
 def _shown(path: Path, root: Path) -> str:
-    return os.path.relpath(path.resolve(), root).replace(os.sep, "/")
+    return relative_path(path.resolve(), root)
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:
@@ -139,11 +138,11 @@ def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
             table["instantiate"] = list(dict.fromkeys((*table.get("instantiate", ()), *text.instantiate)))
         calls.setdefault(path, {})[text.call.node] = modules[key]
     for path, named in calls.items():
-        if b"import cuda_wheel" not in path.read_bytes():
-            done.lines.append(f"{_shown(path, done.project.root)}: add: import cuda_wheel")
-        shown = _shown(path, done.project.root)
+        shown, content = _shown(path, done.project.root), path.read_bytes()
+        if b"import cuda_wheel" not in content:
+            done.lines.append(f"{shown}: add: import cuda_wheel")
         done.lines += [f"{shown}:{line}: {old}  ->  {new}" for line, old, new in changed_lines(path, named)]
-        if re.search(rb"\b(In|Out|InOut|memcpy_htod|memcpy_dtoh)\(", path.read_bytes()):  # PyCUDA's
+        if re.search(rb"\b(In|Out|InOut|memcpy_htod|memcpy_dtoh)\(", content):  # PyCUDA's
             done.lines.append(
                 f"{shown}: copy what In, Out, InOut and memcpy_htod copy with an array library, such as CuPy; a "
                 "module's variable has write and read"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, Extension
+from cuda_wheel.adoption.file_changes import relative_path
 from cuda_wheel.adoption.seen_project import SeenProject, project_files
 from cuda_wheel.builder.config.compiler_options import read_options, takes_value
 from cuda_wheel.builder.errors import ConfigError
@@ -40,7 +41,7 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     root = project.root
     settings, notes = options_table(extension.options, root, extension.folders)
     notes += [f"{what}: what depends on the machine was not read" for what in extension.unread]
-    paths = [_relative(path, root) for path in extension.sources]
+    paths = [relative_path(path, root) for path in extension.sources]
     lost = [path for path in paths if not (root / path).is_file()]
     notes += [f"{path} does not exist" for path in lost]
     paths = [path for path in paths if path not in lost]
@@ -69,7 +70,8 @@ def source_modules(project: SeenProject, paths: Sequence[str], options: Sequence
         uses_pytorch = re.search(rb'#\s*include\s*[<"](?:torch|ATen|c10)/', text)
         settings, _ = options_table((*(BUILD_EXTENSION if uses_pytorch else ()), *options), project.root)
         modules.append(_module(project, path, settings, project.package))
-        modules[0].notes = notes
+    if modules:
+        modules[0].notes += notes
     return modules
 
 
@@ -78,10 +80,6 @@ def _module(project: SeenProject, path: str, settings: Table, package: str) -> P
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
     return ProposedModule({"name": name, "sources": [path], **settings})
-
-
-def _relative(path: str, root: Path) -> str:
-    return os.path.relpath(path, root).replace(os.sep, "/")
 
 
 # --- options ----------------------------------------------------------------------------------------

@@ -51,11 +51,10 @@ def read_project(root: Path) -> tuple[PyprojectEdit, str | None]:
     if text is not None:
         read_pyproject(root)  # raises for what is not valid
         return PyprojectEdit(text), text
-    extra = toolchain_extra()
     if (root / "setup.py").is_file() or (root / "setup.cfg").is_file():
         return PyprojectEdit(""), None
     name = normalized(root.name).replace("_", "-")
-    return PyprojectEdit(first_pyproject(name, ["hatchling", f"cuda-wheel[{extra}]"])), None
+    return PyprojectEdit(first_pyproject(name, ["hatchling", f"cuda-wheel[{toolchain_extra()}]"])), None
 
 
 def start(
@@ -140,8 +139,8 @@ def _require(edit: PyprojectEdit, done: Start) -> None:
     elif edit.get(dependencies[:1]) is None or "dependencies" in (edit.get(("project", "dynamic")) or ()):
         texts = {name: read_text(done.project.root / name) or "" for name in ("setup.cfg", "setup.py")}
         if not any(re.search(r"cuda[-_.]wheel\b(?!\[)", text) for text in texts.values()):
-            place = next((name for name, text in texts.items() if "install_requires" in text), "where they are made")
-            place = place if place.startswith("where") else f"in {place}"
+            listed = (f"in {name}" for name, text in texts.items() if "install_requires" in text)
+            place = next(listed, "where they are made")
             done.advice.append(f"add cuda-wheel to the requirements of the project (install_requires), {place}")
     else:
         edit.add_item(dependencies, "cuda-wheel")

@@ -25,7 +25,7 @@ from cuda_wheel.builder.report.library_notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header
-from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.toolchain.records import Toolchain
@@ -38,7 +38,7 @@ from cuda_wheel.builder.wheel.outputs import (
     stub_files,
     write_new,
 )
-from cuda_wheel.builder.wheel.sbom import SBOM, Document, Materials, merged, sbom_path
+from cuda_wheel.builder.wheel.sbom import Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file
 from cuda_wheel.builder.workers.executor import EXECUTOR
 from cuda_wheel.builder.workers.local_workers import LocalWorkers

@@ -38,11 +38,11 @@ def build_files(
 ) -> dict[str, Path]:
     """Build the project in `root`, whose wheel has `files`; return what the wheel gets, by path in it.
 
-    The files are below `folder`, which nobody else uses, at their paths in the wheel. If the caller only reads them, it
-    may give a stack that it closes after that (`in_use`). Then some may be elsewhere: those of an earlier build of the
-    same inputs stay in the cache. The SBOM,
-    which belongs in the wheel's metadata, is written to `folder` too, as `SBOM`, unless the settings disable it. Raises
-    ConfigError, ToolchainError or CompileError.
+    The files are below `folder`, which nobody else uses, at their paths in the wheel. A caller that only reads them may
+    give a stack, `in_use`, and close it when it has read them: then the files of an earlier build of the same inputs
+    are not copied, and the paths returned are those in the cache. The SBOM, which belongs in the wheel's metadata, is
+    written to `folder` too, as `SBOM`, unless the settings disable it. Raises ConfigError, ToolchainError or
+    CompileError.
     """
     files, cache = list(files), Cache()
     builds = WholeBuilds(cache, root, config, files)
@@ -98,8 +98,8 @@ def build_module(
     depend on.
 
     `table` is a `[[tool.cuda-wheel.module]]` that names its sources. Beside the first one there may be a table of tuned
-    choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is
-    one, provides all other settings. Nothing is written. Raises like `build_files`.
+    choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is one, provides all other
+    settings. Nothing is written. Raises like `build_files`.
     """
     from cuda_wheel.builder.full_build import one_built_module
 

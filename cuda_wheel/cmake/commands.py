@@ -14,8 +14,9 @@ from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.sources.layout import SBOM
 from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, stub_file, write
-from cuda_wheel.builder.wheel.sbom import SBOM, merged
+from cuda_wheel.builder.wheel.sbom import merged
 from cuda_wheel.builder.wheel.stubs import attaches
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
 from cuda_wheel.runtime.variants.index import all_manifests

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.sources.layout import SBOM
 from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
-from cuda_wheel.builder.wheel.sbom import SBOM
 from cuda_wheel.inspect.archive import file_digests, metadata_file
 from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.inspect.wheel_sbom import WheelSbom, read_sbom

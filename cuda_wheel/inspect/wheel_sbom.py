@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.wheel.sbom import SBOM
+from cuda_wheel.builder.sources.layout import SBOM
 from cuda_wheel.inspect.archive import metadata_file
 from cuda_wheel.runtime.errors import ImageError
 

@@ -178,14 +178,18 @@ def test_calls_follow_the_current_stream_of_the_arrays(driver: Driver, monkeypat
         both()
 
 
-def test_with_several_gpus_the_stream_is_that_of_the_current_one(
-    use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    two = use((9, 0), (9, 0))
-    two.context.device = 1
+@pytest.fixture
+def two(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Driver:
+    """Return a driver with two GPUs of which the second is current, and PyTorch with a stream on each."""
+    driver = use((9, 0), (9, 0))
+    driver.context.device = 1
     torch = StandInPyTorch()
     torch.local.streams = {0: 0x70, 1: 0x71}
     monkeypatch.setitem(sys.modules, "torch", torch)
+    return driver
+
+
+def test_with_several_gpus_the_stream_is_that_of_the_current_one(two: Driver) -> None:
     kernel = saxpy()
     bound = kernel.bind(1, 1, 2.0, torch_tensor(X, device=1), Y, 7)
     bound()
@@ -194,14 +198,7 @@ def test_with_several_gpus_the_stream_is_that_of_the_current_one(
         kernel.bind(1, 1, 2.0, torch_tensor(X), Y, 7)
 
 
-def test_without_a_context_that_of_the_arrays_gpu_becomes_current(
-    use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    two = use((9, 0), (9, 0))
-    two.context.device = 1
-    torch = StandInPyTorch()
-    torch.local.streams = {0: 0x70, 1: 0x71}
-    monkeypatch.setitem(sys.modules, "torch", torch)
+def test_without_a_context_that_of_the_arrays_gpu_becomes_current(two: Driver) -> None:
     tensor = torch_tensor(X, device=1)
     tensor.__dlpack_device__ = lambda: (2, 1)
     kernel = saxpy()

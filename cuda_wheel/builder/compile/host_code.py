@@ -221,7 +221,7 @@ def _failure(
 
 
 def _without_consequences(errors: Sequence[LocatedError], reported: AbstractSet[_Key]) -> AbstractSet[_Key]:
-    """Return the keys of the errors to report: of those after a syntax error in the same file, its line's instead.
+    """Return the keys `reported`, with the errors of a syntax error's line in place of those after it in its file.
 
     After a syntax error the compiler reads on at a place of its choice, and reports lines that are right.
     """

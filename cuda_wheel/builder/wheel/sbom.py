@@ -18,7 +18,6 @@ from typing import Any
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.jobs import FinishedModule
-from cuda_wheel.builder.sources.layout import SBOM
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.records import (
@@ -31,7 +30,7 @@ from cuda_wheel.builder.toolchain.records import (
     Toolchain,
 )
 
-__all__ = ["SBOM", "Document", "Materials", "merged", "sbom_path"]
+__all__ = ["Document", "Materials", "merged", "sbom_path"]
 
 Document = dict[str, Any]
 """CycloneDX objects: "components", and "dependencies" with the components that each fatbin was built from. Also used

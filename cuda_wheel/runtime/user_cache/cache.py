@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeVar
 from ..digest import sha256_of
 from ..errors import CudaWheelError
 from .byte_sizes import parse_size
-from .in_place import removing
+from .in_place import open_private, removing
 
 __all__ = ["Cache", "cache_folder", "cache_limit", "warn"]
 
@@ -145,10 +145,10 @@ class Cache:
     def _opened(self, path: str) -> BinaryIO:
         """Open a new file of an entry for writing, in a folder that may have to be created."""
         with suppress(FileNotFoundError):
-            return open(path, "xb", opener=_open_private)
+            return open(path, "xb", opener=open_private)
         for folder in (self.folder, os.path.dirname(path)):  # makedirs sets the mode of the last folder only
             os.makedirs(folder, mode=0o700, exist_ok=True)
-        return open(path, "xb", opener=_open_private)
+        return open(path, "xb", opener=open_private)
 
     def entries(self) -> list[tuple[float, int, str]]:
         """Return every entry's time of last use (seconds since the epoch), size in bytes, and path; oldest first."""
@@ -250,10 +250,6 @@ class Cache:
                 self._limit = self.LIMIT
                 warn(f"{error} The cache is limited to 2 GiB.")
         return self._limit
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

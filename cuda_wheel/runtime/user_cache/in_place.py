@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-__all__ = ["removing", "used_in_place"]
+__all__ = ["open_private", "removing", "used_in_place"]
 
 _NAME = "in-use"
 """The file in the cache's folder that is locked: by several that use entries, or by one that removes some. It is made
@@ -48,7 +48,7 @@ def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None
         return None, False
     try:
         mode = "r+b" if exclusive else "ab"
-        file = open(os.path.join(folder, _NAME), mode, opener=_open_private)  # noqa: SIM115 - closed by the callers
+        file = open(os.path.join(folder, _NAME), mode, opener=open_private)  # noqa: SIM115 - closed by the callers
     except OSError:
         return None, False
     try:
@@ -59,5 +59,6 @@ def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None
     return file, False
 
 
-def _open_private(path: str, flags: int) -> int:
+def open_private(path: str, flags: int) -> int:
+    """Open a file through no link; one that is made is for this user alone. For `open`."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
