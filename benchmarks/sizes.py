@@ -23,6 +23,12 @@ NVCC = "nvcc -fatbin"
 NVCC_SIZE = "nvcc -fatbin -compress-mode=size"
 OURS = "cuda-wheel"
 OURS_SIZE = 'cuda-wheel, compress = "size"'
+OVERHEAD = (
+    "what the assembler writes beside the code. Names, tables and constant banks are most of a small image, and "
+    "nvFatbin compresses each image by itself. The notes with the tools' versions alone take 0.017 of the 0.267. With "
+    "nvFatbin's `-concat`, which compresses images together, it is 0.171, but drivers for CUDA 13.0 do not load that."
+)
+"""Measured with NVRTC and nvFatbin 13.5: 111,584 bytes as they are, 104,456 with the content of the notes zeroed."""
 UNUSED = "code of headers such as CUB's that NVRTC keeps although no kernel uses it."
 
 
@@ -45,7 +51,7 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
             OURS_SIZE,
             NVCC,
             times=0.25,
-            limit=f"{UNUSED} The table shows the effect of this compression on nvcc's images.",
+            limit=f"{OVERHEAD} The table shows the effect of this compression on nvcc's images.",
         ),
         "deflated": Goal(OURS, NVCC, limit=UNUSED),
     }
