@@ -19,7 +19,7 @@ from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.device_runtime import device_runtime_build
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
 
 __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
@@ -175,7 +175,8 @@ class _ModulePlanner:
         is_cuda = source.kind == "cuda"
         # `#include "x"` looks in the including file's folder first, as in every C++ compiler. NVRTC receives the source
         # as a string and knows no such folder.
-        folders = dict.fromkeys([posixpath.dirname(source.path) or ".", *settings.include_dirs])
+        own_folders = (posixpath.dirname(source.path) or ".", *settings.include_dirs)
+        folders = dict.fromkeys((HOST_LIBRARIES, *own_folders, *self.toolchain.header_folders))
         return Job(
             library=self.toolchain.libraries[0] if is_cuda or nvvm is None else nvvm.library,
             libdevice="" if is_cuda or nvvm is None else nvvm.libdevice,
@@ -190,7 +191,7 @@ class _ModulePlanner:
             cubin=cubin,
             ptx=ptx,
             options=self._options,
-            include_dirs=(*folders, *self.toolchain.header_folders),
+            include_dirs=tuple(folders),
             instantiate=_instantiations(self.module, source),
             instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,

@@ -19,6 +19,7 @@ from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_n
 from cuda_wheel.builder.hostcode.literals import CompoundLiterals, may_be_literal
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
+from cuda_wheel.builder.hostcode.template_names import TemplateNames, is_template_name_error
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
@@ -127,7 +128,9 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
     """
     files: dict[str, SourceBlocks] = {}
     for error in errors:
-        if not error.places or error.is_missing_header or may_be_literal(error.message):
+        if not error.places or error.is_missing_header:
+            return False
+        if may_be_literal(error.message) or is_template_name_error(error.message):
             return False
         file, line, column = error.places[0]
         if file not in files:
@@ -160,12 +163,15 @@ class _LeavingOut:
         self.code: ProjectCode = project_code(self.files.values())
         self._constants = Constants(self.files, self.code)
         self._literals = CompoundLiterals(self.files)
+        self._templates = TemplateNames(self.files)
         self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
 
     def leave_out(self, errors: Sequence[LocatedError]) -> tuple[list[LocatedError], str]:
         """Choose what to leave out for each error. Return those for which that is not possible, and the reason.
 
         What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
+        if self._templates.rewrite(error.message for error in errors):
+            return [], ""
         if self._literals.rewrite((*error.places[0], error.message) for error in errors if error.places):
             return [], ""
         blocking: list[LocatedError] = []
@@ -192,8 +198,9 @@ class _LeavingOut:
     def replacements(self) -> dict[str, list[Replacement]]:
         """Return the code that is written in another way, by file."""
         found = self._constants.replacements()
-        for file, edits in self._literals.replacements().items():
-            found.setdefault(file, []).extend(edits)
+        for more in (self._literals.replacements(), self._templates.replacements()):
+            for file, edits in more.items():
+                found.setdefault(file, []).extend(edits)
         return found
 
     def _is_in_host_code(self, error: LocatedError) -> bool:

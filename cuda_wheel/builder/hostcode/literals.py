@@ -15,7 +15,7 @@ from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 
-__all__ = ["CompoundLiterals", "may_be_literal"]
+__all__ = ["CompoundLiterals", "macro_tokens", "may_be_literal"]
 
 _ERROR = "expected an expression"
 
@@ -53,7 +53,7 @@ class CompoundLiterals:
         """Return what to replace in each file: both parentheses become spaces, or make a name of an array's type."""
         found: dict[str, list[Replacement]] = {}
         for file, blocks in self._files.items() if self._types else ():
-            texts = [blocks.tokens, *(_macro_tokens(blocks, each) for each in blocks.directives)]
+            texts = [blocks.tokens, *(macro_tokens(blocks, each) for each in blocks.directives)]
             for tokens in texts:
                 for start, end in _literals(tokens):
                     if _spelled(tokens[start + 1 : end]) in self._types:
@@ -78,12 +78,12 @@ class CompoundLiterals:
             _spelled(body[start + 1 : end])
             for each in self._files.values()
             for directive in each.directives
-            if len(body := _macro_tokens(each, directive)) > 1 and body[1].text == name
+            if len(body := macro_tokens(each, directive)) > 1 and body[1].text == name
             for start, end in _literals(body)
         }
 
 
-def _macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:
+def macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:
     """Return the tokens of `define NAME ...`; none of another directive."""
     if directive.word != "define":
         return ()

@@ -29,7 +29,9 @@ __all__ = [
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
 """How the symbols begin that the compiler adds: string literals, virtual function tables, guards."""
 
-LIBRARY_NAMESPACES = "cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|c10|at|torch|pybind11"
+LIBRARY_NAMESPACES = (
+    "cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|c10|at|torch|pybind11|nanobind|fmt|spdlog"
+)
 """A regular expression for the namespaces of the headers of the toolkit, of CCCL and of this package, which has some in
 place of PyTorch's and pybind11's."""
 

@@ -11,6 +11,7 @@ from cuda_wheel.runtime.manifest import Version
 __all__ = [
     "FURTHER_HEADERS",
     "HEADERS",
+    "HOST_LIBRARIES",
     "INCLUDE",
     "LIBRARIES",
     "STAND_INS",
@@ -23,8 +24,14 @@ __all__ = [
 INCLUDE = Path(__file__).parent / "include"
 """The folder of freestanding C and C++ headers that replace those of the C library, which NVRTC lacks."""
 
-STAND_INS = tuple(str(INCLUDE.parent.parent / "hostcode" / "include" / name) for name in ("cuda", "pytorch"))
-"""The folders of stand-in headers: they declare what host code uses of CUDA's libraries and of PyTorch."""
+STAND_INS = tuple(
+    str(INCLUDE.parent.parent / "hostcode" / "include" / name) for name in ("cuda", "pytorch", "libraries")
+)
+"""The folders of stand-in headers: they declare what host code uses of CUDA's libraries, of PyTorch and of others."""
+
+HOST_LIBRARIES = STAND_INS[-1]
+"""The folder of the stand-ins of {fmt}, spdlog and nanobind. A project often holds a copy of them, which NVRTC cannot
+compile and which takes seconds to read, so this folder comes before the project's."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
 """cuda.pathfinder's names of the compilers."""

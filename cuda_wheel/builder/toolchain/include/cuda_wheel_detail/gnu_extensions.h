@@ -15,6 +15,8 @@
 #define __volatile volatile
 #define __signed__ signed
 #define __signed signed
+// The function's name as MSVC calls it, which projects use where __GNUC__ is not defined.
+#define __FUNCSIG__ __PRETTY_FUNCTION__
 // The type of an expression, but not of a type.
 #define __typeof__(expression) ::cuda_wheel_detail::without_reference<decltype(expression)>::type
 #define __typeof(expression) __typeof__(expression)
