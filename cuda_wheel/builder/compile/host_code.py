@@ -18,6 +18,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
     COMPLEX_FUNCTIONS,
     FIRST_ERROR,
+    NOT_NVRTC_OPTION,
     PREAMBLE_OPTION,
     USED_PARTS_OPTION,
     is_about_host_code,
@@ -80,18 +81,29 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
             options = [*request["options"], PREAMBLE_OPTION]
             request = {**request, "options": options, "headers": operator_headers()}
         result, request = _first_answer(request, call)
-    whole: NvrtcResult | None = result
-    if result["error"]:
-        whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
-        if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
-            whole = None
+    if not result["error"]:
+        return Answer(result, request)
+    answer, asks_for_nvrtc = _without_what_fails(job, request, result, call)
+    if answer.result["error"] and asks_for_nvrtc:
+        request = {**answer.request, "options": [*answer.request["options"], NOT_NVRTC_OPTION]}
+        result = call(request, *FIRST_ERROR)
+        answer = _without_what_fails(job, request, result, call)[0] if result["error"] else Answer(result, request)
+    return answer
+
+
+def _without_what_fails(job: Job, request: NvrtcRequest, result: NvrtcResult, call: CallNvrtc) -> tuple[Answer, bool]:
+    """Return the answer if the request's first error is `result`, and whether the project's headers may have left out
+    what is missing because NVRTC reads them."""
+    whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
+    if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
+        whole = None
     if whole is not None and _lacks_complex_functions(whole):  # an error after the first one names them
         request = _with_complex_functions(request)
         whole = result = call(request)
     if not result["error"]:
-        return Answer(result, request)
+        return Answer(result, request), False
     if job.host_code != "auto":
-        return Answer(whole or call(request), request)
+        return Answer(whole or call(request), request), False
     return _without_host_code(job, request, whole or result, call, is_complete=whole is not None)
 
 
@@ -169,8 +181,9 @@ _EDITED_OPTIONS = (
 
 def _without_host_code(
     job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc, is_complete: bool
-) -> Answer:
-    """Return the answer without the host code that does not compile. `first` has all errors, or only the first one."""
+) -> tuple[Answer, bool]:
+    """Return the answer without the host code that does not compile, and whether the project's headers may leave out
+    what is missing themselves. `first` has all errors, or only the first one."""
     from cuda_wheel.builder.hostcode.leaving_out import compile_leaving_out  # start-up time: few jobs need it
 
     requests: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
@@ -184,12 +197,12 @@ def _without_host_code(
 
     outcome = compile_leaving_out(_project(job), first, compile, lambda result: _errors(job, result))
     if not outcome.result["error"] and not outcome.blocking:
-        return Answer(*requests[-1], outcome.pieces)
+        return Answer(*requests[-1], outcome.pieces), False
     if not is_complete and len(requests) > 1:  # the first error was left out, and is not the one to report
         requests[0] = (call(request), request)
         is_complete = True
     notes = () if is_complete else (_ONLY_FIRST,)
-    return _failure(job, outcome, requests, notes)
+    return _failure(job, outcome, requests, notes), outcome.asks_for_nvrtc
 
 
 _ONLY_FIRST = (
@@ -205,7 +218,7 @@ def _failure(
     The errors after something was left out may be consequences of that.
     """
     whole, request = next(
-        (each for each in requests if any(not one.is_missing_header for one in _errors(job, each[0]))),
+        (each for each in requests if any(not one.is_overcome for one in _errors(job, each[0]))),
         requests[0],
     )
     errors = _errors(job, whole)

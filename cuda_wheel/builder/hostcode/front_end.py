@@ -14,6 +14,7 @@ __all__ = [
     "COMPLEX_FUNCTIONS",
     "FIRST_ERROR",
     "HOST_CODE_OPTIONS",
+    "NOT_NVRTC_OPTION",
     "PREAMBLE_OPTION",
     "REPORTING_OPTIONS",
     "USED_PARTS_OPTION",
@@ -71,6 +72,10 @@ REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_L
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
+
+NOT_NVRTC_OPTION = "--define-macro=CUDA_WHEEL_NOT_NVRTC"
+"""The option by which the project's headers do not see NVRTC's macro, as with nvcc. Headers that ask for it may leave
+out their host code: CUTLASS's do."""
 
 FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
 """The options that end a compilation at its first error. Without them, the front end instantiates all templates after

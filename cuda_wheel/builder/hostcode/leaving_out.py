@@ -17,6 +17,7 @@ from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Constants, Replacement
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_name
 from cuda_wheel.builder.hostcode.literals import CompoundLiterals, may_be_literal
+from cuda_wheel.builder.hostcode.pragma_macros import PragmaMacros, is_pragma_error
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
 from cuda_wheel.builder.hostcode.template_names import TemplateNames, is_template_name_error
@@ -52,6 +53,11 @@ class LocatedError(NamedTuple):
         """Whether the compiler did not find a header."""
         return self.message.startswith("cannot open source file")
 
+    @property
+    def is_overcome(self) -> bool:
+        """Whether it is not the error to report, if there are others: NVRTC reads the text in another way then."""
+        return self.is_missing_header or is_pragma_error(self.message)
+
 
 class Project(NamedTuple):
     """How to read a job's files. Paths are project-relative."""
@@ -77,6 +83,8 @@ class Outcome(NamedTuple):
     pieces: tuple[LeftOut, ...]
     blocking: tuple[LocatedError, ...]
     reason: str
+    asks_for_nvrtc: bool = False
+    """Whether one of the files that were read asks whether NVRTC compiles it."""
 
 
 def unmarked_kernels(project: Project) -> list[str]:
@@ -113,7 +121,7 @@ def compile_leaving_out(
         errors = errors_of(result)
         blocking, reason = state.leave_out(errors)
         if blocking or not errors:
-            return Outcome(result, tuple(state.pieces), tuple(blocking), reason)
+            return Outcome(result, tuple(state.pieces), tuple(blocking), reason, state.asks_for_nvrtc())
         changed = changed_files(state.files, project.source, state.pieces, state.replacements(), project.find)
         result = compile(changed)
         if not result["error"]:
@@ -130,7 +138,7 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
     for error in errors:
         if not error.places or error.is_missing_header:
             return False
-        if may_be_literal(error.message) or is_template_name_error(error.message):
+        if _may_be_rewritten(error.message):
             return False
         file, line, column = error.places[0]
         if file not in files:
@@ -141,6 +149,11 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
         if around is None or not around.words & DEVICE_WORDS:
             return False
     return True
+
+
+def _may_be_rewritten(message: str) -> bool:
+    """Return whether an error may be about what NVRTC refuses and nvcc does not."""
+    return may_be_literal(message) or is_pragma_error(message) or is_template_name_error(message)
 
 
 class _LeavingOut:
@@ -163,14 +176,15 @@ class _LeavingOut:
         self.code: ProjectCode = project_code(self.files.values())
         self._constants = Constants(self.files, self.code)
         self._literals = CompoundLiterals(self.files)
-        self._templates = TemplateNames(self.files)
+        self._rewriters = (PragmaMacros(self.files), TemplateNames(self.files))
         self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
 
     def leave_out(self, errors: Sequence[LocatedError]) -> tuple[list[LocatedError], str]:
         """Choose what to leave out for each error. Return those for which that is not possible, and the reason.
 
         What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
-        if self._templates.rewrite(error.message for error in errors):
+        messages = [error.message for error in errors]
+        if any(each.rewrite(messages) for each in self._rewriters):
             return [], ""
         if self._literals.rewrite((*error.places[0], error.message) for error in errors if error.places):
             return [], ""
@@ -198,10 +212,14 @@ class _LeavingOut:
     def replacements(self) -> dict[str, list[Replacement]]:
         """Return the code that is written in another way, by file."""
         found = self._constants.replacements()
-        for more in (self._literals.replacements(), self._templates.replacements()):
+        for more in (self._literals.replacements(), *(each.replacements() for each in self._rewriters)):
             for file, edits in more.items():
                 found.setdefault(file, []).extend(edits)
         return found
+
+    def asks_for_nvrtc(self) -> bool:
+        """Return whether a file has code for NVRTC and other code for nvcc."""
+        return any(b"__CUDACC_RTC__" in blocks.content for blocks in self.files.values())
 
     def _is_in_host_code(self, error: LocatedError) -> bool:
         around = self._around(error)

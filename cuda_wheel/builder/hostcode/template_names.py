@@ -1,7 +1,7 @@
 """Write the keyword that NVRTC asks for: `typename Base::Part<N>` as `typename Base::template Part<N>`.
 
-Where `Base` depends on a template's parameter, GCC takes `Part` for a template, as C++23 does, and so does nvcc with it.
-NVRTC has no GNU mode.
+Where `Base` depends on a template's parameter, GCC takes `Part` for a template, as C++23 does, and nvcc takes it so with
+GCC. NVRTC has no GNU mode.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"'([^']+)' requires \.target sm_([0-9]{1,4})([af]?)", requires_target),
     (r"'([^']+)' not supported on \.target", instruction_not_supported),
     (r"uses too much shared data \(0x([0-9a-f]{1,16}) bytes, 0x([0-9a-f]{1,16}) max", shared_memory),
-    (r"(?:Unresolved extern function|Undefined reference to) '([^']+)'", undefined_symbol),
+    (r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'", undefined_symbol),
     (r"^(.*) \(instantiate\) is not a kernel of this file: (.*)", not_a_kernel),
 )
 """A pattern of a message, and its hint: a text with the pattern's groups in braces, or a function."""

@@ -75,10 +75,11 @@ def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -
     plain = re.sub(r"<.*", "", name).rpartition("::")[2]
     if any(each.name == plain for each in function_definitions(masked(case.text))):
         return _host_function(name)
+    a_function = "" if "variable" in match[0] else f"if it is a host function, {_MARK}; "
     return (
-        f"this file declares {name} and does not define it for device code: if it is a host function, {_MARK}; include "
-        "the definition; or add the file that defines it to the module's sources, to link them; or list it in extern, "
-        "if the program that loads the module defines it"
+        f"this file declares {name} and does not define it for device code: {a_function}include the definition; or add "
+        "the file that defines it to the module's sources, to link them; or list it in extern, if the program "
+        "that loads the module defines it"
     )
 
 

@@ -164,7 +164,8 @@ __global__ void in_device_code(float* p, int* q, thrust::complex<float>* z) {
   using Reduce = cub::BlockReduce<float, 32>;
   __shared__ typename Reduce::TempStorage storage;
   p[3] = Reduce(storage).Sum(p[threadIdx.x]);
-  p[0] = thrust::reduce(thrust::seq, p, p + 4);
+  p[0] = thrust::reduce(thrust::seq, p, p + 4) + thrust::reduce(thrust::device, p, p + 4, 0.0f);
+  thrust::inclusive_scan(thrust::device, p + 4, p + 8, p + 4);
   thrust::transform(thrust::seq, p, p + 4, p, [](float x) { return 2 * x; });
   q[0] = *thrust::lower_bound(thrust::seq, q, q + 10, thrust::max(q[1], q[2]));
   thrust::tuple<int, float> both = thrust::make_tuple(1, 2.0f);

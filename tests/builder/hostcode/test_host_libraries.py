@@ -83,6 +83,7 @@ def test_launchers_that_log_and_bind_compile(compiled: Callable[..., Compiled]) 
 def test_the_stand_ins_come_before_the_projects_folders(tmp_path: Path, toolchain: Toolchain) -> None:
     source = tmp_path / "demo" / "k.cu"
     source.parent.mkdir()
+    (tmp_path / "third_party" / "fmt" / "include").mkdir(parents=True)
     source.write_text("#include <fmt/format.h>\n__global__ void k() {}\n")
     config = Config.from_table({"include-dirs": ["third_party/fmt/include"]})
     modules = select(config, tmp_path, [WheelFile(source, "demo/k.cu"), WheelFile(source, "demo/__init__.py")])

@@ -190,6 +190,7 @@ EXTENSION = """
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/_softmax.h>
 #include <THC/THC.h>
+#include <THC/THCDeviceUtils.cuh>
 #include <pybind11/numpy.h>
 extern THCState* state;
 template <class T, class... Accessors> __global__ void k(T value, Accessors... accessors) {}
@@ -223,7 +224,7 @@ template <class T> struct Generic : torch::autograd::Function<Generic<T>> {
 };
 torch::Tensor apply(torch::Tensor x) { return Scale::apply(x, 3) + Generic<short>::apply(x); }
 torch::Tensor only_registered(const torch::Tensor& x, std::optional<torch::Tensor> bias) {
-  k<<<1, 1, 0, THCState_getCurrentStream(state)>>>(
+  k<<<THCCeilDiv(7, 2), 1, 0, THCState_getCurrentStream(state)>>>(
       1u, x.packed_accessor32<float, 2, torch::RestrictPtrTraits>(), x.packed_accessor<int, 3, torch::DefaultPtrTraits, size_t>());
   THCudaCheck(cudaGetLastError());
   return at::_softmax(at::zeros({2, 2}), -1, false);

@@ -112,6 +112,10 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
             "this file declares other and does not define it for device code",
         ),
         (
+            "extern __constant__ int table[];\n" + kernel("*x = table[*x];"),
+            "this file declares table and does not define it for device code: include the definition; or add",
+        ),
+        (
             kernel("__shared__ int a[100000]; a[*x] = 1; __syncthreads(); *x = a[*x + 1];"),
             "the kernel has 400000 bytes of __shared__ variables, more than the limit of 49152",
         ),

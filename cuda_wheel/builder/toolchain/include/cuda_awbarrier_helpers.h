@@ -5,9 +5,13 @@
 #include <nv/target>
 #include "stdint.h"
 
+#ifdef __CUDACC_RTC__
 #undef __CUDACC_RTC__
 #include_next <cuda_awbarrier_helpers.h>
 #define __CUDACC_RTC__ 1
+#else
+#include_next <cuda_awbarrier_helpers.h>
+#endif
 
 
 #endif

@@ -21,8 +21,12 @@
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.70710678118654752440
 
-// Enumerators and not macros: CUTLASS defines its own enumerators of these names.
+// Neither macros nor global: CUTLASS defines global enumerators of these names for NVRTC, and then macros.
+namespace cuda_wheel_detail {
+namespace math {
 enum { FP_NAN, FP_INFINITE, FP_ZERO, FP_SUBNORMAL, FP_NORMAL };
+}
+}
 #ifndef FP_ILOGB0
 #define FP_ILOGB0 (-2147483647 - 1)
 #endif

@@ -76,4 +76,9 @@ using std::hypot;
 using std::pow;
 #endif
 
+// nvcc does not define it. The toolkit's headers that ask for it see it always: see <cuda_fp16.h>.
+#ifdef CUDA_WHEEL_NOT_NVRTC
+#undef __CUDACC_RTC__
+#endif
+
 #endif

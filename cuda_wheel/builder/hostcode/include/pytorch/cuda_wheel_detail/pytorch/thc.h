@@ -24,12 +24,6 @@ void THCudaInit(THCState*);
 #define THAssert(cond) TORCH_CHECK(cond)
 #define THC_API extern "C"
 
-// The ceiling of a quotient, which THC's headers and ATen/cuda/CUDAContext.h's users call.
-template <class T>
-T THCCeilDiv(T a, T b) {
-    return (a + b - 1) / b;
-}
-
 namespace at {
 namespace cuda {
 THCState* getTHCState();

@@ -15,14 +15,18 @@ struct seq_t : execution_policy<seq_t> { __host__ __device__ constexpr seq_t() {
 namespace system {
 namespace cuda {
 namespace detail {
+struct placed_t : thrust::execution_policy<placed_t> {
+  placed_t on(const cudaStream_t& stream) const;
+};
 template <class Policy> struct on_stream : thrust::execution_policy<Policy> {
-  Policy on(const cudaStream_t& stream) const;
-  template <class Allocator> Policy operator()(Allocator&& allocator) const;
+  placed_t on(const cudaStream_t& stream) const;
+  template <class Allocator> placed_t operator()(Allocator&& allocator) const;
 };
 struct tag : on_stream<tag> { __host__ __device__ constexpr tag() {} };
 struct par_t : on_stream<par_t> { __host__ __device__ constexpr par_t() {} };
 struct par_nosync_t : on_stream<par_nosync_t> { __host__ __device__ constexpr par_nosync_t() {} };
 cudaStream_t get_stream(const par_t&);
+cudaStream_t get_stream(const placed_t&);
 }
 typedef detail::tag tag;
 template <class Policy> using execution_policy = thrust::execution_policy<Policy>;

@@ -163,6 +163,36 @@ CUDA_WHEEL_SEQUENTIAL(class In, class Out) Out exclusive_scan(const detail::seq_
 }
 #undef CUDA_WHEEL_SEQUENTIAL
 
+// In device code, Thrust runs its algorithms for thrust::device like those for thrust::seq.
+#define CUDA_WHEEL_IN_DEVICE_CODE(name)                                                                    \
+  _Pragma("nv_exec_check_disable")                                                                         \
+  template <class... Arguments>                                                                            \
+  __host__ __device__ inline auto name(const detail::device_t&, Arguments... arguments)                    \
+      -> decltype(thrust::name(detail::seq_t(), arguments...)) {                                           \
+    return thrust::name(detail::seq_t(), arguments...);                                                    \
+  }
+CUDA_WHEEL_IN_DEVICE_CODE(for_each)
+CUDA_WHEEL_IN_DEVICE_CODE(for_each_n)
+CUDA_WHEEL_IN_DEVICE_CODE(transform)
+CUDA_WHEEL_IN_DEVICE_CODE(copy)
+CUDA_WHEEL_IN_DEVICE_CODE(copy_n)
+CUDA_WHEEL_IN_DEVICE_CODE(fill)
+CUDA_WHEEL_IN_DEVICE_CODE(fill_n)
+CUDA_WHEEL_IN_DEVICE_CODE(sequence)
+CUDA_WHEEL_IN_DEVICE_CODE(reduce)
+CUDA_WHEEL_IN_DEVICE_CODE(count)
+CUDA_WHEEL_IN_DEVICE_CODE(count_if)
+CUDA_WHEEL_IN_DEVICE_CODE(find)
+CUDA_WHEEL_IN_DEVICE_CODE(find_if)
+CUDA_WHEEL_IN_DEVICE_CODE(max_element)
+CUDA_WHEEL_IN_DEVICE_CODE(min_element)
+CUDA_WHEEL_IN_DEVICE_CODE(lower_bound)
+CUDA_WHEEL_IN_DEVICE_CODE(upper_bound)
+CUDA_WHEEL_IN_DEVICE_CODE(binary_search)
+CUDA_WHEEL_IN_DEVICE_CODE(inclusive_scan)
+CUDA_WHEEL_IN_DEVICE_CODE(exclusive_scan)
+#undef CUDA_WHEEL_IN_DEVICE_CODE
+
 // Of two equal values, the first one, as Thrust does.
 template <class Type> __host__ __device__ Type min(const Type& one, const Type& other) { return other < one ? other : one; }
 template <class Type> __host__ __device__ Type max(const Type& one, const Type& other) { return one < other ? other : one; }

@@ -1,0 +1,8 @@
+// <cuda/std/__cccl/compiler.h> is libcu++'s, for NVRTC: files with host code do not see its macro; see <cuda_wheel_detail/host_code.h>.
+#ifdef __CUDACC_RTC__
+#include_next <cuda/std/__cccl/compiler.h>
+#else
+#define __CUDACC_RTC__ 1
+#include_next <cuda/std/__cccl/compiler.h>
+#undef __CUDACC_RTC__
+#endif

@@ -1,0 +1,85 @@
+"""What headers and files rely on because nvcc is not NVRTC: its preprocessor, and macros that it does not define."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Compiled
+
+Compile = Callable[..., Compiled]
+
+LAUNCHER = """
+#pragma once
+#ifdef __CUDACC_RTC__
+enum { FP_NAN =
+#define FP_NAN 0
+  FP_NAN };
+#define UNROLL _Pragma("unroll")
+#else
+#include <cmath>
+#include <memory>
+#define UNROLL #pragma \\
+  unroll 2
+struct Launcher { std::unique_ptr<int> owned; template <class F> static void run(F f) { f(); } };
+#endif
+inline __device__ bool is_nan(float x) { return std::fpclassify(x) == FP_NAN; }
+"""
+
+
+def test_host_code_that_a_header_leaves_out_for_nvrtc_compiles(compiled: Compile, tmp_path: Path) -> None:
+    (tmp_path / "launcher.h").write_text(LAUNCHER)
+    result = compiled("""
+    #include "launcher.h"
+    #include <cooperative_groups.h>
+    #include <cub/block/block_reduce.cuh>
+    #include <cuda_bf16.h>
+    #include <cuda_device_runtime_api.h>
+    #include <cuda_fp16.h>
+    #include <cuda_fp8.h>
+    #include <cuda_pipeline.h>
+    #include <cuComplex.h>
+    #ifdef __CUDACC_RTC__
+    #error nvcc does not define it
+    #endif
+    template <class T> __global__ void k(T* p, float x) {
+      UNROLL
+      for (int i = 0; i < 4; i++) p[i] = T(is_nan(x)) + p[i];
+      __shared__ typename cub::BlockReduce<float, 64>::TempStorage storage;
+      p[5] = T(cub::BlockReduce<float, 64>(storage).Sum(x));
+    }
+    void start(__half* a, __nv_bfloat16* b) { Launcher::run([=] { k<<<1, 1>>>(a, 1); k<<<1, 1>>>(b, 1); }); }
+    """)
+    assert {signature(symbol).name for symbol in result.kernels} == {"k<__half>", "k<__nv_bfloat16>"}
+    assert (result.blanked, result.log) == ((), "")
+
+
+def test_an_error_is_that_of_the_host_code_and_not_what_nvrtc_misses(compiled: Compile, tmp_path: Path) -> None:
+    (tmp_path / "launcher.h").write_text(LAUNCHER)
+    text = """
+    #include "launcher.h"
+    template <class T> __global__ void k(T* p) { UNROLL for (int i = 0; i < 4; i++) p[i] = i; }
+    void f() { Launcher::run([] { k<<<1, 1>>>(static_cast<float*>(unknown)); }); }
+    """
+    with pytest.raises(CompileError) as caught:
+        compiled(text)
+    assert re.findall(r": error: (.*)", str(caught.value))[0] == 'identifier "unknown" is undefined'
+
+
+def test_a_macro_may_stand_for_a_pragma(compiled: Compile) -> None:
+    text = """
+    #define UNROLL %s
+    __global__ void k(float* p, int n) {
+      UNROLL
+      for (int i = 0; i < n; i++) p[i] *= p[i + 1];
+    }
+    void host() { k<<<1, 1>>>(nullptr, 3); }
+    """
+    result, same = compiled(text % "#pragma unroll 3"), compiled(text % '_Pragma("unroll 3")')
+    assert result.ptx == same.ptx
+    assert result.ptx != compiled(text % "").ptx
