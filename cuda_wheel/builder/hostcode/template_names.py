@@ -1,6 +1,6 @@
 """Write the keyword that NVRTC asks for: `typename Base::Part<N>` as `typename Base::template Part<N>`.
 
-Where `Base` depends on a template's parameter, GCC takes `Part` for a template, as C++23 does, and nvcc takes it so with
+Where `Base` depends on a parameter of a template, GCC takes `Part` for a template, as C++23 does, and nvcc does with
 GCC. NVRTC has no GNU mode.
 """
 
