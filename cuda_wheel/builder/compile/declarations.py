@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.images.variables import LIBRARY_NAMESPACES, identity, unqualified_name
 from cuda_wheel.builder.timing import phase
@@ -19,10 +21,13 @@ from cuda_wheel.runtime.linking.pasting import can_be_joined, pasted_tokens, spl
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
 
-__all__ = ["declared_names", "may_declare_foreign_names", "uses_build_time"]
-
-_DECLARATION = re.compile(rb"^[^\t]*\t([^\t\n]+)\t[Dd]\t([^\t\n]+)\t", re.MULTILINE)
-"""Matches a line of `cross_references` that declares or defines a name; its groups are the name and the file."""
+__all__ = [
+    "declarations_in",
+    "declared_names",
+    "may_declare_foreign_names",
+    "remember_references",
+    "uses_build_time",
+]
 
 _BUILD_TIME = re.compile(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t")
 """Matches a line of `cross_references` that uses a macro with the time of the build."""
@@ -75,8 +80,7 @@ def uses_build_time(request: NvrtcRequest) -> bool:
 
     As slow as an ordinary compilation, so only sources that may use these macros are worth this call.
     """
-    mentions = _mentions_of(request)
-    return mentions is None or mentions.uses_build_time
+    return _mentions_of(request).uses_build_time
 
 
 @phase("compiling")
@@ -86,38 +90,58 @@ def declared_names(request: NvrtcRequest, files: Collection[str]) -> frozenset[s
     `request` compiles the source; the headers that it contains are the project's too. A name that a macro declares
     counts where the macro is used.
     """
-    mentions = _mentions_of(request)
-    if mentions is None:
+    declared = _mentions_of(request).declared
+    if declared is None:
         return None
     folder = request["folder"]
     own = {os.path.abspath(os.path.join(folder, file)) for file in (*files, *request.get("headers", ()))}
     names: set[bytes] = set()
-    for file, declared in mentions.declared.items():
+    for file, found in declared.items():
         if os.path.abspath(os.path.join(folder, os.fsdecode(file))) in own:
-            names |= declared
+            names |= found
     return frozenset(identity(name.decode(errors="replace")) for name in names) or None
 
 
-class _Mentions(NamedTuple):
-    uses_build_time: bool
-    declared: dict[bytes, set[bytes]]
-    """The names that each file declares."""
+class _Mentions:
+    """The cross-references of a request's source, which are read when they are asked for."""
+
+    def __init__(self, request: NvrtcRequest, references: bytes | None) -> None:
+        self.request = request
+        self._references = references
+
+    @cached_property
+    def uses_build_time(self) -> bool:
+        return self._references is None or _BUILD_TIME.search(self._references) is not None
+
+    @cached_property
+    def declared(self) -> dict[bytes, set[bytes]] | None:
+        """The names that each file declares."""
+        if self._references is None:
+            return None
+        declared: dict[bytes, set[bytes]] = {}
+        for name, file in declarations_in(self._references):
+            declared.setdefault(file, set()).add(name)
+        return declared
 
 
-_last: list[tuple[NvrtcRequest, _Mentions | None]] = []
-"""The last request and its answer: both functions above ask for the same source, one after the other."""
+def declarations_in(references: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the name and the file of each line of `cross_references` that declares or defines a name."""
+    for kind in (b"\tD\t", b"\td\t"):
+        for before, after in pairwise(references.split(kind)):
+            yield before[before.rfind(b"\t") + 1 :], after[: after.find(b"\t")]
 
 
-def _mentions_of(request: NvrtcRequest) -> _Mentions | None:
-    if not _last or _last[0][0] != request:
-        _last[:] = [(request, _read(cross_references(request)))]
-    return _last[0][1]
+_last: list[_Mentions] = []
+"""The last request and its answer: several functions above ask for the same source, one after the other."""
 
 
-def _read(references: bytes | None) -> _Mentions | None:
-    if references is None:
-        return None
-    declared: dict[bytes, set[bytes]] = {}
-    for name, file in _DECLARATION.findall(references):
-        declared.setdefault(file, set()).add(name)
-    return _Mentions(_BUILD_TIME.search(references) is not None, declared)
+def remember_references(request: NvrtcRequest, references: bytes | None) -> None:
+    """Answer the next questions about a request from the cross-references that its compilation wrote."""
+    if references is not None:
+        _last[:] = [_Mentions(request, references)]
+
+
+def _mentions_of(request: NvrtcRequest) -> _Mentions:
+    if not _last or _last[0].request != request:
+        _last[:] = [_Mentions(request, cross_references(request))]
+    return _last[0]

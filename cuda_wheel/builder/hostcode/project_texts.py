@@ -11,7 +11,7 @@ from pathlib import Path
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header, visit
 from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS
 
-__all__ = ["project_texts"]
+__all__ = ["project_texts", "some_project_texts"]
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
 
@@ -25,6 +25,17 @@ def project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -
     Relative include folders start from `root`. Every file of a name in any of the folders counts, also those that the
     compiler skips or finds elsewhere first.
     """
+    texts, is_known = _read(text, source, root, folders)
+    return texts if is_known else None
+
+
+def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -> list[bytes]:
+    """Return the texts of `project_texts`, or some of them if they are too long or cannot be told."""
+    return _read(text, source, root, folders)[0]
+
+
+def _read(text: bytes, source: str, root: str, folders: Sequence[str]) -> tuple[list[bytes], bool]:
+    """Return texts, and whether they are all."""
     texts: list[bytes] = []
     is_known = True
     own = tuple(folder for folder in folders if not _is_library(os.path.join(root, folder)))
@@ -43,7 +54,7 @@ def project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -
                     yield place
 
     visit([os.path.join(root, source)], included)
-    return texts if is_known else None
+    return texts, is_known
 
 
 @lru_cache(maxsize=64)

@@ -11,12 +11,12 @@ without optimisation, which takes half the time and leaves no form out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.images.proof_text import proof_text
+from cuda_wheel.builder.images.proof_text import in_short, proof_text
 from cuda_wheel.builder.images.ptx_requirements import OLDEST, PtxNeeds, requirement
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.formats import ptx
@@ -58,11 +58,24 @@ class _Proof:
         proven = _PROVEN.setdefault(key, set())
         text, forms = proof_text(self._text, proven)
         if text:
-            reference = self._reference(text)
-            if self._assemble(ptx_text.set_version(text, version), self._arch) != reference:
+            short = self._in_short(text, proven)
+            if not self._is_equal(short, version) and (short == text or not self._is_equal(text, version)):
                 return False
             proven |= forms
         return True
+
+    def _in_short(self, text: str, proven: Collection[str]) -> str:
+        """Return the text in short, or as it is where the assembler refuses that."""
+        short = in_short(text, proven)
+        try:
+            self._reference(short)
+        except CompileError:
+            return text
+        return short
+
+    def _is_equal(self, text: str, version: Version) -> bool:
+        reference = self._reference(text)
+        return self._assemble(ptx_text.set_version(text, version), self._arch) == reference
 
 
 def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) -> str:

@@ -1,18 +1,18 @@
-"""Shorten a PTX text to some of its kernels, which contain every form of line that the whole text contains.
+"""Shorten a PTX text to some of its kernels and lines, which contain every form of line that the whole text contains.
 
 A PTX ISA version changes how the assembler reads a form, not one line among many of the same form. So a proof that two
-versions give the same machine code needs each form once. Sources with many instances of a template repeat themselves:
-the shorter text takes a tenth of the time to assemble.
+versions give the same machine code needs each form once. Sources with many instances of a template repeat themselves,
+and so do the lines of a long kernel: the shorter text takes a tenth of the time to assemble, or less.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from cuda_wheel.builder.images.ptx_items import Item, items
 
-__all__ = ["proof_text"]
+__all__ = ["in_short", "proof_text"]
 
 _VALUE = re.compile(
     r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
@@ -53,9 +53,126 @@ def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[s
     return "".join([*kept, ptx[at:]]), rest.union(*missing.values())
 
 
+_REGISTERS = re.compile(r"\.reg \.([a-z0-9]+) ([%\w]+?)<\d+>;")
+"""A declaration of numbered registers: their type and the beginning of their names."""
+
+_WORD = re.compile(r"[%$\w]+")
+
+_DECLARATION = re.compile(r"\.(?:reg|local|shared|param|loc)\b")
+
+_LABEL = re.compile(r"([$\w]+):$")
+
+_JUMP = re.compile(r"(?:@\S+ )?(?:br[ax]|ret|exit|trap)\b")
+
+_FIRST_OPERAND = re.compile(r"(?:@\S+ )?\S+ ((?:\{[^{}]*\}|[^,{}])*)")
+
+_ANY = "__cuda_wheel_any"
+"""The variable that registers are loaded from and stored to."""
+
+
+def in_short(ptx: str, proven: Collection[str] = ()) -> str:
+    """Return a `proof_text` with one statement of each form in its kernels, without the `proven` ones.
+
+    The assembler drops what cannot be reached and results that nothing uses, also without optimisation. So each
+    statement has registers that are loaded from memory, and its result is stored. It is not certain that the assembler
+    accepts such a text.
+    """
+    kernels = [item for item in items(ptx) if item.is_kernel]
+    if not kernels or ".debug_info" in ptx:
+        return ptx
+    known = set(proven)
+    at = kernels[0].start
+    parts = [ptx[:at], f".global .align 16 .b8 {_ANY}[16];\n"]
+    for item in kernels:
+        parts += [ptx[at : item.start], _in_short(ptx, item, known)]
+        at = item.end
+    return "".join([*parts, ptx[at:]])
+
+
+def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
+    """Return a kernel's text with the statements that have a form that is not `known`; add theirs to it."""
+    head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
+    kept: list[str] = []
+    declared: list[str] = []
+    labels: set[str] = set()
+    for statement, forms in _statements(body, kernel):
+        if _DECLARATION.match(statement):
+            declared.append(statement)
+        elif label := _LABEL.match(statement):
+            labels.add(label[1])
+        elif not forms <= known:
+            kept.append(statement)
+        else:
+            continue
+        known |= forms
+    sizes = {name: _SIZES[type_] for each in declared for type_, name in _REGISTERS.findall(each) if type_ in _SIZES}
+    lines = [head, "{", *declared, *_OWN_REGISTERS]
+    for number, statement in enumerate(kept):
+        lines += _with_memory(statement, sizes, f"$cuda_wheel_{number}")
+    used = labels.intersection(_WORD.findall("\n".join(kept)))
+    return "\n".join([*lines, *(f"{label}:" for label in sorted(used)), "ret;", "}"])
+
+
+_SIZES = {"pred": ""} | {kind + size: "b" + size for kind in "bsuf" for size in ("16", "32", "64")}
+"""The types of registers, and those by which they are loaded and stored."""
+
+_OWN_REGISTERS = (".reg .b32 %cuda_wheel_value;", ".reg .pred %cuda_wheel_condition;")
+
+_LOADED = f"ld.volatile.global.b32 %cuda_wheel_value, [{_ANY}];\nsetp.ne.b32 {{}}, %cuda_wheel_value, 0;"
+
+_STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_ANY}], %cuda_wheel_value;"
+
+
+def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
+    """Yield a statement between loads of its registers and stores of its result."""
+    first = _FIRST_OPERAND.match(statement)
+    results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
+    for name, size in _registers(statement, sizes).items():
+        yield f"ld.volatile.global.{size} {name}, [{_ANY}];" if size else _LOADED.format(name)
+    if _JUMP.match(statement):
+        yield _LOADED.format("%cuda_wheel_condition")
+        yield f"@%cuda_wheel_condition bra {label};\n{statement}\n{label}:"
+    else:
+        yield statement
+    for name, size in results.items():
+        yield f"st.volatile.global.{size} [{_ANY}], {name};" if size else _STORED.format(name)
+
+
+def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
+    """Return the numbered registers that a text names, and by which type they are loaded and stored."""
+    names = dict.fromkeys(_WORD.findall(text))
+    return {name: sizes[start] for name in names if (start := name.rstrip("0123456789")) in sizes and start != name}
+
+
+def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
+    """Yield the statements, labels and blocks of a kernel's body, each with the forms of its lines."""
+    lines: list[str] = []
+    forms: set[str] = set()
+    depth = 0
+    for line, form in zip(body.split("\n"), _general(_without_name(body, kernel)).split("\n"), strict=True):
+        lines.append(line)
+        forms.add(form)
+        depth += line.count("{") - line.count("}")
+        if depth == 0 and (line.endswith((";", ":", "}")) or line.startswith(".loc")):
+            yield "\n".join(lines), forms
+            lines, forms = [], set()
+    if any(lines):
+        yield "\n".join(lines), forms
+
+
+def _general(text: str) -> str:
+    """Return a text with the forms of its lines."""
+    return "".join(map(_GENERAL.__getitem__, _TOKEN.findall(text)))
+
+
+def _without_name(text: str, kernel: Item) -> str:
+    """Return a text without a kernel's name, of which the names of what the kernel contains have the part after "_Z",
+    if it is mangled."""
+    return text.replace(kernel.name.removeprefix("_Z"), "")
+
+
 def _forms_of(text: str) -> frozenset[str]:
-    form = "".join(map(_GENERAL.__getitem__, _TOKEN.findall(text)))
-    return frozenset([*_PARAMETER.findall(text), *form.split("\n")]) - {""}
+    return frozenset([*_PARAMETER.findall(text), *_general(text).split("\n")]) - {""}
 
 
 class _GeneralTokens(dict[str, str]):
@@ -75,9 +192,7 @@ _GENERAL = _GeneralTokens()
 
 
 def _forms(ptx: str, kernel: Item) -> frozenset[str]:
-    # Names of what a kernel contains have its own name in them, without the first two letters if that is mangled.
-    text = ptx[kernel.start : kernel.end].replace(kernel.name.removeprefix("_Z"), "")
-    return _forms_of(text)
+    return _forms_of(_without_name(ptx[kernel.start : kernel.end], kernel))
 
 
 def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:

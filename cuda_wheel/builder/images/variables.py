@@ -83,7 +83,7 @@ def identity(name: str) -> str:
     """Return the first and the last part of a C++ name, without template arguments and inline namespaces: "cub::v" for
     "cub::CUB_200802_SM_800::detail::v<int>". For a variable in a function, that of the function."""
     plain = name.replace("(anonymous namespace)::", "").partition("(")[0]
-    while (shorter := re.sub(r"<[^<>]*>", "", plain)) != plain:
+    while "<" in plain and (shorter := re.sub(r"<[^<>]*>", "", plain)) != plain:
         plain = shorter
     parts = [part for part in plain.split("::") if part] or [name]
     return "::".join(dict.fromkeys([parts[0], parts[-1]]))
@@ -91,7 +91,7 @@ def identity(name: str) -> str:
 
 def unqualified_name(name: str) -> str:
     """Return a C++ name without namespaces and template arguments: "v" for "ns::v<other::type>"."""
-    shorter = re.sub(r"<[^<>]*>", "", name)
+    shorter = re.sub(r"<[^<>]*>", "", name) if "<" in name else name
     return name.rpartition("::")[2] if shorter == name else unqualified_name(shorter)
 
 

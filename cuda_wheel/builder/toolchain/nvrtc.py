@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INVALID_OPTION",
     "compile_text",
+    "compile_with_references",
     "cross_references",
     "load",
     "scratch_file",
@@ -217,37 +218,36 @@ def standards(path: str) -> list[str]:
     return known
 
 
-def cross_references(request: NvrtcRequest) -> bytes | None:
-    """Return the cross-references of a source that compiles; None if NVRTC's front end does not write them.
+def compile_with_references(request: NvrtcRequest) -> tuple[NvrtcResult, bytes | None]:
+    """Return the result of `compile_text`, and the cross-references of a source that compiles; None if NVRTC's front
+    end does not write them.
 
     An undocumented option of the front end writes a line for each mention of a name, also of names that macros paste
     together: an address, the qualified name, "D" where the mention defines it, "d" where it declares it and "R" where
-    it uses it, the file, the line and the column. The result may have 40 MB.
+    it uses it, the file, the line and the column. They may have 40 MB, and take a fifth of the front end's time.
+    """
+    import tempfile  # only for a source that needs this: start-up time
+
+    with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
+        path = os.path.join(folder, "names")
+        result = compile_text({**request, "options": [*request["options"], "-Xcudafe", f"--xref={path}"]})
+        if result["error"] == INVALID_OPTION:
+            return compile_text(request), None
+        try:
+            with open(path, "rb") as mentions:
+                return result, None if result["error"] else mentions.read()
+        except OSError:
+            return result, None
+
+
+def cross_references(request: NvrtcRequest) -> bytes | None:
+    """Return the cross-references of a source that compiles, and compile no more than they need.
 
     Templates are parsed and not instantiated: instances declare no other names, and in some sources they take nearly
     all of the front end's time.
     """
-    import tempfile  # only for a source that needs this: start-up time
-
-    os.chdir(request["folder"])
-    library = _library(request["library"])
-    program = _program(library, request)
-    try:
-        for expression in request["expressions"]:
-            _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
-        with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
-            path = os.path.join(folder, "names")
-            options = [*request["options"], "-Xcudafe", f"--xref={path}", "-Xcudafe", "--instantiate=none"]
-            options += ["--fdevice-syntax-only"]
-            if _compile_program(library, program, options):
-                return None
-            try:
-                with open(path, "rb") as mentions:
-                    return mentions.read()
-            except OSError:
-                return None
-    finally:
-        library.nvrtcDestroyProgram(ctypes.byref(program))
+    options = [*request["options"], "-Xcudafe", "--instantiate=none", "--fdevice-syntax-only"]
+    return compile_with_references({**request, "options": options})[1]
 
 
 def scratch_file() -> int:

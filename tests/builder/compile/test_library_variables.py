@@ -287,6 +287,27 @@ def test_the_front_end_is_not_asked_about_what_a_source_includes_of_pytorch(
     assert [variable.name for variable in compile_job(job).variables] == ["counter"]
 
 
+def test_a_source_that_opens_a_librarys_namespace_is_compiled_once(
+    toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+        #define NAME(a, b) a##b
+        namespace cub { template <int N> __device__ int own = N; __device__ int NAME(na, med); }
+        template <int N> __global__ void k(int* x) { *x = cub::own<N>; }
+        void run(int* x) { k<3><<<1, 1>>>(x); k<4><<<1, 1>>>(x); }
+    """
+    folders = ("src", *toolchain.header_folders)
+    job = Job(toolchain.libraries[0], ".", "src/k.cu", text.encode(), "80", True, False, ("--std=c++17",), folders, (),
+              False, "auto")  # fmt: skip
+    twice = declarations.cross_references(nvrtc_request(job))
+    monkeypatch.setattr(declarations, "cross_references", lambda request: pytest.fail("the source is compiled twice"))
+    names = {variable.name for variable in compile_job(job).variables}
+    assert names == {"cub::own<3>", "cub::own<4>", "cub::named"}
+    (mentions,) = declarations._last
+    found = [set(declarations.declarations_in(each)) for each in (mentions._references, twice or b"")]
+    assert {name for name, file in found[0] ^ found[1] if file.endswith(b"k.cu")} == set()
+
+
 @pytest.mark.slow
 def test_long_texts_are_searched_in_linear_time() -> None:
     started = time.perf_counter()

@@ -64,7 +64,7 @@ def test_the_names_of_a_part_are_all_that_its_headers_declare_in_std_and_of_the_
         folders = (INCLUDE, *STAND_INS, *toolchain.include_dirs)
         request["options"] += [f"--include-path={folder}" for folder in folders]
         references = workers.submit(cross_references, request).result()
-        return {re.sub(r"<.*>", "", name.decode()) for name, _ in declarations._DECLARATION.findall(references)}
+        return {re.sub(r"<.*>", "", name.decode()) for name, _ in declarations.declarations_in(references)}
 
     every = declared()
     assert {"std::forward", "sinf", "__builtin_popcount"} <= every

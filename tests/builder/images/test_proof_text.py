@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.images.assembly import machine_code
 from cuda_wheel.builder.images.lowering import lower
-from cuda_wheel.builder.images.proof_text import proof_text
+from cuda_wheel.builder.images.proof_text import in_short, proof_text
 from cuda_wheel.builder.images.ptx_text import normalise, set_version
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
@@ -143,6 +147,34 @@ def test_a_text_with_debug_information_stays_whole() -> None:
     assert shortened(text) == text
 
 
+def test_in_short_a_kernel_has_each_form_once_between_loads_and_stores() -> None:
+    more = "add.f32 %f7, %f8, 0f40000000;\nadd.rz.f32 %f3, %f4, %f5;\n@%p1 bra $L__BB1_2;\nret"
+    text = in_short(HEAD + kernel(1, ret=more) + kernel(2))
+    assert text.count("add.f32") == text.count("add.rz.f32") == text.count("bra $L__BB1_2;") == 1
+    assert "$L__BB1_2:" in text and ".pragma" not in text
+    rounded = text.split("\n").index("add.rz.f32 %f3, %f4, %f5;")
+    around = text.split("\n")[rounded - 3 : rounded + 2]
+    assert around[0].startswith("ld.volatile.global.b32 %f3,") and around[4].endswith("], %f3;")
+    second = text[text.index("_Z1kILi2E") :]
+    assert "add" not in second and "_Z1kILi2EEvPf_param_0\n" in second and ".shared" in second
+    assert "add.rz" not in in_short(HEAD + kernel(1, ret=more), {"add.rz.f32 0, 0, 0;"})
+
+
+def test_what_the_assembler_refuses_in_short_is_proven_as_it_is() -> None:
+    head = HEAD.partition(".extern")[0]
+    whole = head + ".visible .entry k()\n{\n.reg .f32 %f<4>;\nadd.f32 %f1, %f2, %f3;\nret;\n}\n"
+    assembled = []
+
+    def assemble(text: str, arch: str) -> bytes:
+        assembled.append(text)
+        if "__cuda_wheel_any" in text:
+            raise CompileError("refused")
+        return b"machine code"
+
+    assert lower(whole, "auto", "80", "k.cu", assemble) == set_version(whole, (7, 0))
+    assert assembled[1:] == [whole, set_version(whole, (7, 0))]
+
+
 SOURCE = """
 template <typename T, int N> __global__ void scale(T* x) {
     __shared__ T tile[N];
@@ -151,6 +183,15 @@ template <typename T, int N> __global__ void scale(T* x) {
     for (int i = 0; i < N; ++i) x[i] += tile[N - i - 1];
 }
 """
+
+
+def without_effect(text: str) -> list[str]:
+    """Return the statements of a text in short without which its machine code stays the same."""
+    expected, lines = machine_code(text, "80"), text.split("\n")
+    is_statement = re.compile(r"(?!.*cuda_wheel|\.|ret|\}).*;$")
+    places = [at for at, line in enumerate(lines) if is_statement.match(line) and "{" in lines[:at]]
+    assert len(places) > 20
+    return [lines[at] for at in places if machine_code("\n".join(lines[:at] + lines[at + 1 :]), "80") == expected]
 
 
 def test_a_source_of_many_instances_is_proven_with_few(workers: Workers, toolchain: Toolchain) -> None:
@@ -170,6 +211,7 @@ def test_a_source_of_many_instances_is_proven_with_few(workers: Workers, toolcha
         ptx_version="as-compiled",
     )
     text = normalise(workers.submit(compile_job, job).result().ptx.decode())
+    assert without_effect(in_short(proof_text(text)[0])) == []
     assembled = []
 
     def assemble(text: str, arch: str) -> bytes:
