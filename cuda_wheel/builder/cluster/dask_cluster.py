@@ -147,6 +147,7 @@ class DaskCluster(Executor):
             self._local.stop(future)
 
     def _connect(self) -> None:
+        nvjitlink = self._local.submit(linker_release, self._toolchain)  # meanwhile the scheduler answers
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", VersionMismatchWarning)
             try:
@@ -161,8 +162,7 @@ class DaskCluster(Executor):
             if self._fallback:
                 raise _ClusterError("has no workers")
             self._warn(f"The Dask cluster at {self._address} has no workers: the build waits for one.")
-        nvjitlink = self._local.submit(linker_release, self._toolchain).result()
-        self._versions = versions_of(self._toolchain, nvjitlink, None)
+        self._versions = versions_of(self._toolchain, nvjitlink.result(), None)
         self._width = sum(threads.values())
         self._most_tasks = min(max(MIN_TASKS, 2 * self._width), MAX_TASKS)
         self._threads = ThreadPoolExecutor(self._most_tasks, "cuda-wheel-dask")
