@@ -24,8 +24,9 @@ class Cost(NamedTuple):
     cpu: float
 
 
-def run(command: Sequence[str | Path], folder: Path, **environ: str) -> Cost:
-    """Run a process and return its cost; raises CalledProcessError if it fails."""
+def run(command: Sequence[str | Path], folder: Path, timeout: float | None = None, **environ: str) -> Cost:
+    """Run a process and return its cost; raises CalledProcessError if it fails, and TimeoutExpired after `timeout`
+    seconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
         command,
@@ -34,6 +35,7 @@ def run(command: Sequence[str | Path], folder: Path, **environ: str) -> Cost:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=True,
+        timeout=timeout,
     )
     seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     return Cost(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)

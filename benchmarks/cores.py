@@ -2,11 +2,12 @@
 cores.
 
 Every build is a whole process, `cuda-wheel build`, with an empty cache. It needs cuda-wheel with a toolchain, and for
-the cluster the package distributed; no GPU. Without `gpu.py`: `python benchmarks/cores.py FILE.json`.
+the cluster the package distributed; no GPU. Without `gpu.py`: `python benchmarks/cores.py FILE.json [--only dask]`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -30,9 +31,14 @@ __all__ = ["measure", "measure_dask"]
 
 FILES = 2000
 """One job each."""
-CLUSTER_FILES, CLUSTER_KERNELS, TARGETS = 250, 12, ("75-real", "80-real", "90-real", "87-virtual")
+CLUSTER_FILES, CLUSTER_KERNELS, TARGETS = 250, 6, ("75-real", "80-real", "90-real", "87-virtual")
 """1,000 jobs: one for each file and target."""
-WORKERS = (1, 2, 4, 8)
+WORKERS = (8, 4, 2, 1)
+"""From the shortest build to the longest, so that one that is too long is known early."""
+START_SECONDS, BUILD_SECONDS = 60, 240
+"""How long a cluster may take to start, and one build."""
+BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""As installed packages have it, also where the sources of this repository are run."""
 BUILD = """
 import json, resource, sys
 from cuda_wheel.cli.main import main
@@ -104,17 +110,21 @@ def measure(rounds: int | None = None) -> list[Result]:
 
 def measure_dask(rounds: int | None = None) -> list[Result]:
     """Measure a build on Dask clusters of more and more worker processes."""
-    times: dict[str, list[float]] = {f"{count} workers": [] for count in WORKERS}
+    times: dict[str, list[float]] = {_workers(count): [] for count in sorted(WORKERS)}
     with tempfile.TemporaryDirectory() as scratch:
         project, warm_up = Path(scratch, "project"), Path(scratch, "warm-up")
         scale.make(project, CLUSTER_FILES, CLUSTER_KERNELS, TARGETS)
         scale.make(warm_up, 10, 2, TARGETS)
         alone = _build(project, CUDA_WHEEL_JOBS=str(max(WORKERS)))
+        _progress("without a cluster", alone)
         for _ in range(rounds or 1):
-            for count, name in zip(WORKERS, times, strict=True):
+            for count in WORKERS:
+                name = _workers(count)
                 with _cluster(Path(scratch), count) as address:
-                    _build(warm_up, CUDA_WHEEL_EXECUTOR=f"dask://{address}")
-                    built = _build(project, CUDA_WHEEL_EXECUTOR=f"dask://{address}")
+                    executor = f"dask://{address}"
+                    _progress(f"{name}, warm-up", _build(warm_up, CUDA_WHEEL_EXECUTOR=executor))
+                    built = _build(project, CUDA_WHEEL_EXECUTOR=executor)
+                _progress(name, built)
                 assert built.outputs == alone.outputs, "the cluster's outputs differ from those of this machine"
                 times[name].append(built.seconds * count)
     first, *others = times
@@ -126,14 +136,19 @@ def measure_dask(rounds: int | None = None) -> list[Result]:
         "s",
         times,
         first,
-        goals=[
-            Goal(name, first, 1.11, limit="the build's own process, which packs and checks all calls.")
-            for name in others
-        ],
+        goals=[Goal(name, first, 1.11, limit="the start of the build, before its first job.") for name in others],
         notes=[f"Without a cluster, with {max(WORKERS)} jobs at a time: {alone.seconds:.1f} s."],
     )
     show(result)
     return [result]
+
+
+def _workers(count: int) -> str:
+    return f"{count} workers" if count > 1 else "1 worker"
+
+
+def _progress(name: str, built: Built) -> None:
+    print(f"{name}: {built.seconds:.1f} s, of which its own process ran {built.own:.1f} s", flush=True)
 
 
 def _ratio(jobs: Sequence[float], own: Sequence[float]) -> str:
@@ -144,8 +159,12 @@ def _build(project: Path, **environ: str) -> Built:
     """Build the images of a project with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         output, figures = Path(folder, "out"), Path(folder, "figures")
-        environ = {"CUDA_WHEEL_CACHE_DIR": str(Path(folder, "cache"))} | environ
-        cost = run([sys.executable, "-c", BUILD, project, output, figures], Path(folder), **environ)
+        environ = BYTECODE | {"CUDA_WHEEL_CACHE_DIR": str(Path(folder, "cache"))} | environ
+        try:
+            command = [sys.executable, "-c", BUILD, project, output, figures]
+            cost = run(command, Path(folder), BUILD_SECONDS, **environ)
+        except subprocess.SubprocessError as error:
+            raise RuntimeError(f"{error}\n{_end_of(getattr(error, 'stdout', None))}") from error
         own, workers = json.loads(figures.read_text())
         files = sorted(path for path in output.rglob("*") if path.is_file())
         outputs = {path.relative_to(output).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
@@ -153,36 +172,46 @@ def _build(project: Path, **environ: str) -> Built:
     return Built(cost.seconds, own, workers, outputs)
 
 
+def _end_of(output: bytes | None) -> str:
+    return (output or b"").decode(errors="replace")[-3000:]
+
+
 @contextmanager
 def _cluster(folder: Path, workers: int) -> Iterator[str]:
-    """Yield the address of a scheduler with so many workers."""
-    place = folder / f"scheduler-{time.monotonic_ns()}.json"
+    """Yield the address of a scheduler with so many workers. Raises RuntimeError with their output if they do not
+    start."""
+    place, log = (folder / f"{name}-{time.monotonic_ns()}" for name in ("scheduler.json", "log"))
     common = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(place)]
-    commands = [["distributed.cli.dask_scheduler", "--port", "0", *common]]
-    worker = ["--no-nanny", "--nthreads", "1", "--local-directory", str(folder), *common]
-    commands += [["distributed.cli.dask_worker", *worker]] * workers
-    environ = os.environ | {"CUDA_WHEEL_CACHE_DIR": str(folder / "worker-cache")}
-    processes = []
-    try:
-        for command in commands:
+    scheduler = ["distributed.cli.dask_scheduler", "--port", "0", *common]
+    worker = ["distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--local-directory", str(folder)]
+    environ = os.environ | BYTECODE | {"CUDA_WHEEL_CACHE_DIR": str(folder / "worker-cache")}
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(command: list[str]) -> None:
+        with log.open("ab") as output:
             processes.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", *command],
-                    cwd=folder,
-                    env=environ,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
+                    [sys.executable, "-m", *command], cwd=folder, env=environ, stdout=output, stderr=output
                 )
             )
-            while not place.exists():
-                if processes[0].poll() is not None:
-                    raise RuntimeError("the scheduler has ended: is the package distributed complete?")
-                time.sleep(0.05)
+
+    try:
+        start(scheduler)
+        end = time.monotonic() + START_SECONDS
+        while not place.exists():
+            if processes[0].poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"the scheduler does not start:\n{_end_of(log.read_bytes())}")
+            time.sleep(0.05)
+        for _ in range(workers):
+            start([*worker, *common])
         from distributed import Client
 
         address = json.loads(place.read_text())["address"]
-        with Client(address) as client:
-            client.wait_for_workers(workers, timeout=60)
+        try:
+            with Client(address, timeout=START_SECONDS) as client:
+                client.wait_for_workers(workers, timeout=START_SECONDS)
+        except (OSError, TimeoutError) as error:
+            raise RuntimeError(f"the workers do not start ({error}):\n{_end_of(log.read_bytes())}") from error
         yield address.removeprefix("tcp://")
     finally:
         for process in processes:
@@ -191,8 +220,16 @@ def _cluster(folder: Path, workers: int) -> Iterator[str]:
 
 
 def main() -> None:
-    used, results = versions("cuda-wheel", "distributed"), [*measure(), *measure_dask()]
-    Report("Builds on many cores", "benchmarks/cores.py", machine(), used, results).write(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=Path, help="the JSON file to write")
+    sections = {"cores": measure, "dask": measure_dask}
+    parser.add_argument("--only", choices=sections, nargs="+", default=list(sections))
+    arguments = parser.parse_args()
+    used, results = (
+        versions("cuda-wheel", "distributed"),
+        [each for name in arguments.only for each in sections[name]()],
+    )
+    Report("Builds on many cores", "benchmarks/cores.py", machine(), used, results).write(arguments.output)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
-from cuda_wheel.builder.cluster.executor_choice import choose_executor
+from cuda_wheel.builder.cluster.executor_choice import choose_executor, import_early
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.coverage import deciding
@@ -254,7 +254,9 @@ def _new_toolchain(workers: LocalWorkers, cache: Cache) -> Toolchain:
     workers.search_toolchain()
     if not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
         workers.prepare(workers.count - 1)
-        import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
+    import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
+
+    import_early()
     toolchain = workers.toolchain()
     workers.import_compilers()
     remember_toolchain(cache, toolchain_environment(), toolchain)

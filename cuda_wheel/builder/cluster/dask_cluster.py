@@ -6,14 +6,14 @@ import asyncio
 import pickle
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from distributed import Client, get_worker
@@ -24,6 +24,7 @@ from cuda_wheel.builder.cluster.parcel import NotPortableError, RemoteCall
 from cuda_wheel.builder.cluster.project_files import files_to_send
 from cuda_wheel.builder.cluster.remote_worker import answer
 from cuda_wheel.builder.errors import CompileError, ToolchainError
+from cuda_wheel.builder.schedule.order import Queue
 from cuda_wheel.builder.timing import TimedError, cause_of
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Call, Executor
@@ -35,9 +36,25 @@ __all__ = ["DaskCluster"]
 CONNECT_SECONDS = 5.0
 """How long to wait for the cluster's scheduler."""
 
-MIN_CALLS, MAX_CALLS = 32, 512
-"""Bounds on the number of calls that are sent at once. Between them it is twice what the cluster's workers run at once:
-a cluster that adapts to its load sees enough work, and the inputs of a large build are not all in memory at once."""
+MIN_TASKS, MAX_TASKS = 32, 512
+"""Bounds on the number of tasks at once. Between them it is twice what the cluster's workers run at once: a cluster
+that adapts to its load sees enough work, and the inputs of a large build are not all in memory at once."""
+
+TASK_SECONDS = 1.0
+"""The expected duration up to which a task gets further calls. A task costs the scheduler, its worker and this process
+some milliseconds each, as much as a tenth of a small kernel's compilation."""
+
+
+_Reply = tuple[bytes, str] | Exception
+"""The reply to a call as `answer` returns it, or why there is none."""
+
+
+class _Waiting(NamedTuple):
+    """A call that waits to be sent, and its future."""
+
+    remote: RemoteCall
+    call: Call[Any]
+    future: Future[Any]
 
 
 class _ClusterError(Exception):
@@ -73,7 +90,9 @@ class DaskCluster(Executor):
         self._fallback = fallback
         self._client: Client | None = None
         self._threads: ThreadPoolExecutor | None = None
-        """One thread waits for each call that is sent."""
+        """One thread waits for each task."""
+        self._queue: Queue[_Waiting] = Queue()
+        self._most_tasks = 0
         self._width = 0
         """How many calls the cluster runs at once; 0 before the connection."""
         self._versions: Versions | None = None
@@ -91,7 +110,10 @@ class DaskCluster(Executor):
         if self._threads is not None:
             # After an error nobody waits for the running calls, which end with the client or with `local`.
             self._given_up = self._given_up or kind is not None
-            self._threads.shutdown(wait=kind is None, cancel_futures=True)
+            with self._lock:
+                while self._queue:
+                    self._queue.take(None).future.cancel()
+            self._threads.shutdown(wait=kind is None)
         if self._client is not None:
             self._client.close()
 
@@ -113,13 +135,19 @@ class DaskCluster(Executor):
                 self._give_up(str(error))
         if self._threads is None:
             return self._local.enqueue(call)
-        return self._threads.submit(self._run, remote, call)
+        future: Future[Any] = Future()
+        with self._lock:
+            self._queue.put(_Waiting(remote, call, future), call.seconds, call.options)
+        self._threads.submit(self._serve)
+        return future
 
     def stop(self, future: Future[Any]) -> None:
         """Cancel a call, or end the worker of this machine that runs it. A call that was sent runs on."""
-        self._local.stop(future)
+        if not future.cancel():
+            self._local.stop(future)
 
     def _connect(self) -> None:
+        nvjitlink = self._local.submit(linker_release, self._toolchain)  # meanwhile the scheduler answers
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", VersionMismatchWarning)
             try:
@@ -134,10 +162,10 @@ class DaskCluster(Executor):
             if self._fallback:
                 raise _ClusterError("has no workers")
             self._warn(f"The Dask cluster at {self._address} has no workers: the build waits for one.")
-        nvjitlink = self._local.submit(linker_release, self._toolchain).result()
-        self._versions = versions_of(self._toolchain, nvjitlink, None)
+        self._versions = versions_of(self._toolchain, nvjitlink.result(), None)
         self._width = sum(threads.values())
-        self._threads = ThreadPoolExecutor(min(max(MIN_CALLS, 2 * self._width), MAX_CALLS), "cuda-wheel-dask")
+        self._most_tasks = min(max(MIN_TASKS, 2 * self._width), MAX_TASKS)
+        self._threads = ThreadPoolExecutor(self._most_tasks, "cuda-wheel-dask")
 
     def _give_up(self, reason: str) -> None:
         """Stop using the cluster. Raises ToolchainError without `fallback`."""
@@ -151,60 +179,114 @@ class DaskCluster(Executor):
         if not has_warned:
             self._warn(f"The {text}: this machine runs its jobs ({FALLBACK}=local).")
 
-    def _run(self, remote: RemoteCall, call: Call[Any]) -> Any:
-        """Return the result of a call, from the cluster if possible."""
-        remote_error = None
-        if not self._given_up:
+    def _serve(self) -> None:
+        """Run some of the waiting calls, if there are any, in one task."""
+        calls = [each for each in self._take() if each.future.set_running_or_notify_cancel()]
+        replies = self._send(calls)
+        # Those that this machine runs come last: the others need not wait for them.
+        for number in sorted(range(len(calls)), key=lambda number: isinstance(replies[number], Exception)):
+            future = calls[number].future
             try:
-                return self._run_on_cluster(remote)
-            except NotPortableError:
-                pass
-            except _ClusterError as error:
-                self._give_up(str(error))
+                result = self._result(calls[number], replies[number])
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+    def _take(self) -> list[_Waiting]:
+        """Remove and return the calls for one task: several if they are short and enough wait for further tasks."""
+        calls: list[_Waiting] = []
+        seconds = 0.0
+        with self._lock:
+            most = max(len(self._queue) // self._most_tasks, 1)
+            while self._queue and len(calls) < most and seconds < TASK_SECONDS:
+                calls.append(self._queue.take(calls[0].call.options if calls else None))
+                seconds += calls[-1].call.seconds
+        return calls
+
+    def _send(self, calls: Sequence[_Waiting]) -> list[_Reply]:
+        """Return the cluster's reply to each call, or the NotPortableError or _ClusterError why there is none."""
+        assert self._client is not None and self._versions is not None
+        replies: dict[int, _Reply] = {}
+        parcels: dict[int, bytes] = {}
+        for number, each in enumerate(calls):
+            nvvm = self._nvvm.release if self._nvvm and each.remote.needs_nvvm else ""
+            versions = self._versions._replace(nvvm=nvvm)
+            try:
+                if self._given_up:
+                    raise NotPortableError
+                parcels[number] = each.remote.pack(versions, self._timeout, self._memory, self._files)
             except Exception as error:
-                cause = cause_of(error)
-                if isinstance(cause, WorkerDiedError) or not isinstance(cause, CompileError):
-                    raise
-                # On this machine, with all files of the project at hand, the same error can say more; and if the error
-                # came from a file that was not sent, there is none.
-                remote_error = cause
-        result = self._local.enqueue(replace(call, seconds=0.0, headers=None)).result()
+                replies[number] = error
+        if parcels:
+            label = calls[next(iter(parcels))].remote.label
+            # The scheduler unpickles the task's function, and may lack cuda-wheel: so the function is one of Python's.
+            content = pickle.dumps(_CallsWhenUnpickled(list(parcels.values())))
+            try:
+                task = self._client.submit(pickle.loads, content, key=f"cuda-wheel {label} {uuid4().hex}")
+                replies |= zip(parcels, task.result(), strict=True)
+            except (Exception, CancelledError, asyncio.CancelledError) as error:
+                replies |= dict.fromkeys(parcels, _no_reply(label, error))
+        return [replies[number] for number in range(len(calls))]
+
+    def _result(self, waiting: _Waiting, reply: _Reply) -> Any:
+        """Return the result of a call from its reply if possible, or else from this machine."""
+        remote_error = None
+        try:
+            return self._result_of(waiting.remote, reply)
+        except NotPortableError:
+            pass
+        except _ClusterError as error:
+            self._give_up(str(error))
+        except Exception as error:
+            cause = cause_of(error)
+            if isinstance(cause, WorkerDiedError) or not isinstance(cause, CompileError):
+                raise
+            # On this machine, with all files of the project at hand, the same error can say more; and if the error
+            # came from a file that was not sent, there is none.
+            remote_error = cause
+        result = self._local.enqueue(replace(waiting.call, seconds=0.0, headers=None)).result()
         if remote_error is not None:
-            self._warn(f"{remote.label} compiles on this machine, but did not on the Dask cluster:\n{remote_error}")
+            label = waiting.remote.label
+            self._warn(f"{label} compiles on this machine, but did not on the Dask cluster:\n{remote_error}")
         return result
 
-    def _run_on_cluster(self, remote: RemoteCall) -> Any:
-        """Return the cluster's result of a call. Raises as `RemoteCall.result`, and _ClusterError without a result."""
-        assert self._client is not None and self._versions is not None
-        nvvm = self._nvvm.release if self._nvvm and remote.needs_nvvm else ""
-        parcel = remote.pack(self._versions._replace(nvvm=nvvm), self._timeout, self._memory, self._files)
-        key = f"cuda-wheel {remote.label} {uuid4().hex}"
+    def _result_of(self, remote: RemoteCall, reply: _Reply) -> Any:
+        """Return the result of a call from its reply. Raises as `RemoteCall.result`, and _ClusterError without one."""
+        if isinstance(reply, Exception):
+            raise reply
         try:
-            # The scheduler unpickles the task's function, and may lack cuda-wheel: so the function is one of Python's.
-            content, digest = self._client.submit(
-                pickle.loads, pickle.dumps(_CallWhenUnpickled(parcel)), key=key
-            ).result()
-            return remote.result(content, digest, self._hash_file)
+            return remote.result(*reply, self._hash_file)
         except (CudaWheelError, NotPortableError, TimedError):
             raise
-        except (Exception, CancelledError, asyncio.CancelledError) as error:
-            raise _ClusterError(f"did not run {remote.label} ({_describe(error)})") from error
+        except Exception as error:
+            raise _no_reply(remote.label, error) from error
 
 
-class _CallWhenUnpickled:
-    """Unpickles as the reply to a parcel."""
+class _CallsWhenUnpickled:
+    """Unpickles as the replies to parcels."""
 
-    def __init__(self, parcel: bytes) -> None:
-        self._parcel = parcel
+    def __init__(self, parcels: list[bytes]) -> None:
+        self._parcels = parcels
 
-    def __reduce__(self) -> tuple[Callable[[bytes], tuple[bytes, str]], tuple[bytes]]:
-        return _answer_on_worker, (self._parcel,)
+    def __reduce__(self) -> tuple[Callable[[list[bytes]], list[tuple[bytes, str]]], tuple[list[bytes]]]:
+        return _answers_on_worker, (self._parcels,)
 
 
-def _answer_on_worker(parcel: bytes) -> tuple[bytes, str]:
-    """Return the reply to a parcel. Runs in a Dask worker."""
+def _answers_on_worker(parcels: list[bytes]) -> list[tuple[bytes, str]]:
+    """Return the replies to parcels. Runs in a Dask worker."""
     worker = get_worker()
-    return answer(parcel, f"the Dask worker {worker.address}", worker.local_directory, worker.state.nthreads)
+    where = f"the Dask worker {worker.address}", worker.local_directory, worker.state.nthreads
+    if len(parcels) == 1:
+        return [answer(parcels[0], *where)]
+    with ThreadPoolExecutor(2) as threads:  # while one compiles, the next is unpacked, and its files are written
+        return list(threads.map(lambda parcel: answer(parcel, *where), parcels))
+
+
+def _no_reply(label: str, error: BaseException) -> _ClusterError:
+    failure = _ClusterError(f"did not run {label} ({_describe(error)})")
+    failure.__cause__ = error
+    return failure
 
 
 def _hash_file(path: str) -> str | None:

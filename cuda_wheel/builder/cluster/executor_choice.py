@@ -13,9 +13,15 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Executor
 
-__all__ = ["choose_executor"]
+__all__ = ["choose_executor", "import_early"]
 
 _CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
+
+
+def import_early() -> None:
+    """Import what takes a second and `choose_executor` will need, while workers search for the toolchain."""
+    if os.environ.get(EXECUTOR) and find_spec("distributed") is not None:
+        import cuda_wheel.builder.cluster.dask_cluster  # noqa: F401
 
 
 def choose_executor(
