@@ -56,6 +56,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
+def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each build run one job at a time, for pytest-xdist runs several tests; tests of parallel builds say otherwise."""
+    monkeypatch.setenv("CUDA_WHEEL_JOBS", "1")
+
+
+@pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test an empty compile cache, so that it compiles everything itself."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

@@ -32,7 +32,8 @@ def fixture_wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Calla
         if name not in wheels:
             folder = tmp_path_factory.mktemp(name)
             project = copy_fixture(name, folder / "project", extra)
-            result = pip_wheel(project, folder / "dist", CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
+            environ = {"CUDA_WHEEL_CACHE_DIR": str(folder / "cache"), "CUDA_WHEEL_JOBS": "2"}
+            result = pip_wheel(project, folder / "dist", **environ)
             assert result.returncode == 0, result.stdout
             (wheels[name],) = (folder / "dist").glob("*.whl")
         return wheels[name]
