@@ -16,6 +16,7 @@ pytest_plugins = [
     for name in (
         "processes",
         "projects",
+        "shared_folders",
         "wheels",
         "toolchains",
         "nvidia_tools",
