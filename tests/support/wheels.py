@@ -30,7 +30,7 @@ def fixture_wheel(share: Share, extra: str) -> Callable[[str], Path]:
 
     def build(name: str) -> Path:
         def fill(folder: Path) -> None:
-            project = copy_fixture(name, folder / "project", extra)
+            project = copy_fixture(name, folder / "a folder with a name", extra)
             environ = {"CUDA_WHEEL_CACHE_DIR": str(folder / "cache"), "CUDA_WHEEL_JOBS": "2"}
             result = pip_wheel(project, folder / "dist", **environ)
             assert result.returncode == 0, result.stdout
