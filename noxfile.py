@@ -16,20 +16,33 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 TOOLCHAINS = ["cu12", "cu13"]
 INSTALLER = "uv|virtualenv"
 """What makes the environments of tests: uv takes seconds where pip takes a minute, if it is installed beside nox."""
-PARALLEL = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist=loadfile"]
+PARALLEL = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist=loadfile", "--no-loadscope-reorder"]
 """pytest's options for parallel runs: one more process than processors, because tests wait for what they start;
-all tests of a file in one process, because they share what they build."""
+all tests of a file in one process, because they share what they build; files in the order of tests/conftest.py."""
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+_WHEELS: list[Path] = []
+"""cuda-wheel's own wheel, if this run of nox has built it."""
 PTXAS = ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"]
 
 
 def own_wheel(session: nox.Session) -> Path:
-    """Build cuda-wheel's own wheel and return its path."""
-    session.install("build")
-    dist = Path(session.create_tmp()) / "dist"
-    shutil.rmtree(dist, ignore_errors=True)
-    session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), silent=True)
-    return next(dist.glob("cuda_wheel-*.whl"))
+    """Return the path of cuda-wheel's own wheel. The first session that needs it builds it."""
+    dist = Path(session.create_tmp()).resolve() / "dist"  # in every session, for this also sets TMPDIR
+    if not _WHEELS:
+        session.install("build")
+        shutil.rmtree(dist, ignore_errors=True)
+        session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), silent=True)
+        _WHEELS.extend(dist.glob("cuda_wheel-*.whl"))
+    return _WHEELS[0]
+
+
+def keep_bytecode(session: nox.Session) -> None:
+    """Let the thousands of Python processes that tests start compile each module once, in a folder that sessions share.
+
+    This also holds where the environment forbids Python to write bytecode, and keeps the checkout free of it.
+    """
+    folder = (Path(session.cache_dir) / "bytecode").resolve()
+    session.env.update({"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)})
 
 
 def install(session: nox.Session, toolchain: str, *groups: str) -> None:
@@ -65,6 +78,7 @@ def demo(session: nox.Session) -> None:
 @nox.session(venv_backend=INSTALLER)
 def tests(session: nox.Session) -> None:
     """Run the quick tests with the first toolchain: most tests of every room, and one path of each kind through all."""
+    keep_bytecode(session)
     install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
     session.run("pytest", *PARALLEL, *(session.posargs or ["-m", "not slow"]))
     session.log(f"`nox -s slow` runs the tests marked slow, and all tests with {TOOLCHAINS[1]}")
@@ -86,12 +100,13 @@ def pythons(session: nox.Session) -> None:
 
 def run_tests(session: nox.Session, toolchain: str, *options: str) -> None:
     """Install a toolchain and the tests' requirements, and run the tests."""
+    keep_bytecode(session)
     install(session, toolchain, f"test-{toolchain}")
     environ = {"CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session))}
     session.run("pytest", *PARALLEL, *(session.posargs or options), env=environ)
 
 
-@nox.session
+@nox.session(venv_backend=INSTALLER)
 @nox.parametrize("toolchain", TOOLCHAINS)
 def lowest(session: nox.Session, toolchain: str) -> None:
     """Run tests with the lowest declared version of every requirement.
@@ -99,6 +114,7 @@ def lowest(session: nox.Session, toolchain: str) -> None:
     By default these are the tests marked `lowest`, which cover every back end and every library of the toolchain. The
     session `tests` runs all tests with the newest versions.
     """
+    keep_bytecode(session)
     wheel = own_wheel(session)
     session.install("uv")
     project = PYPROJECT["project"]
@@ -180,7 +196,7 @@ def jax(session: nox.Session, release: str) -> None:
     session.run("pytest", "tests/jax", "tests/test_examples.py", *session.posargs, env={"JAX_PLATFORMS": "cpu"})
 
 
-@nox.session
+@nox.session(venv_backend=INSTALLER)
 def lint(session: nox.Session) -> None:
     """Check formatting, style, types and the directions of imports."""
     session.install("-e", ".", *nox.project.dependency_groups(PYPROJECT, "lint"))

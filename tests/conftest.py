@@ -16,6 +16,7 @@ pytest_plugins = [
     for name in (
         "processes",
         "projects",
+        "shared_folders",
         "wheels",
         "toolchains",
         "nvidia_tools",
@@ -46,13 +47,27 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
+_LONGEST = (
+    "tests/soak/",
+    "tests/test_time_limits.py",
+    "tests/front_ends/",
+    "tests/builder/hostcode/test_generated_files.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need NVIDIA's tools as slow: the quick tests do not download these."""
+    """Mark tests that need NVIDIA's tools as slow: the quick tests do not download these. Begin with the files that take
+    longest, so that at the end of a parallel run no process waits for one of them."""
     for item in items:
         if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+
+
+@pytest.fixture(autouse=True)
+def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each build run one job at a time, for pytest-xdist runs several tests; tests of parallel builds say otherwise."""
+    monkeypatch.setenv("CUDA_WHEEL_JOBS", "1")
 
 
 @pytest.fixture(autouse=True)

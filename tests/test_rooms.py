@@ -6,6 +6,7 @@ import ast
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -20,13 +21,17 @@ MODULES = {
     for package in PACKAGES
     for path in (ROOT / package).rglob("*.py")
 }
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 LONGEST_FUNCTION = 60
 """Lines, docstring included."""
 MOST_MODULES = 15
 """Modules in one folder, `__init__.py` not counted."""
 SAME_NAME = {"errors", "__main__"}
 """Module names that two rooms may share: those that every reader knows the meaning of."""
+
+
+@cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
 
 
 def imports_of(name: str) -> Iterator[tuple[str, bool]]:
@@ -45,7 +50,7 @@ def imports_of(name: str) -> Iterator[tuple[str, bool]]:
             else:
                 yield from walk(child, inside or isinstance(child, (ast.FunctionDef, ast.Lambda)))
 
-    return walk(TREES[name], False)
+    return walk(tree_of(name), False)
 
 
 def absolute(name: str, node: ast.ImportFrom) -> str:
@@ -103,7 +108,7 @@ def test_rich_is_imported_by_the_command_line_and_by_reports_only() -> None:
 
 def test_no_two_modules_and_no_two_classes_have_one_name() -> None:
     names = Counter(path.stem for path in MODULES.values() if path.name != "__init__.py")
-    classes = Counter(node.name for tree in TREES.values() for node in tree.body if isinstance(node, ast.ClassDef))
+    classes = Counter(node.name for name in MODULES for node in tree_of(name).body if isinstance(node, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} <= SAME_NAME
     assert not {name for name, count in classes.items() if count > 1}
 
@@ -116,8 +121,8 @@ def test_no_folder_holds_more_modules_than_one_can_overlook() -> None:
 def test_no_function_is_longer_than_a_page() -> None:
     functions = (
         (name, node)
-        for name, tree in TREES.items()
-        for node in ast.walk(tree)
+        for name in MODULES
+        for node in ast.walk(tree_of(name))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     )
     assert not [
@@ -129,5 +134,5 @@ def test_no_function_is_longer_than_a_page() -> None:
 
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_every_module_says_what_it_is_for(name: str) -> None:
-    first = (ast.get_docstring(TREES[name]) or "").partition("\n")[0]
+    first = (ast.get_docstring(tree_of(name)) or "").partition("\n")[0]
     assert first.endswith("."), f"{name} has no docstring, or one whose first line is no sentence"

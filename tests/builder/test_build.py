@@ -18,6 +18,7 @@ from cuda_wheel.runtime.manifest import Image, Manifest, dotted
 from tests.support.nvidia_tools import listed_cubins
 from tests.support.processes import run
 from tests.support.projects import GOOD, KERNEL, LINKED, copy_fixture, write_files
+from tests.support.wheels import images as images_of
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -105,18 +106,14 @@ def test_the_manifest_names_kernels_as_in_the_source(fixture: str, kernels, unpa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fixture", GOOD + LINKED)
-def test_no_path_of_this_machine_is_in_an_image_or_manifest(
-    fixture: str, tmp_path: Path, extra: str, cuda_wheel: Command
-) -> None:
-    project = copy_fixture(fixture, tmp_path / "a folder with a name", extra)
-    result = cuda_wheel("build", project, "-o", tmp_path / "out")
-    assert result.returncode == 0, result.stdout
-    files = list((tmp_path / "out").rglob("*.*"))
-    assert {path.suffix for path in files} >= {".fatbin", ".json"}
-    for path in files:
-        content = path.read_bytes()
-        for forbidden in (str(tmp_path), "a folder with a name", "site-packages", str(Path.home())):
-            assert forbidden.encode() not in content, (path, forbidden)
+def test_no_path_of_this_machine_is_in_an_image_or_manifest(fixture: str, fixture_wheel) -> None:
+    wheel = fixture_wheel(fixture)
+    folder = next(each for each in wheel.parent.parent.iterdir() if (each / "pyproject.toml").exists())
+    files = images_of(wheel)
+    assert {name.rpartition(".")[2] for name in files} == {"fatbin", "json"}
+    for name, content in files.items():
+        for forbidden in (str(folder.parent), folder.name, "site-packages", str(Path.home())):
+            assert forbidden.encode() not in content, (name, forbidden)
 
 
 def test_line_information_names_the_sources_within_the_project(unpacked) -> None:
@@ -204,6 +201,7 @@ def test_one_instantiation_under_two_names_is_an_error(make_project, cuda_wheel:
     assert "instantiate names one kernel twice, as 'k<int>' and as 'k<signed>': remove one." in result.stdout
 
 
+@pytest.mark.one_toolchain
 def test_python_files_in_the_project_are_never_run(make_project, tmp_path: Path) -> None:
     project = make_project(
         '[tool.cuda-wheel]\narchitectures = "80"',
@@ -250,12 +248,9 @@ def test_the_settings_reach_the_compiler(make_project, cuda_wheel: Command, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options", ['["--maxrregcount=32"]', '["-maxrregcount", "32"]', '["--ptxas-options=-maxrregcount=32"]']
-)
 @pytest.mark.parametrize("lineinfo", ["false", "true"])
 def test_options_of_the_assembler_reach_it_with_and_without_line_information(
-    options: str, lineinfo: str, make_project, cuda_wheel: Command, tmp_path: Path
+    lineinfo: str, make_project, cuda_wheel: Command, tmp_path: Path
 ) -> None:
     source = """
         __global__ void k(float* x) {
@@ -267,13 +262,23 @@ def test_options_of_the_assembler_reach_it_with_and_without_line_information(
             for (int j = 0; j < 32; ++j) x[j] = sums[j];
         }
         """
-    for given, limited in ((options, True), ("[]", False)):
-        table = f'[tool.cuda-wheel]\narchitectures = "80-real"\nlineinfo = {lineinfo}\noptions = {given}'
-        project = make_project(table, **{"demo/k.cu": source})
-        assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
-        ((manifest, _),) = modules(tmp_path / "out")
-        (figures,) = manifest.images[0].resources.values()
-        assert (figures["registers"] <= 32) == limited
+    options = {
+        "demo.none": "[]",
+        "demo.two_dashes": '["--maxrregcount=32"]',
+        "demo.two_words": '["-maxrregcount", "32"]',
+        "demo.assembler": '["--ptxas-options=-maxrregcount=32"]',
+    }
+    table = f'[tool.cuda-wheel]\narchitectures = "80-real"\nlineinfo = {lineinfo}\n'
+    for name, given in options.items():
+        table += f'[[tool.cuda-wheel.module]]\nname = "{name}"\nsources = ["demo/k.cu"]\noptions = {given}\n'
+    project = make_project(table, **{"demo/k.cu": source})
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    registers = {
+        manifest.name: next(iter(manifest.images[0].resources.values()))["registers"]
+        for manifest, _ in modules(tmp_path / "out")
+    }
+    assert {name: figure <= 32 for name, figure in registers.items()} == {name: name != "demo.none" for name in options}
 
 
 def test_the_settings_of_a_module_override_those_of_the_project(
@@ -383,6 +388,7 @@ def test_a_failed_build_gives_the_reason_and_writes_nothing(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.one_toolchain
 def test_every_failed_module_is_reported(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     project = make_project("", **{"demo/a.cu": "wrong", "demo/b.cu": "wrong", "demo/c.cu": KERNEL})
     result = cuda_wheel("build", project, "-o", tmp_path / "out")
@@ -409,6 +415,7 @@ def test_an_option_that_nvrtc_rejects_is_an_error(make_project, cuda_wheel: Comm
     assert "\0" not in result.stdout
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.parametrize("table", ["[tool.cuda_wheel]", "[cuda-wheel]", "[tool.cuda]"])
 def test_a_misspelt_table_is_an_error(table: str, make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     result = cuda_wheel("build", make_project(f'{table}\narchitectures = "80"'), "-o", tmp_path / "out")
@@ -440,6 +447,7 @@ def test_a_toolkit_in_include_dirs_is_not_needed_and_not_used(
     assert "include-dirs: ../toolkit lies outside the project" in result.stdout
 
 
+@pytest.mark.one_toolchain
 def test_a_missing_header_is_told_before_anything_compiles(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
     sources = {"demo/a.cu": '#include <cub/cub.cuh>\n#include "gone.h"\n' + KERNEL, "demo/b.cu": KERNEL}
     result = cuda_wheel("build", make_project("[tool.cuda-wheel]\n", **sources), "-o", tmp_path / "out")
@@ -450,6 +458,7 @@ def test_a_missing_header_is_told_before_anything_compiles(make_project, cuda_wh
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_a_missing_toolchain_is_an_error_that_names_the_extra_to_install(
     make_project, bare_python: Path, tmp_path: Path
 ) -> None:
@@ -486,6 +495,7 @@ def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, 
     assert lines[2].strip() == "^"
 
 
+@pytest.mark.one_toolchain
 def test_the_manifest_is_plain_json(unpacked) -> None:
     (path,) = unpacked("saxpy").rglob("*.fatbin.json")
     document = json.loads(path.read_text())

@@ -71,6 +71,7 @@ def test_all_variants_are_in_one_index_and_one_fatbin(variants_build: tuple[Path
     assert "demo.update: 3 variants, 2 kernels, cubin sm_80, cubin sm_90, ptx compute_90" in output
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.slow
 def test_a_second_build_takes_everything_from_the_cache_and_gives_the_same_bytes(
     variants_project: Path, variants_build: tuple[Path, str], tmp_path: Path
@@ -85,6 +86,7 @@ def test_a_second_build_takes_everything_from_the_cache_and_gives_the_same_bytes
             assert (tmp_path / cache.name / "demo" / name).read_bytes() == (folder / "demo" / name).read_bytes()
 
 
+@pytest.mark.one_toolchain
 def test_only_the_variants_of_a_new_value_are_compiled_after_an_edit(
     variants_project: Path, variants_build: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -103,6 +105,7 @@ def test_only_the_variants_of_a_new_value_are_compiled_after_an_edit(
     assert len(hashes) == 6 and [hashes[each.variant] for each in before] == [each.fatbin_sha256 for each in before]
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", [each for each in BACKENDS if each != "hatchling"])
 def test_every_back_end_gives_the_same_variants(
@@ -144,6 +147,7 @@ def test_variants_share_workers_and_have_keys_of_their_own(tmp_path: Path, toolc
     assert variants_of(overriding)[0].settings.defines == (("M", "1"), ("N", "1"))
 
 
+@pytest.mark.one_toolchain
 def test_the_stub_has_the_values_as_literals(variants_build: tuple[Path, str], tmp_path: Path) -> None:
     stub = (variants_build[0] / "demo/__init__.pyi").read_text()
     functions = [node for node in ast.parse(stub).body if isinstance(node, ast.FunctionDef)]
@@ -159,6 +163,7 @@ def test_the_stub_has_the_values_as_literals(variants_build: tuple[Path, str], t
     assert "Found 1 error" in result.stdout and "use.py:4: error: No overload variant" in result.stdout, result.stdout
 
 
+@pytest.mark.one_toolchain
 def test_the_stub_takes_any_value_where_the_module_can_be_compiled_again() -> None:
     rows = [(("A", "x"), ("N", 1)), (("A", "x"), ("N", 2.5)), (("B", True),)]
     plain, more = (variant_loader_stub("f", rows, any_values) for any_values in (False, True))
@@ -177,6 +182,7 @@ def test_the_stub_takes_any_value_where_the_module_can_be_compiled_again() -> No
     assert line.count("Literal[0, 1, 2, ") == 2
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.slow
 def test_the_commands_list_and_check_every_variant(
     variants_project: Path, cuda_wheel: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
@@ -207,6 +213,7 @@ def test_the_commands_list_and_check_every_variant(
         assert "demo.update: matches its manifest" in checked.stdout and "SBOM: matches the files" in checked.stdout
 
 
+@pytest.mark.one_toolchain
 def test_damage_in_any_variant_is_found(variants_build: tuple[Path, str], cuda_wheel, tmp_path: Path) -> None:
     folder, _ = variants_build
     manifests, fatbin = read(folder)
@@ -222,6 +229,7 @@ def test_damage_in_any_variant_is_found(variants_build: tuple[Path, str], cuda_w
         assert result.returncode == 1 and words in result.stdout, result.stdout
 
 
+@pytest.mark.one_toolchain
 def test_an_index_that_contradicts_itself_is_refused(variants_build: tuple[Path, str]) -> None:
     manifests, _ = read(variants_build[0])
     assert all_manifests(manifests_to_json(manifests), "x") == manifests
@@ -240,6 +248,7 @@ def test_an_index_that_contradicts_itself_is_refused(variants_build: tuple[Path,
         all_manifests(text.replace('"update"', '"updatf"'), "x")
 
 
+@pytest.mark.one_toolchain
 def test_an_error_names_the_variants_that_have_it(make_project, cuda_wheel, tmp_path: Path) -> None:
     files = {"demo/k.cu": '#if N > 2\n#error too many\n#endif\nextern "C" __global__ void k(int* x) { *x = N; }\n'}
     table = '[[tool.cuda-wheel.module]]\nname = "demo.k"\narchitectures = "80-real"\nvariants = { N = [1, 2, 3, 4] }'

@@ -15,6 +15,8 @@ import pytest
 
 from cuda_wheel.cli.printing.tables import Column, StyledText, Table, plain_text, print_report
 
+pytestmark = pytest.mark.one_toolchain
+
 TABLE = Table(
     "a title",
     [Column("name"), Column("CUDA\n12.0", "right"), Column("state", "center")],

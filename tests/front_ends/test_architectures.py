@@ -70,6 +70,7 @@ def test_cudaarchs_replaces_the_projects_list_and_keeps_a_modules_specific_targe
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_a_list_of_both_keeps_the_specific_target_and_says_so(build, where: str) -> None:
     module = MODULE.replace('"90a-real"', '"90-real", "90a-real"')
     output, targets = build(f"[tool.cuda-wheel]\n{module}", KERNEL, CUDAARCHS="75-real;80-real")
@@ -78,6 +79,7 @@ def test_a_list_of_both_keeps_the_specific_target_and_says_so(build, where: str)
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_ptx_alone_is_built_and_the_output_says_that_the_first_load_compiles(build) -> None:
     output, targets = build('[tool.cuda-wheel]\narchitectures = ["75-virtual"]\n', KERNEL)
     assert targets == {"demo.fill": ["compute_75"], "demo.gemm": ["compute_75"]}

@@ -57,8 +57,13 @@ def build(
     [
         pytest.param(
             *case,
-            # An isolated build installs every requirement again; with a further toolchain, one such build is enough.
-            marks=[pytest.mark.repeated_install] if case[3] and case[1:3] != ("hatchling", "pip") else [],
+            marks=[
+                pytest.mark.one_toolchain
+            ]  # for what a front end gives to a back end does not depend on the compiler
+            if case[2] != "pip"
+            else [pytest.mark.repeated_install]
+            if case[3] and case[1] != "hatchling"
+            else [],
             id="-".join([*case[:3], ISOLATED[case[3]]]),
         )
         for case in CASES
@@ -80,6 +85,7 @@ def test_every_front_end_gives_the_same_images(
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 @pytest.mark.parametrize("front_end", ["build", "uv"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_sdist_contains_the_sources_and_the_headers(backend: str, front_end: str, build) -> None:

@@ -383,6 +383,7 @@ def test_the_example_in_the_documentation_holds_for_a_default_wheel(make_project
 # --- the command ------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.slow
 def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
     wheel = fixture_wheel("half_precision")  # PTX 6.3 for compute_75 among others
@@ -396,6 +397,7 @@ def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
     assert cuda_wheel("coverage", wheel, "--require", "nonsense").returncode == 2
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.slow
 def test_the_gate_closes_for_drivers_before_the_table_and_for_compression(
     make_project, cuda_wheel, tmp_path: Path
@@ -420,6 +422,7 @@ def test_the_gate_closes_for_drivers_before_the_table_and_for_compression(
     assert cuda_wheel("coverage", tmp_path / "out", "--require", "sm_120,driver==12.4").returncode == 2
 
 
+@pytest.mark.one_toolchain
 def test_the_command_prints_json(fixture_wheel, cuda_wheel) -> None:
     result = cuda_wheel("coverage", fixture_wheel("half_precision"), "--json", "--require", "sm_70,driver==12.0")
     assert result.returncode == 1
@@ -431,6 +434,7 @@ def test_the_command_prints_json(fixture_wheel, cuda_wheel) -> None:
     assert document["missing"] == [{"gpu": "sm_70", "driver": "12.0"}]
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.slow
 def test_the_pictures_are_complete_and_reproducible(fixture_wheel, cuda_wheel, tmp_path: Path) -> None:
     for name in ("one", "two"):
@@ -458,6 +462,7 @@ def test_the_picture_in_the_readme_is_up_to_date(fixture_wheel, cuda_wheel, extr
     assert (tmp_path / "now.svg").read_text() == (ROOT / "docs/coverage.svg").read_text()
 
 
+@pytest.mark.one_toolchain
 def test_many_modules_that_are_alike_take_one_line_and_80_columns(
     make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -474,6 +479,7 @@ def test_many_modules_that_are_alike_take_one_line_and_80_columns(
     assert len(re.findall(r"^Hopper 9\.0 ", result.stdout, re.MULTILINE)) == 2  # seven groups of drivers
 
 
+@pytest.mark.one_toolchain
 def test_a_name_cannot_break_out_of_the_picture() -> None:
     coverage = covered("sm_80")._replace(names=("<script>&",))
     for draw in (coverage_to_svg, coverage_to_html):

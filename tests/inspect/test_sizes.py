@@ -50,6 +50,7 @@ def test_the_sizes_of_images_are_measured(fixture_wheel, cuda_wheel: Command) ->
     }
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.slow
 def test_a_folder_is_measured_as_its_wheel_would_be(fixture_wheel, unpacked, cuda_wheel: Command) -> None:
     inside, outside = (
@@ -67,6 +68,7 @@ def test_a_folder_is_measured_as_its_wheel_would_be(fixture_wheel, unpacked, cud
         assert target["in_wheel"] == sum(image["in_wheel"] for image in images)
 
 
+@pytest.mark.one_toolchain
 def test_a_missing_fatbin_is_named(unpacked, cuda_wheel: Command) -> None:
     folder = unpacked("stencil")
     (folder / "stencil_demo/kernels/stencil.fatbin").unlink()
@@ -75,6 +77,7 @@ def test_a_missing_fatbin_is_named(unpacked, cuda_wheel: Command) -> None:
     assert "stencil_demo.kernels.stencil: stencil.fatbin cannot be read: No such file" in result.stdout
 
 
+@pytest.mark.one_toolchain
 def test_the_text_shows_what_is_saved_and_lost(fixture_wheel, cuda_wheel: Command) -> None:
     text = cuda_wheel("inspect", "--size", fixture_wheel("stencil"), COLUMNS="300").stdout
     assert "cubin sm_80" in text
@@ -112,6 +115,7 @@ def manifest(name: str, *targets: str) -> Manifest:
     return Manifest(name, "k.fatbin", 1, "", {"nvrtc": "12.9.86"}, ("k.cu",), (), images, ())
 
 
+@pytest.mark.one_toolchain
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "compute_75", "sm_86"])
 def test_the_losses_match_the_coverage(target: str) -> None:
     """The losses are the same as if the modules had been built without the target."""
@@ -137,6 +141,7 @@ def test_the_losses_match_the_coverage(target: str) -> None:
     assert expected or target == "compute_75" or target == "sm_86"
 
 
+@pytest.mark.one_toolchain
 def test_targets_are_summed_over_modules(unpacked) -> None:
     modules = [measure_module(found) for found in find_modules(str(unpacked("linked")))]
     for target in sizes_by_target(modules):

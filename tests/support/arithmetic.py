@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def arithmetic(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bytes], Ar
     tool = nvidia_tool("nvdisasm/nvidia/*/bin/nvdisasm")
     path = tmp_path_factory.mktemp("arithmetic") / "k.cubin"
 
+    @cache  # most ways to make machine code give the same bytes
     def count(cubin: bytes) -> Arithmetic:
         path.write_bytes(cubin)
         result = run(tool, "-c", path)

@@ -12,16 +12,19 @@ import pytest
 
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import ROOT
+from tests.support.shared_folders import Share
 
 
 @pytest.fixture(scope="session")
-def own_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_wheel(share: Share) -> Path:
     """Return cuda-wheel's own wheel, built from this checkout."""
-    # uv caches wheels by path, and the next run may use the same temporary folder.
-    folder = tmp_path_factory.mktemp("own") / secrets.token_hex(8)
-    result = pip_wheel(ROOT, folder)
-    assert result.returncode == 0, result.stdout
-    return next(folder.glob("cuda_wheel-*.whl"))
+
+    def fill(folder: Path) -> None:
+        # uv caches wheels by path, and the next run may use the same temporary folder.
+        result = pip_wheel(ROOT, folder / secrets.token_hex(8))
+        assert result.returncode == 0, result.stdout
+
+    return next(share("own-wheel", fill).glob("*/cuda_wheel-*.whl"))
 
 
 @pytest.fixture(scope="session")
@@ -31,15 +34,19 @@ def find_links(own_wheel: Path) -> dict[str, str]:
     return {
         "PIP_FIND_LINKS": f"{folder} {os.environ.get('PIP_FIND_LINKS', '')}".strip(),
         "UV_FIND_LINKS": folder,
+        "PIP_NO_COMPILE": "1",  # each isolated build installs all again; Python compiles what the build imports
     }
 
 
 @pytest.fixture(scope="session")
-def bare_python(tmp_path_factory: pytest.TempPathFactory, own_wheel: Path) -> Path:
+def bare_python(share: Share, own_wheel: Path) -> Path:
     """Return the interpreter of a new environment with cuda-wheel, hatchling and front ends, without a CUDA compiler."""
-    folder = tmp_path_factory.mktemp("bare")
-    venv.create(folder, with_pip=True)
-    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    result = run(python, "-m", "pip", "install", "-q", own_wheel, "hatchling", "editables", "build", "uv")
-    assert result.returncode == 0, result.stdout
-    return python
+    python = Path("Scripts" if sys.platform == "win32" else "bin") / "python"
+
+    def fill(folder: Path) -> None:
+        venv.create(folder, with_pip=True)
+        packages = [own_wheel, "hatchling", "editables", "build", "uv"]
+        result = run(folder / python, "-m", "pip", "install", "-q", "--no-compile", *packages)
+        assert result.returncode == 0, result.stdout
+
+    return share("bare-environment", fill) / python

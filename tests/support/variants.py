@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.processes import run
 from tests.support.projects import pyproject_head, write_files
+from tests.support.shared_folders import Share
 
 __all__ = ["ATTACHING", "SOURCE_OF_VARIANTS", "VARIANTS_TABLE"]
 
@@ -55,19 +56,23 @@ def write_variants(root: Path, head: str, table: str = VARIANTS_TABLE) -> Path:
 
 
 @pytest.fixture(scope="session")
-def variants_project(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Path:
+def variants_project(share: Share, extra: str) -> Path:
     """The project with variants, built by hatchling. Do not write to it."""
     head = pyproject_head("hatchling", extra)
     head += '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.hatch.build.targets.wheel.hooks.cuda]\n'
-    return write_variants(tmp_path_factory.mktemp("variants") / "project", head)
+    return share("variants", lambda folder: write_variants(folder / "project", head)) / "project"
 
 
 @pytest.fixture(scope="session")
-def variants_build(variants_project: Path) -> tuple[Path, str]:
+def variants_build(variants_project: Path, share: Share) -> tuple[Path, str]:
     """The folder with the files that a build of the project writes, and what the build prints."""
-    folder = variants_project.with_name("out")
-    environ = {"CUDA_WHEEL_CACHE_DIR": str(variants_project.with_name("cache"))}
-    result = run(sys.executable, "-m", "cuda_wheel", "build", variants_project, "-o", folder, **environ)
-    assert result.returncode == 0, result.stdout
-    (folder / "demo/__init__.py").write_text(ATTACHING)
-    return folder, result.stdout
+
+    def fill(folder: Path) -> None:
+        command = [sys.executable, "-m", "cuda_wheel", "build", variants_project, "-o", folder / "out"]
+        result = run(*command, CUDA_WHEEL_CACHE_DIR=str(variants_project.with_name("cache")))
+        assert result.returncode == 0, result.stdout
+        (folder / "out/demo/__init__.py").write_text(ATTACHING)
+        (folder / "output").write_text(result.stdout)
+
+    folder = share("variants-build", fill)
+    return folder / "out", (folder / "output").read_text()

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
+from tests.support.shared_folders import Share
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
@@ -24,18 +25,18 @@ def images(wheel: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="session")
-def fixture_wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Callable[[str], Path]:
+def fixture_wheel(share: Share, extra: str) -> Callable[[str], Path]:
     """Return a function that returns the wheel of a fixture, built at the first call."""
-    wheels: dict[str, Path] = {}
 
     def build(name: str) -> Path:
-        if name not in wheels:
-            folder = tmp_path_factory.mktemp(name)
-            project = copy_fixture(name, folder / "project", extra)
-            result = pip_wheel(project, folder / "dist", CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
+        def fill(folder: Path) -> None:
+            project = copy_fixture(name, folder / "a folder with a name", extra)
+            environ = {"CUDA_WHEEL_CACHE_DIR": str(folder / "cache"), "CUDA_WHEEL_JOBS": "2"}
+            result = pip_wheel(project, folder / "dist", **environ)
             assert result.returncode == 0, result.stdout
-            (wheels[name],) = (folder / "dist").glob("*.whl")
-        return wheels[name]
+
+        (wheel,) = (share(name, fill) / "dist").glob("*.whl")
+        return wheel
 
     return build
 

@@ -8,7 +8,7 @@ import shutil
 import signal
 import struct
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -80,6 +80,11 @@ class Built:
             (image.source or "", image.kind, str(image.target)): cut(image, self.fatbins[name])
             for image in self.modules[name].images
         }
+
+    def messages(self) -> dict[str, str]:
+        """Return the error message of each module that did not link, by the module's name."""
+        blocks = self.output.replace("\ncuda-wheel: demo.", "\n\ndemo.").split("\n\n")
+        return {block.partition(" (")[0]: block for block in blocks if re.match(r"demo\.\w+ \(", block)}
 
 
 def cut(image: Image, fatbin: bytes) -> bytes:
@@ -203,19 +208,33 @@ IN_BOTH = [
 IN_LTO = ["ltoir", "fatbin of ltoir", "o of ltoir", "a of ltoir"]
 
 
+def with_parts(build: Build, cases: Iterable[tuple[str, str, bytes]]) -> tuple[Built, dict[str, tuple[str, str]]]:
+    """Build a module of MAIN and another file for each case: how to link, the file's ending and its content.
+
+    Return the result, and the ways and files by the modules' names.
+    """
+    names, files = {}, {"demo/k.cu": MAIN}
+    for number, (link, ending, content) in enumerate(cases):
+        names[f"demo.m{number}"] = link, (name := f"demo/part{number}.{ending}")
+        files[name] = content
+    tables = (table(module, sources=["demo/k.cu", name], link=link) for module, (link, name) in names.items())
+    return build(*tables, files=files), names
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("link", "ending"), [*(("ptx", e) for e in IN_BOTH), *(("lto", e) for e in IN_BOTH + IN_LTO)])
-def test_every_input_kind_of_nvjitlink_is_linked(link: str, ending: str, build: Build, part, cuobjdump) -> None:
-    name = "demo/part." + ending.partition(" ")[0]
-    built = build(table(sources=["demo/k.cu", name], link=link), files={"demo/k.cu": MAIN, name: part(ending)})
+def test_every_input_kind_of_nvjitlink_is_linked(build: Build, part, cuobjdump) -> None:
+    cases = [*(("ptx", kind) for kind in IN_BOTH), *(("lto", kind) for kind in IN_BOTH + IN_LTO)]
+    built, names = with_parts(build, ((link, kind.partition(" ")[0], part(kind)) for link, kind in cases))
     assert built.status == 0, built.output
-    (manifest,) = built.modules.values()
-    assert manifest.sources == ("demo/k.cu", name)
-    assert [kernel.name for kernel in manifest.kernels] == ["k"]
-    assert [(each.type, each.cpp) for each in manifest.kernels[0].parameters] == [("u64", "float*")]
-    (content,) = built.images().values()
-    assert TABLE in content
-    assert "_Z1kPf" in cuobjdump("-elf", built.folder / "demo/m.fatbin")
+    assert built.modules.keys() == names.keys()
+    for (module, (_, name)), kind in zip(names.items(), cases, strict=True):
+        manifest = built.modules[module]
+        assert manifest.sources == ("demo/k.cu", name)
+        assert [kernel.name for kernel in manifest.kernels] == ["k"]
+        assert [(each.type, each.cpp) for each in manifest.kernels[0].parameters] == [("u64", "float*")]
+        (content,) = built.images(module).values()
+        assert TABLE in content, kind
+        assert "_Z1kPf" in cuobjdump("-elf", built.folder / f"{module.replace('.', '/')}.fatbin"), kind
 
 
 @pytest.mark.slow
@@ -260,15 +279,20 @@ def test_input_kinds_can_be_mixed(link: str, build: Build, part, nvvm) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"])
-@pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_an_input_for_another_architecture_is_reported(link: str, ending: str, build: Build, part) -> None:
-    name = "demo/part." + ending.partition(" ")[0]
-    built = build(table(sources=["demo/k.cu", name], link=link), files={"demo/k.cu": MAIN, name: part(ending, "90")})
+def test_an_input_for_another_architecture_is_reported(build: Build, part) -> None:
+    kinds = ["ptx", "cubin", "fatbin of cubin", "o of cubin", "a of cubin", "ltoir"]
+    contents_of = {kind: part(kind, "90") for kind in kinds}
+    cases = [(link, kind.partition(" ")[0], contents_of[kind]) for link in ("ptx", "lto") for kind in kinds]
+    built, names = with_parts(build, cases)
     assert built.status == 1
-    assert f"demo.m (demo/k.cu, {name}) does not link for sm_80 with nvJitLink" in built.output
-    whose = "LTO-IR and PTX are" if ending in ("ptx", "ltoir") else "machine code, in whatever file, is"
-    assert f"help: {whose} for" in built.output
+    messages = built.messages()
+    assert messages.keys() == names.keys()
+    for module, (_, name) in names.items():
+        assert f"{module} (demo/k.cu, {name}) does not link for sm_80 with nvJitLink" in messages[module]
+        whose = "LTO-IR and PTX are" if name.endswith(("ptx", "ltoir")) else "machine code, in whatever file, is"
+        assert f"help: {whose} for" in messages[module]
+        if name.endswith("cubin"):
+            assert f"error   : {name} is machine code for sm_90" in messages[module]
     assert "Traceback" not in built.output
     assert not built.folder.exists()
 
@@ -314,19 +338,19 @@ def test_a_file_whose_content_does_not_match_its_suffix_is_reported(ending: str,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("link", ["ptx", "lto"])
-@pytest.mark.parametrize("ending", ["ptx", "ltoir"])
-@pytest.mark.parametrize("percent", [40, 60, 80, 99])
-def test_a_truncated_input_is_reported_with_the_compilers_log(
-    link: str, ending: str, percent: int, build: Build, part
-) -> None:
-    content = part(ending).rstrip()
-    content = content[: len(content) * percent // 100]
-    name = f"demo/part.{ending}"
-    built = build(table(sources=["demo/k.cu", name], link=link), files={"demo/k.cu": MAIN, name: content})
+def test_a_truncated_input_is_reported_with_the_compilers_log(build: Build, part) -> None:
+    cases = []
+    for ending in ("ptx", "ltoir"):
+        content = part(ending).rstrip()
+        short = [content[: len(content) * percent // 100] for percent in (40, 60, 80, 99)]
+        cases += [(link, ending, each) for link in ("ptx", "lto") for each in short]
+    built, names = with_parts(build, cases)
     assert built.status == 1
-    assert f"demo.m (demo/k.cu, {name}) does not link for sm_80" in built.output
-    assert name in built.output.partition("does not link")[2] or "'part'" in built.output
+    messages = built.messages()
+    assert messages.keys() == names.keys()
+    for module, (_, name) in names.items():
+        assert f"{module} (demo/k.cu, {name}) does not link for sm_80" in messages[module]
+        assert name in messages[module].partition("does not link")[2] or "'part'" in messages[module]
     assert "Traceback" not in built.output
 
 
@@ -391,59 +415,58 @@ def test_an_undefined_symbol_is_reported_by_its_cpp_name_and_places(link: str, b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("link", ["ptx", "lto"])
-@pytest.mark.parametrize(
-    "declared", ["__device__ float scale", "__constant__ float scale[]", "__device__ int2 scale[4]"]
-)
-@pytest.mark.parametrize("other", ["cu", "ptx", "cubin", "fatbin of cubin", "o of cubin"])
-def test_an_undefined_variable_is_reported(link: str, declared: str, other: str, build: Build, part) -> None:
-    name = "demo/other." + other.partition(" ")[0]
-    use = "scale" if declared.endswith(" scale") else "scale[*x > 1]"
-    use += ".x" if "int2" in declared else ""
-    built = build(
-        table(sources=["demo/k.cu", name], link=link),
-        files={
-            "demo/k.cu": f"extern {declared};\n__global__ void k(float* x) {{ *x = {use}; }}\n",
-            name: PART if other == "cu" else part(other),
-        },
-    )
+def test_an_undefined_variable_is_reported(build: Build, part) -> None:
+    declarations = {
+        "__device__ float scale": "scale",
+        "__constant__ float scale[]": "scale[*x > 1]",
+        "__device__ int2 scale[4]": "scale[*x > 1].x",
+    }
+    kinds = ["cu", "ptx", "cubin", "fatbin of cubin", "o of cubin"]
+    others = {f"demo/other{kind[0]}.{kind.partition(' ')[0]}": PART if kind == "cu" else part(kind) for kind in kinds}
+    sources = {
+        f"demo/k{number}.cu": f"extern {declared};\n__global__ void k(float* x) {{ *x = {use}; }}\n"
+        for number, (declared, use) in enumerate(declarations.items())
+    }
+    ways = [(link, source, other) for link in ("ptx", "lto") for source in sources for other in others]
+    cases = {f"demo.m{number}": way for number, way in enumerate(ways)}
+    tables = (table(name, sources=[source, other], link=link) for name, (link, source, other) in cases.items())
+    built = build(*tables, files=others | sources)
     assert built.status == 1
-    assert f"demo.m (demo/k.cu, {name}) does not link for" in built.output
-    assert "  scale, mentioned at demo/k.cu:1, demo/k.cu:2" in built.output
+    messages = built.messages()
+    assert messages.keys() == cases.keys()
+    for name, (_, source, other) in cases.items():
+        assert f"{name} ({source}, {other}) does not link for" in messages[name]
+        assert f"  scale, mentioned at {source}:1, {source}:2" in messages[name]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("link", "ending"),
-    [
-        *(("ptx", ending) for ending in ("cu", "ptx", "cubin", "o of cubin", "a of cubin")),
-        ("lto", "cu"),
-        ("lto", "ltoir"),
-    ],
-)
-def test_a_duplicate_definition_is_reported(link: str, ending: str, build: Build, part) -> None:
+def test_a_duplicate_definition_is_reported(build: Build, part) -> None:
     text = "__device__ int part(float x, int n) { return x * n; }\n"
-    name = "demo/b." + ending.partition(" ")[0]
+    kinds = ("cu", "ptx", "cubin", "o of cubin", "a of cubin")
+    cases = [*(("ptx", kind) for kind in kinds), ("lto", "cu"), ("lto", "ltoir")]
     files: dict[str, str | bytes] = {
         "demo/a.cu": text + "__global__ void k(int* n) { *n = part(2, *n); }\n",
-        name: text if ending == "cu" else part(ending, text=text),
         "demo/good.cu": "__global__ void good(int* n) { *n = 1; }",
         "demo/nothing.cu": "",
     }
-    built = build(
-        table(sources=["demo/a.cu", name], link=link),
-        table("demo.twice", sources=[name, "demo/a.cu"], link=link),
-        table("demo.linked", sources=["demo/good.cu", "demo/nothing.cu"], link=link),
-        files=files,
-        architectures="80-real;90-real" if ending == "cu" else "80-real",
-    )
+    tables, expected = [], {}
+    for number, (link, kind) in enumerate(cases):
+        name = f"demo/b{number}.{kind.partition(' ')[0]}"
+        files[name] = text if kind == "cu" else part(kind, text=text)
+        several = {"architectures": "80-real;90-real"} if kind == "cu" else {}
+        for module, sources in ((f"demo.m{number}", ["demo/a.cu", name]), (f"demo.n{number}", [name, "demo/a.cu"])):
+            tables.append(table(module, sources=sources, link=link, **several))
+            expected[module] = ", ".join(sources)
+    linked = (table(f"demo.{link}", sources=["demo/good.cu", "demo/nothing.cu"], link=link) for link in ("ptx", "lto"))
+    built = build(*tables, *linked, files=files)
     assert built.status == 1
-    assert f"demo.m (demo/a.cu, {name}) does not link for sm_" in built.output
-    assert f"demo.twice ({name}, demo/a.cu) does not link for sm_" in built.output
-    assert "demo.linked (" not in built.output
-    assert "part(float, int)" in built.output
-    assert "mentioned at demo/a.cu:1, demo/a.cu:2" in built.output
-    assert "help: define it in one source" in built.output
+    messages = built.messages()
+    assert messages.keys() == expected.keys()
+    for module, sources in expected.items():
+        assert f"{module} ({sources}) does not link for sm_" in messages[module]
+        assert "part(float, int)" in messages[module]
+        assert "mentioned at demo/a.cu:1, demo/a.cu:2" in messages[module] or not sources.startswith("demo/a.cu")
+        assert "help: define it in one source" in messages[module]
     assert "Traceback" not in built.output
     assert not built.folder.exists()
 
@@ -971,34 +994,35 @@ __global__ void k(float* x)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("link", ["ptx", "lto"])
-@pytest.mark.parametrize("option", ["--maxrregcount=32", "-maxrregcount=32", "--maxrregcount', '32"])
-def test_the_register_limit_reaches_the_linker(link: str, option: str, build: Build) -> None:
+def test_the_register_limit_reaches_the_linker(build: Build) -> None:
+    options = ([], ["--maxrregcount=32"], ["-maxrregcount=32"], ["--maxrregcount", "32"])
+    ways = {f"demo.{link}{number}": (link, given) for link in ("ptx", "lto") for number, given in enumerate(options)}
+    sources = ["demo/k.cu", "demo/part.cu"]
     built = build(
-        table(sources=["demo/k.cu", "demo/part.cu"], link=link, options=[option]),
-        table("demo.free", sources=["demo/k.cu", "demo/part.cu"], link=link),
+        *(table(name, sources=sources, link=link, options=given) for name, (link, given) in ways.items()),
         files={"demo/k.cu": HUNGRY, "demo/part.cu": "__device__ float part(float x) { return x * x; }"},
     )
     assert built.status == 0, built.output
-    needed = {name: module.images[0].resources["_Z1kPf"]["registers"] for name, module in built.modules.items()}
-    assert needed["demo.m"] <= 32 < needed["demo.free"]
+    for name, (_, given) in ways.items():
+        assert (built.modules[name].images[0].resources["_Z1kPf"]["registers"] <= 32) == bool(given), name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "instruction"),
-    [
-        (["--use_fast_math"], b"div.approx.ftz.f32"),
-        (["-use_fast_math"], b"div.approx.ftz.f32"),
-        (["--prec-div=false"], b"div.full.f32"),
-        (["--prec-div", "false"], b"div.full.f32"),
-        (["--ftz=true"], b"div.rn.ftz.f32"),
-        ([], b"div.rn.f32"),
-    ],
-)
-def test_floating_point_options_reach_the_linker(options: list[str], instruction: bytes, build: Build) -> None:
+def test_floating_point_options_reach_the_linker(build: Build) -> None:
+    expected = {
+        ("--use_fast_math",): b"div.approx.ftz.f32",
+        ("-use_fast_math",): b"div.approx.ftz.f32",
+        ("--prec-div=false",): b"div.full.f32",
+        ("--prec-div", "false"): b"div.full.f32",
+        ("--ftz=true",): b"div.rn.ftz.f32",
+        (): b"div.rn.f32",
+    }
+    sources = ["demo/k.cu", "demo/part.cu"]
     built = build(
-        table(sources=["demo/k.cu", "demo/part.cu"], link="lto", options=options),
+        *(
+            table(f"demo.m{number}", sources=sources, link="lto", options=options)
+            for number, options in enumerate(expected)
+        ),
         files={
             "demo/k.cu": "__device__ float part(float x, float y); __global__ void k(float* x) { *x = part(*x, x[1]); }",
             "demo/part.cu": "__device__ float part(float x, float y) { return x / y; }",
@@ -1006,7 +1030,8 @@ def test_floating_point_options_reach_the_linker(options: list[str], instruction
         architectures="80",
     )
     assert built.status == 0, built.output
-    assert instruction in built.images()["", "ptx", "compute_80"]
+    for number, instruction in enumerate(expected.values()):
+        assert instruction in built.images(f"demo.m{number}")["", "ptx", "compute_80"]
 
 
 def test_settings_of_one_source_work_for_several(build: Build) -> None:
@@ -1261,18 +1286,6 @@ def test_a_ptx_image_with_an_extern_default_that_cannot_become_lto_ir_is_refused
     assert "demo.m cannot have PTX for compute_80" in built.output
     assert "demo/user.ptx cannot become LTO-IR" in built.output
     assert build(table(sources=["demo/k.cu"], **default), files=files, architectures="80-real").status == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("link", ["ptx", "lto"])
-def test_machine_code_for_another_gpu_is_reported(link: str, build: Build, part) -> None:
-    built = build(
-        table(sources=["demo/k.cu", "demo/part.cubin"], link=link),
-        files={"demo/k.cu": MAIN, "demo/part.cubin": part("cubin", "90")},
-    )
-    assert built.status == 1
-    assert "error   : demo/part.cubin is machine code for sm_90" in built.output
-    assert "help: machine code, in whatever file, is for its own architecture" in built.output
 
 
 def test_ir_without_a_kernel_is_reported_with_a_hint(build: Build) -> None:
