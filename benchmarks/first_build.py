@@ -81,7 +81,7 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
             ],
             notes=[f"nvcc and Ninja run with the fastest of these settings, each tried once: {tried}."],
         )
-        ours_alone = _job_seconds(trace)
+        ours_alone, timeline = _job_seconds(trace), _timeline(trace, whole.values[OURS][-1])
     details = [["file", "nvcc, s", "cuda-wheel, s"]]
     details += [[name, f"{alone[name]:.2f}", f"{ours_alone[f'demo.{name}']:.2f}"] for name in SOURCES]
     processors = Result(
@@ -98,11 +98,12 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
     schedule = Result(
         "The first build: the schedule",
         "The whole process in the same runs, compared with the time of its compiling, linking, lowering and "
-        "bundling divided by the number of cores.",
+        "bundling divided by the number of cores. The second table is the timeline of the last of them.",
         "s",
         {JOBS: busy[-rounds:], OURS: whole.values[OURS]},
         JOBS,
         digits=2,
+        details=timeline,
         goals=[
             Goal(
                 OURS,
@@ -120,17 +121,41 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
     return [whole, processors, schedule]
 
 
-def _job_seconds(trace: Path) -> dict[str, float]:
-    """Read the workers' seconds for each module from a build's trace, without the start of the workers."""
+def _job_events(trace: Path) -> list[dict[str, Any]]:
+    """Read the workers' steps from a build's trace, without the start of the workers and without phases."""
     events: list[dict[str, Any]] = json.loads(trace.read_text())["traceEvents"]
     work = [event for event in events if event["ph"] == "X" and event["tid"] and event["name"] != "starting"]
-    seconds: dict[str, float] = defaultdict(float)
+    steps = []
     ended: dict[int, int] = defaultdict(int)
     for event in sorted(work, key=lambda event: (event["ts"], -event["dur"])):
-        if event["ts"] + event["dur"] > ended[event["tid"]]:  # otherwise it is a phase inside a counted event
+        if event["ts"] + event["dur"] > ended[event["tid"]]:  # otherwise it is a phase inside a step
             ended[event["tid"]] = event["ts"] + event["dur"]
-            seconds[event["args"]["module"]] += event["dur"] / 1e6
+            steps.append(event)
+    return steps
+
+
+def _job_seconds(trace: Path) -> dict[str, float]:
+    """Read the workers' seconds for each module from a build's trace."""
+    seconds: dict[str, float] = defaultdict(float)
+    for event in _job_events(trace):
+        seconds[event["args"]["module"]] += event["dur"] / 1e6
     return seconds
+
+
+def _timeline(trace: Path, whole: float) -> list[list[str]]:
+    """Return the parts of a build that took `whole` seconds, as a table. The trace begins with the first worker."""
+    steps = _job_events(trace)
+    ends = {step["tid"]: (step["ts"] + step["dur"]) / 1e6 for step in steps}
+    first, idle, last = min(step["ts"] for step in steps) / 1e6, min(ends.values()), max(ends.values())
+    parts = {
+        "Python, hatchling and the settings, before the first worker starts; the wheel, after the last one is done": (
+            whole - last
+        ),
+        "the first worker starts and searches for the toolchain, while the others load the compilers; the plan": first,
+        "all workers run jobs": idle - first,
+        "some workers have no more job": last - idle,
+    }
+    return [["part", "s"], *([part, f"{seconds:.2f}"] for part, seconds in parts.items())]
 
 
 def _ninja_seconds(folder: Path) -> dict[str, float]:

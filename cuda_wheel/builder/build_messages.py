@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 
 from cuda_wheel.builder.cache.job_files import contains_project_path
-from cuda_wheel.builder.describe.kernel_table import missing_kernel_warnings
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target
 from cuda_wheel.builder.messages.merged_failures import Failure
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.toolchain.records import Toolchain
@@ -20,8 +17,6 @@ __all__ = [
     "bundle_failure",
     "compile_failure",
     "job_warnings",
-    "module_warnings",
-    "warnings_as_errors",
 ]
 
 
@@ -79,17 +74,3 @@ def job_warnings(job: Job, result: Compiled) -> list[str]:
             "other folders differ."
         )
     return warnings
-
-
-def module_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
-    """Return the warnings about a module, the compiler's and cuda-wheel's, from its merged results by architecture."""
-    real = {target.arch for target in module.targets if target.real}
-    logs = {f"{'sm' if arch in real else 'compute'}_{arch}": result.log for arch, result in results.items()}
-    return [*merge_by_target(logs), *missing_kernel_warnings(module, results)]
-
-
-def warnings_as_errors(module: ModulePlan, warnings: Sequence[str]) -> str | None:
-    """Return the error for a module that has warnings and sets `warnings-as-errors`; else None."""
-    if not module.module.settings.warnings_as_errors or not any(map(is_warning, warnings)):
-        return None
-    return "\n\n".join([f"{module.module.label} has warnings (warnings-as-errors):", *warnings])

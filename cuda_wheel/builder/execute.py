@@ -61,7 +61,7 @@ def _reuse_modules(
         name, began = module.module.full_name, now()
         cached = cache.load_module(plan, module)
         if cached is None:
-            workers.prepare(len(module.jobs))
+            workers.prepare(len(module.jobs), plan.toolchain.libraries[0])
             continue
         built, warnings = cached
         steps |= {job: cached_step(job_subject(module, job), began) for job in module.jobs}

@@ -258,7 +258,7 @@ def _new_toolchain(workers: LocalWorkers, cache: Cache) -> Toolchain:
 
     import_early()
     toolchain = workers.toolchain()
-    workers.import_compilers()
+    workers.load_compilers(toolchain.libraries[0])
     remember_toolchain(cache, toolchain_environment(), toolchain)
     return toolchain
 

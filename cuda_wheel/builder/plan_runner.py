@@ -8,30 +8,29 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cuda_wheel.builder.build_messages import (
     as_build_error,
     bundle_failure,
     compile_failure,
     job_warnings,
-    module_warnings,
-    warnings_as_errors,
 )
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.job_results import JobResults
+from cuda_wheel.builder.cache.postponed_entries import write_and_call
 from cuda_wheel.builder.compile.error_text import missing_headers_error
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.preamble import find_header_groups, may_precompile
 from cuda_wheel.builder.compile.precompiled import HeaderGroup
-from cuda_wheel.builder.describe.kernel_table import LackingKernelsError, kernel_table, lacking_kernels_help
+from cuda_wheel.builder.describe.kernel_table import LackingKernelsError, lacking_kernels_help
 from cuda_wheel.builder.describe.merge import image_contents, merge_results
 from cuda_wheel.builder.describe.missing_kernels import early_error
-from cuda_wheel.builder.describe.module_manifest import built_module
 from cuda_wheel.builder.describe.name_globs import Names
+from cuda_wheel.builder.describe.packed_module import CompleteModule, Examined, PackedModule, examine, pack_module
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.bundling import bundle
-from cuda_wheel.builder.jobs import BuiltModule, Bundle, Compiled, ImageContent, Job, LinkJob
+from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, Job, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
 from cuda_wheel.builder.messages.link_errors import link_failure
 from cuda_wheel.builder.messages.merged_failures import CommonErrors, Failure, merged, not_compiled
@@ -39,13 +38,13 @@ from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modul
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule.durations import BUNDLING_SECONDS, Durations
 from cuda_wheel.builder.steps import StepSubject, bundle_subject, cached_step, job_subject, link_subject, timed_step
-from cuda_wheel.builder.task_queue import TaskQueue
+from cuda_wheel.builder.task_queue import Handler, TaskQueue
 from cuda_wheel.builder.timing import Step, Timed, TimedError, now
 from cuda_wheel.builder.workers.executor import Executor
-from cuda_wheel.runtime.manifest import KernelInfo
 
 __all__ = ["run"]
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -85,14 +84,9 @@ class _ModuleState:
     """Whether its results are complete or it failed: it needs no more results."""
 
 
-class _Linked(NamedTuple):
-    """A module that is compiled and linked: merged results by architecture, images, warnings, and kernels."""
-
-    results: Mapping[str, Compiled]
-    contents: Sequence[ImageContent]
-    warnings: Sequence[str]
-    kernels: tuple[KernelInfo, ...]
-
+PACKED_IN_WORKERS = 50
+"""From so many modules on, workers describe them too: else this process does, while they compile, and no worker imports
+what is needed for it. With a hundred short jobs a second this process would be the bound."""
 
 TIME_LEFT_INTERVAL = 0.1
 """The least seconds between two reports of the time left. Computing it examines every pending call."""
@@ -133,6 +127,9 @@ class _PlanRunner(Generic[T]):
         self._cache = cache
         self._results = results
         self._consume = consume
+        self._packs_in_workers = len(plan.modules) >= PACKED_IN_WORKERS
+        if cache and self._packs_in_workers:
+            cache.postpone()
         self._modules = modules_by_job(plan)
         self._states = {module.module.full_name: _ModuleState(len(module.jobs)) for module in plan.modules}
         self._users_left = {job: len(modules) for job, modules in self._modules.items()}
@@ -325,54 +322,80 @@ class _PlanRunner(Generic[T]):
         if len(linked) < len(module.links):
             return
         results = merge_results(module, self._results, linked)
-        warnings = module_warnings(module, results)
-        error = warnings_as_errors(module, warnings)
-        if error is not None:
-            self._fail(module, error)
-            return
-        for text in warnings:
-            self._reporter.warning(text)
-        # Before bundling, which ends at the first failure: all modules that lack kernels are told of together.
-        try:
-            kernels = kernel_table(module, results)
-        except LackingKernelsError as lacking:
-            self.lacking.append(lacking)
-            self._fail(module, str(lacking))
-            return
-        except CompileError as failed:
-            self._fail(module, str(failed))
-            return
-        self._kernels |= {(kernel.name, kernel.symbol) for kernel in kernels}
         contents = [] if self.failures else image_contents(module, results, self._results)
-        self._release_results(module)
-        if not self.failures:
-            self._bundle(module, _Linked(results, contents, warnings, kernels))
+        compress = self._plan.compression(module)
+        complete = CompleteModule(module, results, contents, compress, self._plan.toolchain)
+        if self._packs_in_workers and not self.failures:
+            self._release_results(module)
+            self._submit_bundling(
+                *self._with_postponed(pack_module, complete.without_images_twice()),
+                partial(self._handle_packed, module),
+                compress,
+            )
+        # Before bundling, which ends at the first failure: all modules that lack kernels are told of together.
+        elif self._accepts(module, examined := examine(module, results)):
+            self._release_results(module)
+            if not self.failures:
+                handler = partial(self._handle_bundled, complete.without_images_twice(), examined)
+                self._submit_bundling(bundle, complete.bundle, handler, compress)
 
-    def _bundle(self, module: ModulePlan, linked: _Linked) -> None:
-        name, compress = module.module.full_name, self._plan.compression(module)
-        request = Bundle(name, tuple((content, source or name) for _, source, content in linked.contents), compress)
+    def _submit_bundling(
+        self, function: Callable[[Any], Any], argument: object, handler: Handler, compress: str
+    ) -> None:
         # With infinite priority: nothing waits for it, but the user sees early that a module is done.
-        self._tasks.submit(bundle, request, partial(self._finish, module, linked), BUNDLING_SECONDS[compress], math.inf)
+        self._tasks.submit(function, argument, handler, BUNDLING_SECONDS[compress], math.inf)
+
+    def _with_postponed(self, function: Callable[[Any], Any], argument: object) -> tuple[Callable[[Any], Any], object]:
+        """Return a call that writes the cache's postponed entries too."""
+        if self._cache is None:
+            return function, argument
+        return write_and_call, (self._cache.postponed(), function, argument)
+
+    def _accepts(self, module: ModulePlan, examined: Examined) -> bool:
+        """Report the warnings of a module; return whether it has no error, with which it would fail."""
+        for text in examined.warnings:
+            self._reporter.warning(text)
+        if examined.error is not None:
+            if isinstance(examined.error, LackingKernelsError):
+                self.lacking.append(examined.error)
+            self._fail(module, str(examined.error))
+            return False
+        self._kernels |= {(kernel.name, kernel.symbol) for kernel in examined.kernels}
+        return True
 
     # --- stage 4: finish ----------------------------------------------------------------------------
 
-    def _finish(self, module: ModulePlan, linked: _Linked, future: Future[Timed[Any]]) -> None:
-        subject = bundle_subject(module)
+    def _handle_packed(self, module: ModulePlan, future: Future[Timed[PackedModule]]) -> None:
+        result = self._bundling_result(module, future)
+        if result is None or not self._accepts(module, result.value.examined):
+            return
+        assert result.value.built is not None
+        self._reporter.step_finished(timed_step(bundle_subject(module), "bundled", result))
+        self._finish(module, result.value.built, result.value.examined.warnings)
+
+    def _handle_bundled(self, complete: CompleteModule, examined: Examined, future: Future[Timed[Bundled]]) -> None:
+        result = self._bundling_result(complete.module, future)
+        if result is None:
+            return
+        self._reporter.step_finished(timed_step(bundle_subject(complete.module), "bundled", result))
         try:
-            result = self._result(future, subject)
+            built = complete.built(result.value, examined.kernels)
+        except CompileError as error:
+            self._fail(complete.module, str(error))
+            return
+        self._finish(complete.module, built, examined.warnings)
+
+    def _bundling_result(self, module: ModulePlan, future: Future[Timed[R]]) -> Timed[R] | None:
+        """Return the result of bundling a module; None if it failed, and the module with it."""
+        try:
+            return self._result(future, bundle_subject(module))
         except CompileError as error:
             self._fail(module, bundle_failure(module, self._plan.toolchain, error))
-            return
-        self._reporter.step_finished(timed_step(subject, "bundled", result))
-        try:
-            built = built_module(
-                module, linked.results, linked.contents, result.value, self._plan.toolchain, linked.kernels
-            )
-        except CompileError as error:
-            self._fail(module, str(error))
-            return
+            return None
+
+    def _finish(self, module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> None:
         if self._cache:
-            self._cache.store_module(self._plan, module, built, linked.warnings)
+            self._cache.store_module(self._plan, module, built, warnings)
         self.consumed[module.module.full_name] = self._consume(built)
         self._reporter.module_built(built)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import weakref
@@ -13,6 +14,7 @@ from types import TracebackType
 import pytest
 
 from cuda_wheel.builder import plan_runner
+from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe import coverage
@@ -23,10 +25,12 @@ from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
+from cuda_wheel.builder.timing import Step
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime import digest, loading, rules
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
+from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.processes import run
 
 pytestmark = pytest.mark.one_toolchain
@@ -64,13 +68,17 @@ def test_results_above_the_limit_are_in_files(tmp_path: Path, monkeypatch: pytes
 
 def plan_of(folder: Path, toolchain: Toolchain, broken: str = "") -> Plan:
     """Return the plan of a project of modules for two targets each. Those in `broken` do not compile."""
-    files = []
+    (folder / "demo").mkdir(parents=True, exist_ok=True)
     for number, name in enumerate(NAMES):
         path = folder / "demo" / f"{name}.cu"
-        path.parent.mkdir(exist_ok=True)
         kernel = "wrong" if name in broken else f"__global__ void {name}(int* x) {{ *x = {number}; }}"
         path.write_text(f"{kernel}\n//{'-' * 1000 * number}\n")  # the longest compiles first, for all its targets
-        files.append(WheelFile(path, f"demo/{name}.cu"))
+    return plan_in(folder, toolchain)
+
+
+def plan_in(folder: Path, toolchain: Toolchain) -> Plan:
+    """Return the plan of the project that `plan_of` has written."""
+    files = [WheelFile(folder / "demo" / f"{name}.cu", f"demo/{name}.cu") for name in NAMES]
     config = Config.from_table({"architectures": ["80-real", "90-real"]})
     return make_plan(config, select(config, folder, files), folder, toolchain, lambda: [])
 
@@ -103,6 +111,13 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Watched, "most", 0)
 
 
+@pytest.fixture(params=[1, 50], ids=["described in workers", "described here"])
+def packs_from(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test with modules that workers describe, and with modules that this process does."""
+    monkeypatch.setattr(plan_runner, "PACKED_IN_WORKERS", request.param)
+
+
+@pytest.mark.usefixtures("packs_from")
 def test_a_build_releases_a_module_as_soon_as_it_is_built(
     tmp_path: Path, toolchain: Toolchain, one_worker: Workers
 ) -> None:
@@ -122,6 +137,7 @@ def test_a_build_releases_a_module_as_soon_as_it_is_built(
     assert not any(each() for each in built)
 
 
+@pytest.mark.usefixtures("packs_from")
 @pytest.mark.parametrize("broken", ["h", "a", "hd"])
 def test_a_failed_build_reports_all_errors_and_stores_no_more(
     broken: str, tmp_path: Path, toolchain: Toolchain, one_worker: Workers
@@ -140,8 +156,62 @@ def test_results_in_files_give_the_same_bytes(
     for limit in (JobResults.LIMIT, 0):
         monkeypatch.setattr(plan_runner, "JobResults", partial(JobResults, limit))
         plan = plan_of(tmp_path, toolchain)
-        built.append(execute(plan, workers, SilentReporter(), None, lambda module: (module.text, module.fatbin)))
+        built.append(execute(plan, workers, SilentReporter(), None, contents))
     assert built[0] == built[1]
+
+
+def contents(module: BuiltModule) -> tuple[bytes, bytes]:
+    return module.text, module.fatbin
+
+
+class Listener(SilentReporter):
+    """Records how jobs were done, and the warnings."""
+
+    def __init__(self) -> None:
+        self.hows: list[str] = []
+        self.warnings: list[str] = []
+
+    def step_finished(self, step: Step) -> None:
+        self.hows.append(step.how)
+
+    def warning(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+DEFECTS = {
+    "a": "#if __CUDA_ARCH__ >= 900\n__global__ void a() {}\n#endif\n__global__ void both() {}",
+    "b": "__device__ int no_kernel() { return 1; }",
+    "c": "__global__ void c() { wrong; }",
+}
+
+
+def test_what_workers_describe_is_what_this_process_describes(
+    tmp_path: Path, toolchain: Toolchain, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan_of(tmp_path / "good", toolchain)
+    unused = tmp_path / "good/demo/b.cu"
+    unused.write_text(unused.read_text() + "template <class T> __global__ void never(T* x) { int unused; }\n")
+    plan_of(tmp_path / "bad", toolchain)
+    for name, text in DEFECTS.items():
+        (tmp_path / f"bad/demo/{name}.cu").write_text(text)
+    found = []
+    for packed_from in (1, 50):
+        monkeypatch.setattr(plan_runner, "PACKED_IN_WORKERS", packed_from)
+        cache, again = Cache(str(tmp_path / f"cache-{packed_from}")), Listener()
+        first = Listener()
+        built = execute(plan_in(tmp_path / "good", toolchain), workers, first, CompileCache(cache, toolchain), contents)
+        cached = execute(
+            plan_in(tmp_path / "good", toolchain), workers, again, CompileCache(cache, toolchain), contents
+        )
+        assert cached == built
+        assert set(again.hows) == {"from the cache"} and again.warnings == first.warnings
+        with pytest.raises(CompileError) as error:
+            execute(plan_in(tmp_path / "bad", toolchain), workers, SilentReporter(), None, contents)
+        keys = sorted(os.path.relpath(path, cache.folder) for _, _, path in cache.entries())
+        found.append((built, sorted(first.hows), first.warnings, keys, str(error.value)))
+    assert found[0] == found[1]
+    assert len(found[0][2]) == 1
+    assert [f"{name}.cu" in found[0][4] for name in "abcd"] == [True, True, True, False], found[0][4]
 
 
 # --- work that all modules share --------------------------------------------------------------------

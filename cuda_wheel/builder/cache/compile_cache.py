@@ -16,6 +16,7 @@ from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
 from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
 from cuda_wheel.builder.cache.kept_files import KeptFiles
 from cuda_wheel.builder.cache.keys import folders_key, job_key, link_key, module_key
+from cuda_wheel.builder.cache.postponed_entries import PostponedEntries
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule, Compiled, Job, LinkJob
 from cuda_wheel.builder.plan import ModulePlan, Plan
@@ -51,6 +52,9 @@ class CompileCache:
         self._results: DependencyCache[Places] = DependencyCache(cache, _parse_places)
         self._toolchain = toolchain
         self._job_request = cache_calls(lambda job: job_key(job, toolchain))
+        self._folders_request = cache_calls(lambda job: folders_key(job, toolchain))
+        self._module_requests: dict[str, tuple[ModulePlan, str, str, str]] = {}
+        """The plan of each module by full name, how it is compressed, its PTX version, and the key of all that."""
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
         """The files that decide the result of each job that is in the cache."""
@@ -59,12 +63,25 @@ class CompileCache:
         self._files = KeptFiles(cache)
         self._lists: dict[Places, Places] = {}
         """Each list of files once: many jobs share theirs."""
-        self._folders: dict[str, list[str]] = {}
-        """The include folders that this build stored, by key."""
+        self._folders: dict[str, list[list[str]]] = {}
+        """The lists of include folders that this build stored, by key."""
         self._began = time.time_ns()
+
+    def postpone(self) -> None:
+        """Do not write small entries before `save`, but leave them to `postponed`."""
+        self._cache.postponed = []
+
+    def postponed(self) -> PostponedEntries:
+        """Remove and return the entries that are to be written; any process can do it."""
+        entries = self._cache.postponed or []
+        if entries:
+            self._cache.postponed = []
+        return PostponedEntries(self._cache.folder, entries)
 
     def save(self) -> None:
         """Write what later builds can use besides the results: durations, and the hashes of headers."""
+        postponed, self._cache.postponed = self._cache.postponed, None
+        self._cache.write_postponed(postponed or ())
         self.durations.save()
         self._hashes.save()
 
@@ -94,7 +111,7 @@ class CompileCache:
         """Return the key of the result of the same job with include folders of an earlier build, if it reads the same
         files with them."""
         absolute = [folder for folder in job.include_dirs if os.path.isabs(folder)]
-        lists = self._cache.found(folders_key(job, self._toolchain), _parse_folders)
+        lists = self._cache.found(self._folders_request(job), _parse_folders)
         for folders in (folders for each in lists for folders in each):
             other = replace(job, include_dirs=(*folders, *absolute))
             key = None if other.include_dirs == job.include_dirs else self._find(other)
@@ -125,11 +142,13 @@ class CompileCache:
     def _store_folders(self, job: Job) -> None:
         """Store the project's include folders of a source's jobs, before those of earlier builds."""
         folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
-        key = folders_key(job, self._toolchain)
-        if self._folders.get(key) != folders:
-            earlier = [each for each in self._cache.read(key, _parse_folders) or () if each != folders]
-            self._cache.put(key, json.dumps([folders, *earlier[: _KEPT_FOLDERS - 1]]).encode())
-            self._folders[key] = folders
+        key = self._folders_request(job)
+        stored = self._folders.get(key)
+        if stored is None or stored[0] != folders:
+            known = (self._cache.read(key, _parse_folders) or []) if stored is None else stored
+            earlier = [each for each in known if each != folders]
+            self._folders[key] = [folders, *earlier[: _KEPT_FOLDERS - 1]]
+            self._cache.put(key, json.dumps(self._folders[key]).encode())
 
     def has_all(self, jobs: Iterable[Job]) -> bool:
         """Return whether the results of all these jobs are cached, so that what is made from them may be too."""
@@ -174,7 +193,7 @@ class CompileCache:
 
     def load_module(self, plan: Plan, module: ModulePlan) -> tuple[BuiltModule, list[str]] | None:
         """Return the cached build of the same module and its warnings, if no file that it depends on changed."""
-        request = module_key(plan, module, self._job_request)
+        request = self._module_request(plan, module)
         for recorded in self._results.recorded(request, lambda places: self._module_state(places, module)):
             built = self._results.read(recorded, lambda entry: _unpack_module(entry, module, self._files))
             if built is not None:
@@ -187,9 +206,16 @@ class CompileCache:
         if not self.has_all(module.jobs) or len({job.include_dirs for job in module.jobs}) > 1:
             return
         places: Places = sorted({place for job in module.jobs for place in self._known[job]})
-        recorded = Recorded(module_key(plan, module, self._job_request), places, self._module_state(places, module))
+        recorded = Recorded(self._module_request(plan, module), places, self._module_state(places, module))
         self._results.put(recorded, _pack_module(module, built, warnings, self._files))
         self._inputs[module.module.full_name] = places, module
+
+    def _module_request(self, plan: Plan, module: ModulePlan) -> str:
+        name, facts = module.module.full_name, (plan.compress, plan.ptx_version)
+        known = self._module_requests.get(name)
+        if known is None or known[0] is not module or known[1:3] != facts:
+            known = self._module_requests[name] = (module, *facts, module_key(plan, module, self._job_request))
+        return known[3]
 
     def inputs(self, modules: Iterable[ModulePlan]) -> dict[Place, str | None] | None:
         """Return the hash of each file that decides the modules of this build; None if one of these is not cached."""

@@ -295,7 +295,8 @@ def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolde
         names[number, folder].append(name)
     grouped = []
     for (number, path), each in names.items():
-        exists = {name: os.path.isfile(reader.path_of((number, os.path.join(path, name)))) for name in each}
+        place = reader.path_of((number, path)) + os.sep  # not a path for each: CUB alone makes thousands
+        exists = {name: os.path.isfile(place + name) for name in each}
         present, absent = ([name for name in each if exists[name] is wanted] for wanted in (True, False))
         grouped.append(_ListedFolder(number, path, present, absent))
     return grouped

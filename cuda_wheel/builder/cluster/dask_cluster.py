@@ -49,7 +49,7 @@ _Reply = tuple[bytes, str] | Exception
 """The reply to a call as `answer` returns it, or why there is none."""
 
 
-class _Waiting(NamedTuple):
+class _UnsentCall(NamedTuple):
     """A call that waits to be sent, and its future."""
 
     remote: RemoteCall
@@ -91,7 +91,7 @@ class DaskCluster(Executor):
         self._client: Client | None = None
         self._threads: ThreadPoolExecutor | None = None
         """One thread waits for each task."""
-        self._queue: Queue[_Waiting] = Queue()
+        self._queue: Queue[_UnsentCall] = Queue()
         self._most_tasks = 0
         self._width = 0
         """How many calls the cluster runs at once; 0 before the connection."""
@@ -137,7 +137,7 @@ class DaskCluster(Executor):
             return self._local.enqueue(call)
         future: Future[Any] = Future()
         with self._lock:
-            self._queue.put(_Waiting(remote, call, future), call.seconds, call.options)
+            self._queue.put(_UnsentCall(remote, call, future), call.seconds, call.options)
         self._threads.submit(self._serve)
         return future
 
@@ -193,9 +193,9 @@ class DaskCluster(Executor):
             else:
                 future.set_result(result)
 
-    def _take(self) -> list[_Waiting]:
+    def _take(self) -> list[_UnsentCall]:
         """Remove and return the calls for one task: several if they are short and enough wait for further tasks."""
-        calls: list[_Waiting] = []
+        calls: list[_UnsentCall] = []
         seconds = 0.0
         with self._lock:
             most = max(len(self._queue) // self._most_tasks, 1)
@@ -204,7 +204,7 @@ class DaskCluster(Executor):
                 seconds += calls[-1].call.seconds
         return calls
 
-    def _send(self, calls: Sequence[_Waiting]) -> list[_Reply]:
+    def _send(self, calls: Sequence[_UnsentCall]) -> list[_Reply]:
         """Return the cluster's reply to each call, or the NotPortableError or _ClusterError why there is none."""
         assert self._client is not None and self._versions is not None
         replies: dict[int, _Reply] = {}
@@ -229,7 +229,7 @@ class DaskCluster(Executor):
                 replies |= dict.fromkeys(parcels, _no_reply(label, error))
         return [replies[number] for number in range(len(calls))]
 
-    def _result(self, waiting: _Waiting, reply: _Reply) -> Any:
+    def _result(self, waiting: _UnsentCall, reply: _Reply) -> Any:
         """Return the result of a call from its reply if possible, or else from this machine."""
         remote_error = None
         try:

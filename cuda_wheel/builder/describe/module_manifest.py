@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from cuda_wheel.builder.cxx.known_types import LONG_SIZE
 from cuda_wheel.builder.describe.extern_table import extern_table
-from cuda_wheel.builder.describe.kernel_table import kernel_table, variable_table
+from cuda_wheel.builder.describe.kernel_table import variable_table
 from cuda_wheel.builder.describe.merge import all_headers
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
 from cuda_wheel.builder.plan import ModulePlan
@@ -28,14 +28,12 @@ def built_module(
     contents: Sequence[ImageContent],
     bundled: Bundled,
     toolchain: Toolchain,
-    kernels: tuple[KernelInfo, ...] | None = None,
+    kernels: tuple[KernelInfo, ...],
 ) -> BuiltModule:
     """Return a built module with its manifest, from its merged results by architecture, its images and its fatbin.
 
-    `kernels` are those of `kernel_table`, if they are known already. Raises CompileError if it has no kernel, or if a
-    kernel is missing in some images or differs between them; ConfigError if a kernel has two names.
+    `kernels` are those of `kernel_table`. Raises CompileError if the externs of two images differ.
     """
-    kernels = kernel_table(module, results) if kernels is None else kernels
     cuda = parse_version(toolchain.nvrtc)
     images = [
         _image(content, offset, results[content[0].arch], cuda)

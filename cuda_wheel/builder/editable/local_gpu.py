@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from cuda_wheel.builder.build_messages import compile_failure, module_warnings, warnings_as_errors
+from cuda_wheel.builder.build_messages import compile_failure
 from cuda_wheel.builder.compile.assembled import assembly_request, with_machine_code
 from cuda_wheel.builder.compile.declarations import declared_names, uses_build_time
 from cuda_wheel.builder.compile.host_code import Answer, check_launches
@@ -17,7 +17,7 @@ from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_buil
 from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.describe.module_manifest import built_module
+from cuda_wheel.builder.describe.packed_module import CompleteModule, examine
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.hostcode.front_end import FIRST_ERROR
@@ -101,14 +101,14 @@ def _compile_cubin(
             result = with_machine_code(job, result, worker.call(compile_text, assembly, timeout))
     except CompileError as error:
         raise CompileError(str(compile_failure(job, toolchain, error))) from None
-    warnings = module_warnings(module, {job.arch: result})
-    refusal = warnings_as_errors(module, warnings)
-    if refusal is not None:
-        raise CompileError(refusal)
+    examined = examine(module, {job.arch: result})
+    if examined.error is not None:
+        raise examined.error
     cubin = result.cubin or b""
     contents: list[ImageContent] = [(module.targets[0], None, ("cubin", job.arch, cubin))]
-    built = built_module(module, {job.arch: result}, contents, Bundled(cubin, (0,)), toolchain)
-    for text in warnings:
+    complete = CompleteModule(module, {job.arch: result}, contents, "none", toolchain)
+    built = complete.built(Bundled(cubin, (0,)), examined.kernels)
+    for text in examined.warnings:
         _PythonWarnings().warning(text)
     return built
 

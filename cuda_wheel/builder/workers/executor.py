@@ -60,8 +60,11 @@ class Executor(ABC):
         """Cancel a call whose result nobody needs. A running one may be ended, and then raises CompileError."""
         future.cancel()
 
-    def prepare(self, calls: int) -> None:  # noqa: B027 (not abstract: most executors need nothing)
-        """Start early what about this many calls need, which will be enqueued soon. By default, nothing is."""
+    def prepare(self, calls: int, library: str | None = None) -> None:  # noqa: B027 (most executors need nothing)
+        """Start early what about this many calls need, which will be enqueued soon. By default, nothing is.
+
+        `library` is the path of NVRTC, if it is known.
+        """
 
     def submit(self, function: Callable[[Any], T], argument: Any) -> Future[T]:
         """Return the future of `function(argument)`, for any worker."""

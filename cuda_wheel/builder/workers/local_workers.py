@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["LocalWorkers"]
 
 
-def _import_compilers(_: None) -> None:
-    import cuda_wheel.builder.compile.job  # noqa: F401 (each job needs it)
+def _load_compilers(library: str | None) -> None:
+    """Import what each job needs, and load NVRTC, whose path may not be known yet."""
+    import cuda_wheel.builder.compile.job  # noqa: F401
+    from cuda_wheel.builder.toolchain import nvrtc
+
+    try:
+        if library is None:
+            from cuda.pathfinder import load_nvidia_dynamic_lib  # as `find_toolchain` does
+
+            library = str(load_nvidia_dynamic_lib("nvrtc").abs_path)
+        nvrtc.load(library)
+    except Exception:  # the search for the toolchain says what is wrong, or else the first job
+        return
 
 
 def _find_toolchain(_: None) -> Toolchain:
@@ -51,12 +62,12 @@ class LocalWorkers(Executor):
         """How many calls run at once."""
         return self._count
 
-    def prepare(self, calls: int) -> None:
-        """Start workers, which import what compiles; the first time only."""
+    def prepare(self, calls: int, library: str | None = None) -> None:
+        """Start workers, which load what compiles; the first time only."""
         if not self._is_prepared:
             self._is_prepared = True
             for _ in range(min(calls, self._count)):
-                self.submit(_import_compilers, None)
+                self.submit(_load_compilers, library)
 
     def search_toolchain(self) -> None:
         """Begin to search for the toolchain."""
@@ -69,10 +80,10 @@ class LocalWorkers(Executor):
         assert self._search is not None
         return self._search.result()
 
-    def import_compilers(self) -> None:
-        """Let the workers that are idle import what compiles, while this process plans."""
+    def load_compilers(self, library: str) -> None:
+        """Let the workers that are idle load what compiles, while this process plans."""
         for _ in range(self._count if self._is_prepared else 0):
-            self.submit(_import_compilers, None)
+            self.submit(_load_compilers, library)
 
     def enqueue(self, call: Call[Any]) -> Future[Any]:
         """Return the future of a call; see `Workers`."""

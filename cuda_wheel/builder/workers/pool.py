@@ -122,6 +122,7 @@ class Workers(Executor):
                 (call, future), jobs = self._take(worker)
             if future.set_running_or_notify_cancel():
                 worker = self._run(call, future, worker, jobs)
+            del call, future  # while this thread waits for the next call, it keeps no result
 
     def _take(self, worker: Worker | None) -> tuple[_Waiting, int]:
         """Return the next call for this thread, and how many jobs of its header group this thread will probably run,

@@ -3,8 +3,9 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import BinaryIO, TypeVar
 
 from ..digest import sha256_of
@@ -60,6 +61,9 @@ class Cache:
     LIMIT = 2 << 30
     """The most bytes of all entries if CUDA_WHEEL_CACHE_SIZE is unset. The least recently used are removed first."""
 
+    MOST_POSTPONED = 1 << 18
+    """The bytes of an entry up to which it may be postponed: more take longer to send than to write."""
+
     ABANDONED_AFTER = 3600
     """Seconds after which a temporary file counts as left behind by a killed process."""
 
@@ -73,6 +77,9 @@ class Cache:
         self._read_only = read_only
         self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
         self._room = 0  # bytes that may be written before the next check of the limit
+        self.postponed: list[tuple[str, bytes]] | None = None
+        """If a list, `put` and `write` add what is small to it, for `write_postponed` in any process; until then no
+        entry is there."""
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -115,11 +122,26 @@ class Cache:
 
         `is_intact` returns whether another process has written the entry meanwhile.
         """
+        if self.postponed is not None and len(data) <= self.MOST_POSTPONED:
+            self.postponed.append((key, data))
+        elif not self._write_file(key, data, is_intact):
+            return
+        self._room -= len(data)
+        if self._room <= 0:  # not each time: this lists every entry
+            self.prune(self._checked_limit())
+            self._room = self._checked_limit() // 16
+
+    def write_postponed(self, entries: Iterable[tuple[str, bytes]]) -> None:
+        """Write entries that a `Cache` in this folder has in `postponed`, which has checked the limit."""
+        for key, data in entries:
+            self._write_file(key, data, partial(self.has, key))
+
+    def _write_file(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> bool:
+        """Write an entry if it is not above the limit; return False if that failed."""
         path = self.path(key)
         temporary = f"{path}.{os.urandom(8).hex()}.part"
-        limit = self._checked_limit()
         try:
-            if len(data) <= limit:
+            if len(data) <= self._checked_limit():
                 try:
                     # "x" fails for a link that another user put there.
                     with self._opened(temporary) as file:
@@ -130,17 +152,14 @@ class Cache:
                         os.unlink(temporary)
                     raise
         except OSError as error:
-            if isinstance(error, PermissionError) and is_intact():
-                return  # Windows does not replace a file that another process reads
-            warn(
-                f"cuda-wheel cannot write to its cache in {self.folder} ({error.strerror or error}): it will compile "
-                "the same code again next time. Set CUDA_WHEEL_CACHE_DIR to another folder."
-            )
-            return
-        self._room -= len(data)
-        if self._room <= 0:  # not each time: this lists every entry
-            self.prune(limit)
-            self._room = limit // 16
+            # Windows does not replace a file that another process reads.
+            if not (isinstance(error, PermissionError) and is_intact()):
+                warn(
+                    f"cuda-wheel cannot write to its cache in {self.folder} ({error.strerror or error}): it will "
+                    "compile the same code again next time. Set CUDA_WHEEL_CACHE_DIR to another folder."
+                )
+            return False
+        return True
 
     def _opened(self, path: str) -> BinaryIO:
         """Open a new file of an entry for writing, in a folder that may have to be created."""

@@ -339,6 +339,27 @@ def _process(call: tuple[None, Job]) -> int:
     return os.getpid()
 
 
+def test_short_calls_travel_together(
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "MIN_TASKS", 1)
+    jobs = [make(f"__global__ void k{number}() {{}}") for number in range(20)]
+    jobs[7] = replace(jobs[7], options=("-Iinclude",))  # runs on this machine
+    tasks = []
+    with opened(cluster, workers, toolchain) as (dask, messages):
+        assert dask.submit(compile_job, jobs[0]).result().cubin
+        assert dask._client is not None
+        submit = dask._client.submit
+        monkeypatch.setattr(dask._client, "submit", lambda *args, **named: tasks.append(1) or submit(*args, **named))
+        futures = [dask.enqueue(Call(_fail if job is jobs[9] else compile_job, job, seconds=0.01)) for job in jobs]
+        with pytest.raises(CompileError, match=r"^demo/k\.cu$"):
+            futures.pop(9).result()
+        results = [future.result() for future in futures]
+    assert [list(result.kernels) for result in results] == [[f"_Z{2 + (n > 9)}k{n}v"] for n in range(20) if n != 9]
+    assert len(tasks) <= 14
+    assert messages == []
+
+
 def test_a_different_toolchain_is_an_error_that_names_both(
     cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
 ) -> None:
