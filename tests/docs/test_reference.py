@@ -20,7 +20,7 @@ from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.cli.main import COMMANDS, command_parser
 from cuda_wheel.runtime import errors as load_errors
 from tests.support.projects import ROOT, copy_fixture
-from tests.test_rooms import MODULES, TREES
+from tests.test_rooms import MODULES, tree_of
 
 pytestmark = pytest.mark.one_toolchain
 REFERENCE = ROOT / "docs" / "reference"
@@ -109,7 +109,7 @@ def test_messages_in_the_page_of_errors_are_those_of_the_code() -> None:
     assert len(messages) > 15
     known = "\n".join(
         message_of(node)
-        for tree in TREES.values()
+        for tree in map(tree_of, MODULES)
         for node in ast.walk(tree)
         if isinstance(node, (ast.Constant, ast.JoinedStr))
     )
