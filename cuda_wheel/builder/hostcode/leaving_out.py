@@ -20,6 +20,7 @@ from cuda_wheel.builder.hostcode.literals import CompoundLiterals, may_be_litera
 from cuda_wheel.builder.hostcode.pragma_macros import PragmaMacros, is_pragma_error
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
+from cuda_wheel.builder.hostcode.void_pointers import VoidPointers, is_void_pointer_error
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
@@ -137,7 +138,7 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
     for error in errors:
         if not error.places or error.is_missing_header:
             return False
-        if may_be_literal(error.message) or is_pragma_error(error.message):
+        if any(is_ours(error.message) for is_ours in (may_be_literal, is_pragma_error, is_void_pointer_error)):
             return False
         file, line, column = error.places[0]
         if file not in files:
@@ -171,15 +172,18 @@ class _LeavingOut:
         self._constants = Constants(self.files, self.code)
         self._literals = CompoundLiterals(self.files)
         self._pragmas = PragmaMacros(self.files)
+        self._void_pointers = VoidPointers(self.files)
         self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
 
     def leave_out(self, errors: Sequence[LocatedError]) -> tuple[list[LocatedError], str]:
         """Choose what to leave out for each error. Return those for which that is not possible, and the reason.
 
         What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
+        errors = self._in_the_unchanged_text(errors)
         if self._pragmas.rewrite(error.message for error in errors):
             return [], ""
-        if self._literals.rewrite((*error.places[0], error.message) for error in errors if error.places):
+        located = [(*error.places[0], error.message) for error in errors if error.places]
+        if self._literals.rewrite(located) or self._void_pointers.rewrite(located):
             return [], ""
         blocking: list[LocatedError] = []
         reason = ""
@@ -205,10 +209,28 @@ class _LeavingOut:
     def replacements(self) -> dict[str, list[Replacement]]:
         """Return the code that is written in another way, by file."""
         found = self._constants.replacements()
-        for more in (self._literals.replacements(), self._pragmas.replacements()):
-            for file, edits in more.items():
+        for each in (self._literals, self._pragmas, self._void_pointers):
+            for file, edits in each.replacements().items():
                 found.setdefault(file, []).extend(edits)
         return found
+
+    def _in_the_unchanged_text(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
+        """Return errors with the columns before what was written in another way, which may be longer."""
+        changed = self.replacements()
+
+        def column_of(file: str, line: int, column: int | None) -> int | None:
+            for start, end, new in sorted(changed.get(file, ())):
+                before = start - self.files[file].offset(line, 1)
+                if column is not None and new and before >= 0 and before + len(new) < column:
+                    column -= len(new) - (end - start)
+            return column
+
+        return [
+            error._replace(
+                places=tuple((file, line, column_of(file, line, column)) for file, line, column in error.places)
+            )
+            for error in errors
+        ]
 
     def asks_for_nvrtc(self) -> bool:
         """Return whether a file has code for NVRTC and other code for nvcc."""
