@@ -16,11 +16,10 @@ from cuda_wheel.builder.cxx.tokens import DECORATION, Token
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Constants, Replacement
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_name
-from cuda_wheel.builder.hostcode.literals import CompoundLiterals, may_be_literal
-from cuda_wheel.builder.hostcode.pragma_macros import PragmaMacros, is_pragma_error
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project_code
+from cuda_wheel.builder.hostcode.rewriting.pragma_macros import is_pragma_error
+from cuda_wheel.builder.hostcode.rewriting.rewriters import Rewriters, may_be_rewritten
 from cuda_wheel.builder.hostcode.statements import removable_part
-from cuda_wheel.builder.hostcode.template_names import TemplateNames, is_template_name_error
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
@@ -138,7 +137,7 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
     for error in errors:
         if not error.places or error.is_missing_header:
             return False
-        if _may_be_rewritten(error.message):
+        if may_be_rewritten(error.message):
             return False
         file, line, column = error.places[0]
         if file not in files:
@@ -149,11 +148,6 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
         if around is None or not around.words & DEVICE_WORDS:
             return False
     return True
-
-
-def _may_be_rewritten(message: str) -> bool:
-    """Return whether an error may be about what NVRTC refuses and nvcc does not."""
-    return may_be_literal(message) or is_pragma_error(message) or is_template_name_error(message)
 
 
 class _LeavingOut:
@@ -175,18 +169,15 @@ class _LeavingOut:
                 waiting += [] if header is None else [header]
         self.code: ProjectCode = project_code(self.files.values())
         self._constants = Constants(self.files, self.code)
-        self._literals = CompoundLiterals(self.files)
-        self._rewriters = (PragmaMacros(self.files), TemplateNames(self.files))
+        self._rewriters = Rewriters(self.files)
         self._given = {each.partition("<")[0].rpartition("::")[2].strip() for each in project.instantiate}
 
     def leave_out(self, errors: Sequence[LocatedError]) -> tuple[list[LocatedError], str]:
         """Choose what to leave out for each error. Return those for which that is not possible, and the reason.
 
         What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
-        messages = [error.message for error in errors]
-        if any(each.rewrite(messages) for each in self._rewriters):
-            return [], ""
-        if self._literals.rewrite((*error.places[0], error.message) for error in errors if error.places):
+        errors = self._in_the_unchanged_text(errors)
+        if self._rewriters.rewrite([(*error.places[0], error.message) for error in errors if error.places]):
             return [], ""
         blocking: list[LocatedError] = []
         reason = ""
@@ -212,10 +203,27 @@ class _LeavingOut:
     def replacements(self) -> dict[str, list[Replacement]]:
         """Return the code that is written in another way, by file."""
         found = self._constants.replacements()
-        for more in (self._literals.replacements(), *(each.replacements() for each in self._rewriters)):
-            for file, edits in more.items():
-                found.setdefault(file, []).extend(edits)
+        for file, edits in self._rewriters.replacements().items():
+            found.setdefault(file, []).extend(edits)
         return found
+
+    def _in_the_unchanged_text(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
+        """Return errors with the columns before what was written in another way, which may be longer."""
+        changed = self.replacements()
+
+        def column_of(file: str, line: int, column: int | None) -> int | None:
+            for start, end, new in sorted(changed.get(file, ())):
+                before = start - self.files[file].offset(line, 1)
+                if column is not None and new and before >= 0 and before + len(new) < column:
+                    column -= len(new) - (end - start)
+            return column
+
+        return [
+            error._replace(
+                places=tuple((file, line, column_of(file, line, column)) for file, line, column in error.places)
+            )
+            for error in errors
+        ]
 
     def asks_for_nvrtc(self) -> bool:
         """Return whether a file has code for NVRTC and other code for nvcc."""

@@ -52,6 +52,25 @@ def test_builtin_functions_and_keywords_are_those_of_gcc(compiled: Callable[...,
     assert sorted(instructions) == ["add.f32", "bfind", "clz.b32", "popc.b32", "sqrt.rn.f32"]
 
 
+def test_void_has_the_size_one_in_arithmetic(compiled: Callable[..., Compiled]) -> None:
+    text = """
+    struct Block { %s* data; __device__ %s* at(int i) { return data + 16 * i; } };
+    template <class T> __global__ void k(T* out, Block block, const %s* in) {
+      *out = *reinterpret_cast<const T*>(in + 8) + *(T*)(block.at(2) + threadIdx.x) + T((%s*)out - block.data);
+    }
+    void host(void* p) { k<<<1, 1>>>((float*)(p + 4), Block{}, nullptr); cudaMemset(p + 12, 0, 4); }
+    """
+    result, same = (compiled(text % (4 * (each,))) for each in ("void", "char"))
+    body = [re.sub(r"_Z\w+", "", each.ptx.decode()) for each in (result, same)]
+    assert body[0] == body[1]
+    assert result.blanked == same.blanked == ()
+
+
+def test_arithmetic_on_pointers_to_incomplete_types_is_an_error(compiled: Callable[..., Compiled]) -> None:
+    with pytest.raises(CompileError, match="pointer to a complete object type"):
+        compiled("struct S; __global__ void k(S* p, S** q) { *q = p + 1; }")
+
+
 def test_no_builtin_function_of_nvrtc_is_defined_again(compiled: Callable[..., Compiled]) -> None:
     header = (INCLUDE / "cuda_wheel_detail" / "gnu_extensions.h").read_text()
     names = set(re.findall(r"__(?:builtin|sync)_\w+", header)) - USED

@@ -83,3 +83,16 @@ def test_a_macro_may_stand_for_a_pragma(compiled: Compile) -> None:
     result, same = compiled(text % "#pragma unroll 3"), compiled(text % '_Pragma("unroll 3")')
     assert result.ptx == same.ptx
     assert result.ptx != compiled(text % "").ptx
+
+
+def test_headers_of_strings_and_memory_declare_the_common_algorithms(compiled: Compile) -> None:
+    for header in ("string", "vector", "memory"):
+        result = compiled(f"""
+        #include <{header}>
+        template <class T> __global__ void k(T* p) {{}}
+        void f(int* a, int* b) {{
+          k<<<1, 1>>>(std::copy(a, b, a));
+          k<<<std::equal(a, b, a), 1>>>(std::fill_n(std::lower_bound(a, b, 3), 2, 0) + 0LL);
+        }}
+        """)
+        assert {signature(symbol).name for symbol in result.kernels} == {"k<int>"}

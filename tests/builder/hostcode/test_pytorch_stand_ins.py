@@ -222,7 +222,10 @@ template <class T> struct Generic : torch::autograd::Function<Generic<T>> {
     return g;
   }
 };
-torch::Tensor apply(torch::Tensor x) { return Scale::apply(x, 3) + Generic<short>::apply(x); }
+torch::Tensor apply(torch::Tensor x) {
+  using scalar_t C10_UNUSED_DISPATCH_CUDA_WORKAROUND = short;
+  return Scale::apply(x, 3) + Generic<scalar_t>::apply(x);
+}
 torch::Tensor only_registered(const torch::Tensor& x, std::optional<torch::Tensor> bias) {
   k<<<THCCeilDiv(7, 2), 1, 0, THCState_getCurrentStream(state)>>>(
       1u, x.packed_accessor32<float, 2, torch::RestrictPtrTraits>(), x.packed_accessor<int, 3, torch::DefaultPtrTraits, size_t>());

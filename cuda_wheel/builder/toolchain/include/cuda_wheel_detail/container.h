@@ -6,6 +6,7 @@
 #include "../initializer_list"
 #include "../iterator"
 #include "allocator.h"
+#include "common_algorithms.h"
 
 namespace cuda_wheel_detail {
 template <class T> struct element {

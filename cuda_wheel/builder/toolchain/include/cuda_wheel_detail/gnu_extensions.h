@@ -33,6 +33,15 @@ namespace cuda_wheel_detail {
 template <class T> struct without_reference { typedef T type; };
 template <class T> struct without_reference<T&> { typedef T type; };
 template <class T> struct without_reference<T&&> { typedef T type; };
+// A void* in arithmetic: hostcode/rewriting/void_pointers.py writes it before the pointer.
+struct void_pointer {
+  char* value;
+  __host__ __device__ void_pointer(void* p) : value((char*)p) {}
+  __host__ __device__ void_pointer(const void* p) : value((char*)p) {}
+  template <class T> void_pointer(T*) = delete;
+  __host__ __device__ operator char*() const { return value; }
+  friend __host__ __device__ long operator-(void_pointer one, const void* other) { return one.value - (const char*)other; }
+};
 }
 
 // nvcc compiles a builtin function in device code as the function of the C library. A definition of a builtin that NVRTC

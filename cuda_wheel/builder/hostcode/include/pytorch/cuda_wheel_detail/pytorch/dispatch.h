@@ -12,6 +12,9 @@
 #include <cuda_wheel_detail/pytorch/scalar_types.h>
 #include <cuda_wheel_detail/pytorch/tensor_options.h>
 
+// What PyTorch before 2.2 wrote after the name of a type in a dispatch.
+#define C10_UNUSED_DISPATCH_CUDA_WORKAROUND [[maybe_unused]]
+
 namespace detail {
 torch::headeronly::ScalarType scalar_type(torch::headeronly::ScalarType);
 // Of older releases: a macro took `x.type()`.

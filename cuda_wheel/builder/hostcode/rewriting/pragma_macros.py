@@ -30,9 +30,10 @@ class PragmaMacros:
         self._files = files
         self._found: dict[str, list[Replacement]] = {}
 
-    def rewrite(self, messages: Iterable[str]) -> bool:
-        """Rewrite the macros if one of the errors may be about them; return False if there are none, or no more."""
-        if self._found or not any(map(is_pragma_error, messages)):
+    def rewrite(self, errors: Iterable[tuple[str, int, int | None, str]]) -> bool:
+        """Rewrite the macros if an error (file, line, column, message) may be about them; return False if there are
+        none, or no more."""
+        if self._found or not any(is_pragma_error(message) for *_, message in errors):
             return False
         for file, blocks in self._files.items():
             for directive in blocks.directives:

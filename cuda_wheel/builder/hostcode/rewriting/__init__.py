@@ -1,0 +1,1 @@
+"""Rewrite what nvcc with GCC reads and NVRTC refuses."""

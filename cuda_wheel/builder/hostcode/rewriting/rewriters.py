@@ -1,0 +1,39 @@
+"""Apply every way of rewriting what nvcc with GCC reads and NVRTC refuses, once the compiler reports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cuda_wheel.builder.hostcode.blocks import SourceBlocks
+from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.rewriting.compound_literals import CompoundLiterals, may_be_literal
+from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros, is_pragma_error
+from cuda_wheel.builder.hostcode.rewriting.template_names import TemplateNames, is_template_name_error
+from cuda_wheel.builder.hostcode.rewriting.void_pointers import VoidPointers, is_void_pointer_error
+
+__all__ = ["Rewriters", "may_be_rewritten"]
+
+
+def may_be_rewritten(message: str) -> bool:
+    """Return whether an error may be about something that one of the rewriters writes in another way."""
+    kinds = (is_pragma_error, is_template_name_error, may_be_literal, is_void_pointer_error)
+    return any(may_be(message) for may_be in kinds)
+
+
+class Rewriters:
+    """What is rewritten in a project's files."""
+
+    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
+        self._kinds = (PragmaMacros(files), TemplateNames(files), CompoundLiterals(files), VoidPointers(files))
+
+    def rewrite(self, errors: Sequence[tuple[str, int, int | None, str]]) -> bool:
+        """Rewrite what errors (file, line, column, message) are about; return False if nothing more can be."""
+        return any(kind.rewrite(errors) for kind in self._kinds)
+
+    def replacements(self) -> dict[str, list[Replacement]]:
+        """Return what to replace in each file."""
+        found: dict[str, list[Replacement]] = {}
+        for kind in self._kinds:
+            for file, edits in kind.replacements().items():
+                found.setdefault(file, []).extend(edits)
+        return found
