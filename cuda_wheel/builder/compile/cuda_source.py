@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.declarations import (
     declared_names,
-    may_declare_foreign_names,
+    opens_library,
     remember_references,
     uses_build_time,
 )
 from cuda_wheel.builder.compile.host_code import check_launches, compile_with_host_code
-from cuda_wheel.builder.compile.library_variables import DeclaredNames, with_own_variables
+from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.compile.precompiled import compile_text, current_precompilation
@@ -29,20 +30,39 @@ if TYPE_CHECKING:
 __all__ = ["compile_cuda"]
 
 
+_asked_for_names: dict[tuple[str, int], bool] = {}
+"""Whether the last job of a source asked for the names that files declare, by its name and the hash of its text."""
+
+
 def compile_cuda(job: Job) -> Compiled:
     """Return a job's result from NVRTC, without the variables of libraries that nothing uses."""
-    return with_own_variables(*_compile_with_nvrtc(job))
+    compiled, request = _compile_with_nvrtc(job)
+    place = job.source, hash(job.text)
+    _asked_for_names[place] = False
+
+    def names(files: Collection[str]) -> frozenset[str] | None:
+        _asked_for_names[place] = True
+        return declared_names(request, files)
+
+    return with_own_variables(compiled, job, names)
 
 
 @phase("compiling")
-def _compile_with_nvrtc(job: Job) -> tuple[Compiled, Job, DeclaredNames]:
-    """Return NVRTC's result for a job, the job, and what asks NVRTC for the names that files of the project declare."""
-    texts = some_project_texts(job.text, job.source, job.root, (*job.include_dirs, *option_folders(job.options)))
-    answer = compile_with_host_code(job, partial(_call_nvrtc, job, bool(may_declare_foreign_names(texts))))
+def _compile_with_nvrtc(job: Job) -> tuple[Compiled, NvrtcRequest]:
+    """Return NVRTC's result for a job, and the request that compiled it."""
+    answer = compile_with_host_code(job, partial(_call_nvrtc, job, _probably_asks_for_names(job)))
     compiled = read_nvrtc_result(job, answer)
     check_launches(job, compiled)
-    compiled = with_parameters(job, answer.request, compiled)
-    return compiled, job, partial(declared_names, answer.request)
+    return with_parameters(job, answer.request, compiled), answer.request
+
+
+def _probably_asks_for_names(job: Job) -> bool:
+    """Return whether a job will probably ask for the names that files declare. Only time depends on it."""
+    place = job.source, hash(job.text)
+    if place in _asked_for_names:  # for another target
+        return _asked_for_names[place]
+    folders = (*job.include_dirs, *option_folders(job.options))
+    return opens_library(some_project_texts(job.text, job.source, job.root, folders))
 
 
 def _call_nvrtc(job: Job, asks_for_names: bool, request: NvrtcRequest, *more_options: str) -> NvrtcResult:

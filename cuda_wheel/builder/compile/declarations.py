@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ __all__ = [
     "declarations_in",
     "declared_names",
     "may_declare_foreign_names",
+    "opens_library",
     "remember_references",
     "uses_build_time",
 ]
@@ -73,6 +74,11 @@ def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] |
     pasted = pasted_tokens(joined)
     last = {name: unqualified_name(name).encode() for name in candidates}
     return frozenset(name for name in candidates if last[name] in words or can_be_joined(last[name], pasted))
+
+
+def opens_library(texts: Iterable[bytes]) -> bool:
+    """Return whether texts may open the namespace of a library."""
+    return any(map(_OPENED_LIBRARY.search, texts))
 
 
 def uses_build_time(request: NvrtcRequest) -> bool:
