@@ -95,7 +95,9 @@ class DaskCluster(Executor):
         self._most_tasks = 0
         self._width = 0
         """How many calls the cluster runs at once; 0 before the connection."""
-        self._versions: Versions | None = None
+        self._linker: Future[str] | None = None
+        """The exact release of nvJitLink, after the connection."""
+        self._own_versions: Versions | None = None
         self._given_up = False
         self._lock = threading.Lock()
         self._files = lru_cache(maxsize=64)(files_to_send)  # the jobs of one source need the same files
@@ -147,7 +149,7 @@ class DaskCluster(Executor):
             self._local.stop(future)
 
     def _connect(self) -> None:
-        nvjitlink = self._local.submit(linker_release, self._toolchain)  # meanwhile the scheduler answers
+        self._linker = self._local.submit(linker_release, self._toolchain)  # the threads wait for it
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", VersionMismatchWarning)
             try:
@@ -162,7 +164,6 @@ class DaskCluster(Executor):
             if self._fallback:
                 raise _ClusterError("has no workers")
             self._warn(f"The Dask cluster at {self._address} has no workers: the build waits for one.")
-        self._versions = versions_of(self._toolchain, nvjitlink.result(), None)
         self._width = sum(threads.values())
         self._most_tasks = min(max(MIN_TASKS, 2 * self._width), MAX_TASKS)
         self._threads = ThreadPoolExecutor(self._most_tasks, "cuda-wheel-dask")
@@ -206,15 +207,15 @@ class DaskCluster(Executor):
 
     def _send(self, calls: Sequence[_UnsentCall]) -> list[_Reply]:
         """Return the cluster's reply to each call, or the NotPortableError or _ClusterError why there is none."""
-        assert self._client is not None and self._versions is not None
+        assert self._client is not None
         replies: dict[int, _Reply] = {}
         parcels: dict[int, bytes] = {}
         for number, each in enumerate(calls):
             nvvm = self._nvvm.release if self._nvvm and each.remote.needs_nvvm else ""
-            versions = self._versions._replace(nvvm=nvvm)
             try:
                 if self._given_up:
                     raise NotPortableError
+                versions = self._versions()._replace(nvvm=nvvm)
                 parcels[number] = each.remote.pack(versions, self._timeout, self._memory, self._files)
             except Exception as error:
                 replies[number] = error
@@ -228,6 +229,13 @@ class DaskCluster(Executor):
             except (Exception, CancelledError, asyncio.CancelledError) as error:
                 replies |= dict.fromkeys(parcels, _no_reply(label, error))
         return [replies[number] for number in range(len(calls))]
+
+    def _versions(self) -> Versions:
+        """Return the versions of this machine."""
+        if self._own_versions is None:
+            assert self._linker is not None
+            self._own_versions = versions_of(self._toolchain, self._linker.result(), None)
+        return self._own_versions
 
     def _result(self, waiting: _UnsentCall, reply: _Reply) -> Any:
         """Return the result of a call from its reply if possible, or else from this machine."""
