@@ -29,7 +29,7 @@ from cuda_wheel.runtime import digest, loading, rules
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from tests.support.processes import run
 
-pytestmark = pytest.mark.one_toolchain
+pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
 NAMES = "abcdefgh"
 
