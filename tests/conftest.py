@@ -66,8 +66,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each build run one job at a time, for pytest-xdist runs several tests; tests of parallel builds say otherwise."""
+    """Let each build run one job at a time, for pytest-xdist runs several tests. Tests that concern the order or the
+    interruption of jobs use `two_workers`."""
     monkeypatch.setenv("CUDA_WHEEL_JOBS", "1")
+
+
+@pytest.fixture
+def two_workers(one_worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each build run two jobs at a time."""
+    monkeypatch.setenv("CUDA_WHEEL_JOBS", "2")
 
 
 @pytest.fixture(autouse=True)

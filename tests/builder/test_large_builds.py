@@ -33,7 +33,7 @@ from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from cuda_wheel.runtime.user_cache.cache import Cache
 from tests.support.processes import run
 
-pytestmark = pytest.mark.one_toolchain
+pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
 NAMES = "abcdefgh"
 

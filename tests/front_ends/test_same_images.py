@@ -57,10 +57,9 @@ def build(
     [
         pytest.param(
             *case,
-            marks=[
-                pytest.mark.one_toolchain
-            ]  # for what a front end gives to a back end does not depend on the compiler
-            if case[2] != "pip"
+            # What a front end gives to a back end, and what a back end gives to the compilers, does not depend on these.
+            marks=[pytest.mark.one_toolchain]
+            if case[2] != "pip" or case[0] != "stencil"
             else [pytest.mark.repeated_install]
             if case[3] and case[1] != "hatchling"
             else [],

@@ -13,6 +13,11 @@ from tests.soak import builds
 from tests.soak.builds import ProjectPair
 
 
+@pytest.fixture(autouse=True)
+def parallel_jobs(two_workers: None) -> None:
+    """Let the builds that the tests interrupt and compare run jobs in parallel."""
+
+
 @pytest.fixture
 def make_projects(extra: str) -> Iterator[Callable[[Path], ProjectPair]]:
     """Return a function that creates the projects in a folder. After a failed test, kill the builds still running."""

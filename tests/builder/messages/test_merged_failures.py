@@ -11,6 +11,8 @@ import pytest
 from cuda_wheel.builder.messages.merged_failures import CommonErrors, Failure, merged
 from tests.support.processes import run
 
+pytestmark = pytest.mark.usefixtures("two_workers")
+
 HEADER = "inc/h.cuh:3:1: error: expected a declaration\n  }\n  ^"
 OWN = "demo/a.cu:1:1: error: nothing\n  x\n  ^"
 

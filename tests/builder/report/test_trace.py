@@ -22,7 +22,7 @@ from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
 from tests.support.traces import FILES, TABLE, assert_nested
 
-pytestmark = pytest.mark.one_toolchain
+pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -116,7 +116,9 @@ def test_the_trace_has_the_time_of_a_job_that_was_stopped(make_project, cuda_whe
         '[tool.cuda-wheel]\narchitectures = "80-real"\ntimeout = 2\n',
         **{"demo/k.cu": f"#define M0 +1\n{bomb}enum {{ E = 0 M40 }};\n{FILES['demo/c.cu']}"},
     )
-    result = cuda_wheel("build", project, "-o", tmp_path / "out", "--timings", tmp_path / "trace.json")
+    result = cuda_wheel(
+        "build", project, "-o", tmp_path / "out", "--timings", tmp_path / "trace.json", CUDA_WHEEL_JOBS="1"
+    )
     assert result.returncode == 1
     assert "was stopped after 2 s" in result.stdout
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]

@@ -25,7 +25,7 @@ from cuda_wheel.builder.workers.pool import Workers
 from tests.support.processes import alive, run
 from tests.support.projects import KERNEL
 
-pytestmark = pytest.mark.one_toolchain
+pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
 SINES = b"__global__ void k(float* x) { for (int i = 0; i < 40; i++) x[i] = sinf(x[i]) * x[i + 1] + x[i + 2]; }"
 """A kernel whose code NVRTC 12.9 changes after a compilation with --Ofast-compile=mid."""
