@@ -1,8 +1,9 @@
 """Format what measure.py found: `python benchmarks/third_party/docs.py RESULT.json [NO_SETTINGS.json] PAGE.md`.
 
 RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`. `--suites` formats the
-list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. Each of the two writes its
-own part of the page and keeps the other.
+list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. `--held-out` formats the
+list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. Each of the three writes its own part of
+the page and keeps the others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import tomllib
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _results import table
@@ -21,9 +24,11 @@ from corpus import packages
 from judge import Verdict, of_the_source, read_verdicts
 from measure import Outcome, read_outcomes
 
-__all__ = ["cause", "markdown", "suites"]
+__all__ = ["cause", "held_out", "markdown", "suites"]
 
+HELD_OUT = "# Packages that were not used for development"
 SUITES = "# Samples and benchmark suites"
+HELD_OUT_LIST = Path(__file__).parent / "held_out.toml"
 OTHERS = Path(__file__).parent / "others.toml"
 
 RULE = """\
@@ -31,6 +36,11 @@ The corpus is chosen by rule, not by what compiles: of each package every `.cu` 
 compiles and that has device code; of more than four (of the largest packages six or eight) those at even distances in
 the order of their names. `benchmarks/third_party/packages.toml` lists repositories, commits, files, include folders and
 options; `fetch.py` fetches them, `measure.py` compiles each file unedited, for sm_80, in a process of its own."""
+
+RULE_OF_HELD_OUT = """\
+The corpus above was used to develop cuda-wheel, so that it says little about other packages.
+`benchmarks/third_party/held_out.toml` lists others, chosen by the same rule before any of them was compiled. Their
+first result is from before anything was changed for them; what they showed to be missing in general was added later."""
 
 RULE_OF_SUITES = """\
 `benchmarks/third_party/others.toml` lists files of programs: each file is compiled unedited with the include folders
@@ -58,13 +68,7 @@ def markdown(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
             f"{statistics.median(times):.1f} s (medians); the most kernels are "
             f"{max(len(each.kernels) for each in good)}, the longest time is {times[-1]:.0f} s."
         )
-    groups = defaultdict(list)
-    for each in outcomes:
-        if each.result != "compiled":
-            groups[f"{each.result}: {cause(each)}"].append(each.key)
-    lines = [["files", "cause", "the first of them"]]
-    lines += [[str(len(keys)), text, keys[0]] for text, keys in sorted(groups.items(), key=lambda item: -len(item[1]))]
-    parts += ["## What does not compile", table(lines) if groups else "Nothing."]
+    parts += ["## What does not compile", _causes(outcomes)]
     counts: dict[str, list[int]] = {}
     for each in outcomes:
         package = counts.setdefault(names["/".join(each.key.split("/")[:2])], [0, 0, 0])
@@ -76,6 +80,32 @@ def markdown(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
         ]
     rows = [[name, *map(str, numbers)] for name, numbers in sorted(counts.items(), key=lambda item: item[0].lower())]
     parts += ["## By package", table([["package", "files", "compile", "kernels"], *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _causes(outcomes: Sequence[Outcome]) -> str:
+    """Return a table of the causes of failures."""
+    groups = defaultdict(list)
+    for each in outcomes:
+        if each.result != "compiled":
+            groups[f"{each.result}: {cause(each)}"].append(each.key)
+    lines = [["files", "cause", "the first of them"]]
+    lines += [[str(len(keys)), text, keys[0]] for text, keys in sorted(groups.items(), key=lambda item: -len(item[1]))]
+    return table(lines) if groups else "Nothing."
+
+
+def held_out(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
+    """Return the part of the page about packages that were not used for development."""
+    first = tomllib.loads(HELD_OUT_LIST.read_text(encoding="utf-8"))["first"]
+    listed = packages(HELD_OUT_LIST)
+    every = [f"{package.repository}/{path}" for package in listed for path in package.files]
+    good = len(every) - len(first["failed"])
+    lines = [
+        _summary(outcomes, plain, len({package.repository for package in listed})),
+        f"- The first result, of commit {first['commit']}: {good} of {len(every)} ({100 * good / len(every):.0f} %) as "
+        "they are.",
+    ]
+    parts = [HELD_OUT, RULE_OF_HELD_OUT, "\n".join(lines), "## What does not compile of them", _causes(outcomes)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -171,23 +201,25 @@ def _reason(outcome: Outcome, verdict: Verdict | None) -> tuple[str, str]:
     return cause(outcome), f"nvcc: {verdict.nvcc}"
 
 
-def parts_of(page: Path) -> tuple[str, str]:
-    """Return the two parts of a page; empty if they are not there."""
+def parts_of(page: Path) -> list[str]:
+    """Return the three parts of a page; empty if they are not there."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
-    before, mark, after = text.partition(SUITES)
-    return before.rstrip("\n") + "\n" if before.strip() else "", mark + after
+    parts = re.split(f"^(?={re.escape(HELD_OUT)}$|{re.escape(SUITES)}$)", text, flags=re.MULTILINE)
+    marks = ("# Files", HELD_OUT, SUITES)
+    return ["".join(part.rstrip("\n") + "\n" for part in parts if part.startswith(mark)) for mark in marks]
 
 
 def main(arguments: Sequence[str]) -> None:
-    is_suites = arguments[0] == "--suites"
-    *results, page = map(Path, arguments[is_suites:])
-    first, second = parts_of(page)
-    if is_suites:
-        second = suites(list(read_outcomes(results[0]).values()), read_verdicts(results[1]))
+    which = ["--held-out", "--suites"].index(arguments[0]) + 1 if arguments[0].startswith("--") else 0
+    *results, page = map(Path, arguments[which > 0 :])
+    parts = parts_of(page)
+    outcomes = list(read_outcomes(results[0]).values())
+    plain = list(read_outcomes(results[1]).values()) if which < 2 and len(results) > 1 else []
+    if which == 2:
+        parts[2] = suites(outcomes, read_verdicts(results[1]))
     else:
-        with_settings, *without = (list(read_outcomes(path).values()) for path in results)
-        first = markdown(with_settings, without[0] if without else [])
-    page.write_text("\n".join(part for part in (first, second) if part), encoding="utf-8")
+        parts[which] = (markdown, held_out)[which](outcomes, plain)
+    page.write_text("\n".join(filter(None, parts)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -119,11 +119,15 @@ def test_each_part_of_the_page_keeps_the_other(scripts: SimpleNamespace, tmp_pat
     judged.write_text("[]")
     for _ in range(2):
         scripts.docs.main(["--suites", str(measured), str(judged), str(page)])
-        first, second = scripts.docs.parts_of(page)
+        first, _, second = scripts.docs.parts_of(page)
         assert first == "# Files of Python packages\n\nText.\n"
         assert second.startswith("# Samples and benchmark suites\n")
     scripts.docs.main([str(measured), str(page)])
-    assert scripts.docs.parts_of(page)[1] == second
+    assert scripts.docs.parts_of(page)[2] == second
+    scripts.docs.main(["--held-out", str(measured), str(measured), str(page)])
+    held_out, suites = scripts.docs.parts_of(page)[1:]
+    assert suites == second
+    assert "The first result, of commit 1b24c36: " in held_out
 
 
 def test_names_that_are_local_to_a_file_are_equal_in_every_compilation(scripts: SimpleNamespace) -> None:

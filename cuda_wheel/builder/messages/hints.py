@@ -69,6 +69,11 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
         lambda match, diagnostic, case: needs_standard(int(match[1]), case),
     ),
     (
+        r"^constexpr constructor calls non-constexpr|in constexpr function is not a literal type",
+        "leave out constexpr, which has no effect here (nvcc ignores it with GCC in some cases); with {{fmt}} or "
+        'spdlog, set defines = {{ FMT_USE_CONSTEXPR = "0" }}',
+    ),
+    (
         r'"= default" can only appear on default constructors',
         lambda match, diagnostic, case: needs_standard(20, case),
     ),

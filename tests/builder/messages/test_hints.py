@@ -112,6 +112,10 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
             "this file declares other and does not define it for device code",
         ),
         (
+            "struct N { __device__ ~N() {} };\n__device__ constexpr int f() { N n; return 1; }\n" + kernel("*x = f();"),
+            'set defines = { FMT_USE_CONSTEXPR = "0" }',
+        ),
+        (
             "extern __constant__ int table[];\n" + kernel("*x = table[*x];"),
             "this file declares table and does not define it for device code: include the definition; or add",
         ),

@@ -23,7 +23,7 @@ template <class T> class allocator {
   constexpr allocator() noexcept {}
   constexpr allocator(const allocator&) noexcept {}
   template <class U> constexpr allocator(const allocator<U>&) noexcept {}
-  ~allocator() {}
+  CUDA_WHEEL_CONSTEXPR20 ~allocator() {}
   T* allocate(size_t n);
   T* allocate(size_t n, const void* hint);
   void deallocate(T* p, size_t n);
