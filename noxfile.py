@@ -42,6 +42,8 @@ def keep_bytecode(session: nox.Session) -> None:
     This also holds where the environment forbids Python to write bytecode, and keeps the checkout free of it.
     """
     folder = (Path(session.cache_dir) / "bytecode").resolve()
+    temporary = Path(session.create_tmp()).resolve()
+    shutil.rmtree(folder.joinpath(*temporary.parts[1:]), ignore_errors=True)  # of what earlier tests installed
     session.env.update({"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)})
 
 
@@ -81,7 +83,7 @@ def tests(session: nox.Session) -> None:
     keep_bytecode(session)
     install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
     session.run("pytest", *PARALLEL, *(session.posargs or ["-m", "not slow"]))
-    session.log(f"`nox -s slow` runs the tests marked slow, and all tests with {TOOLCHAINS[1]}")
+    session.log(f"`nox -s slow` runs the tests marked slow, and with {TOOLCHAINS[1]} all that depend on the compiler")
 
 
 @nox.session(venv_backend=INSTALLER)

@@ -912,10 +912,9 @@ void host(float* x) { k<<<1, 1>>>(x); }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("lineinfo", [False, True])
 def test_builds_in_different_folders_give_the_same_bytes(
-    link: str, lineinfo: bool, build: Build, cuda_wheel: Command, tmp_path: Path
+    lineinfo: bool, build: Build, cuda_wheel: Command, tmp_path: Path
 ) -> None:
     files = {
         "demo/k.cu": '#include "part.cuh"\n#include <cuda_fp16.h>\nstatic __device__ int hidden(int x) { return x; }\n'
@@ -924,12 +923,12 @@ def test_builds_in_different_folders_give_the_same_bytes(
         "__device__ float part(float x) { return x * twice(3); }\n__device__ const char* file = __FILE__;\n",
         "demo/part.cuh": "#pragma once\n__device__ float part(float x);\ninline __device__ float more(float x) { return x; }\n",
     }
-    tables = (
-        table(sources=["demo/k.cu", "demo/part.cu"], link=link, lineinfo=lineinfo),
-        table("demo.r", sources=["demo/k.cu"], extern=["part"], lineinfo=lineinfo),
-    )
+    linked = {
+        f"demo.{link}": table(f"demo.{link}", sources=["demo/k.cu", "demo/part.cu"], link=link)
+        for link in ("ptx", "lto")
+    }
+    tables = [*linked.values(), table("demo.r", sources=["demo/k.cu"], extern=["part"])]
     shared = f"lineinfo = {str(lineinfo).lower()}"
-    tables = tuple(each.replace(f"lineinfo = {str(lineinfo).lower()}\n", "") for each in tables)
     first = build(*tables, files=files, shared=shared, architectures="80;90")
     assert first.status == 0, first.output
     elsewhere = tmp_path / "another ünï folder"
@@ -943,12 +942,12 @@ def test_builds_in_different_folders_give_the_same_bytes(
         content = path.read_bytes()
         for forbidden in (str(tmp_path), "site-packages", "another", "/proc/self"):
             assert forbidden.encode() not in content, (path, forbidden)
-    for name in ("demo.m", "demo.r"):
+    for name in (*linked, "demo.r"):
         assert first.modules[name] == second.modules[name]
         same = {key: content == second.images(name)[key] for key, content in first.images(name).items()}
         assert all(same.values()), same
-    if lineinfo:
-        for key, content in first.images().items():
+    for name in linked if lineinfo else ():
+        for key, content in first.images(name).items():
             assert b"demo/k.cu" in content or b"k.cu\0" in content, key
 
 
@@ -1073,25 +1072,30 @@ def test_settings_of_one_source_work_for_several(build: Build) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("link", ["ptx", "lto"])
-@pytest.mark.parametrize("ending", ["cubin", "ptx", "o of cubin"])
-def test_line_information_with_prebuilt_inputs(
-    link: str, ending: str, build: Build, part, cuda_wheel: Command, tmp_path: Path
-) -> None:
-    name = "demo/part." + ending.partition(" ")[0]
-    files = {"demo/k.cu": '#include <cuda_fp16.h>\n#include "k.cuh"\n' + MAIN, "demo/k.cuh": "", name: part(ending)}
-    first = build(table(sources=["demo/k.cu", name], link=link), files=files, shared="lineinfo = true")
+def test_line_information_with_prebuilt_inputs(build: Build, part, cuda_wheel: Command, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "demo/k.cu": '#include <cuda_fp16.h>\n#include "k.cuh"\n' + MAIN,
+        "demo/k.cuh": "",
+        "demo/part.cubin": part("cubin"),
+        "demo/part.ptx": part("ptx"),
+        "demo/part.o": part("o of cubin"),
+    }
+    ways = [(link, ending) for link in ("ptx", "lto") for ending in ("cubin", "ptx", "o")]
+    tables = (table(f"demo.{link}_{end}", sources=["demo/k.cu", f"demo/part.{end}"], link=link) for link, end in ways)
+    first = build(*tables, files=files, shared="lineinfo = true")
     assert first.status == 0, first.output
     elsewhere = tmp_path / "another ünï folder"
     shutil.copytree(tmp_path / "project", elsewhere)
     fresh = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "fresh")}
     second = Built(cuda_wheel("build", elsewhere, "-o", tmp_path / "out2", **fresh), tmp_path / "out2")
     assert second.status == 0, second.output
-    (content,) = first.images().values()
-    assert b"k.cu\0" in content
-    for forbidden in (str(tmp_path), "site-packages", "/proc/self"):
-        assert forbidden.encode() not in content
-    assert first.images() == second.images()
+    assert len(first.modules) == len(ways)
+    for name in first.modules:
+        (content,) = first.images(name).values()
+        assert b"k.cu\0" in content, name
+        for forbidden in (str(tmp_path), "site-packages", "/proc/self"):
+            assert forbidden.encode() not in content, name
+        assert first.images(name) == second.images(name)
 
 
 @pytest.mark.slow
