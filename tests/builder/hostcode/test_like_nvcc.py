@@ -85,11 +85,13 @@ def test_a_macro_may_stand_for_a_pragma(compiled: Compile) -> None:
     assert result.ptx != compiled(text % "").ptx
 
 
-def test_what_is_no_function_is_not_invocable(compiled: Compile) -> None:
+def test_types_have_the_properties_of_the_hosts(compiled: Compile) -> None:
     compiled("""
+    #include <limits>
     #include <locale>
     #include <type_traits>
     static_assert(!std::is_invocable<std::nullptr_t&, int>::value && !std::is_invocable_r<void, int>::value);
+    static_assert(sizeof(long double) == 16 && std::numeric_limits<long double>::digits == 64);
     static_assert(!std::is_nothrow_invocable<int, int>::value && std::is_invocable<int (*)(int), int>::value);
     __global__ void k(int* p) {}
     std::string host(const std::locale& l) { k<<<1, 1>>>(nullptr); return std::use_facet<std::numpunct<char>>(l).grouping(); }
