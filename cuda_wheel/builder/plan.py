@@ -175,8 +175,7 @@ class _ModulePlanner:
         is_cuda = source.kind == "cuda"
         # `#include "x"` looks in the including file's folder first, as in every C++ compiler. NVRTC receives the source
         # as a string and knows no such folder.
-        own_folders = (posixpath.dirname(source.path) or ".", *settings.include_dirs)
-        folders = dict.fromkeys((HOST_LIBRARIES, *own_folders, *self.toolchain.header_folders))
+        folders = dict.fromkeys([posixpath.dirname(source.path) or ".", *settings.include_dirs])
         return Job(
             library=self.toolchain.libraries[0] if is_cuda or nvvm is None else nvvm.library,
             libdevice="" if is_cuda or nvvm is None else nvvm.libdevice,
@@ -191,7 +190,7 @@ class _ModulePlanner:
             cubin=cubin,
             ptx=ptx,
             options=self._options,
-            include_dirs=tuple(folders),
+            include_dirs=(HOST_LIBRARIES, *folders, *self.toolchain.header_folders),
             instantiate=_instantiations(self.module, source),
             instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,

@@ -26,9 +26,10 @@ def contains_project_path(job: Job, compiled: Compiled) -> bool:
 
 def place_of(path: str, job: Job) -> Place:
     """Return the place of a file that a job read or looked for."""
-    for number, folder in enumerate(job.include_dirs):
+    for folder in job.include_dirs:
         if os.path.isabs(folder) and path.startswith(folder + os.sep):
-            return number - len(job.include_dirs), os.path.relpath(path, folder)
+            # From the end, because the first folder is among the toolchain's once more.
+            return -1 - job.include_dirs[::-1].index(folder), os.path.relpath(path, folder)
     own = below(path, job.root)
     if own is not None:
         return 0, own
