@@ -18,7 +18,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
     COMPLEX_FUNCTIONS,
     FIRST_ERROR,
-    NOT_NVRTC_OPTION,
+    NOT_NVRTC_OPTIONS,
     PREAMBLE_OPTION,
     USED_PARTS_OPTION,
     is_about_host_code,
@@ -85,7 +85,7 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
         return Answer(result, request)
     answer, asks_for_nvrtc = _without_what_fails(job, request, result, call)
     if answer.result["error"] and asks_for_nvrtc:
-        request = {**answer.request, "options": [*answer.request["options"], NOT_NVRTC_OPTION]}
+        request = {**answer.request, "options": [*NOT_NVRTC_OPTIONS, *answer.request["options"]]}
         result = call(request, *FIRST_ERROR)
         answer = _without_what_fails(job, request, result, call)[0] if result["error"] else Answer(result, request)
     return answer

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 
+from cuda_wheel.builder.toolchain.records import STAND_INS
+
 __all__ = [
     "COMPLEX_FUNCTIONS",
     "FIRST_ERROR",
     "HOST_CODE_OPTIONS",
-    "NOT_NVRTC_OPTION",
+    "NOT_NVRTC_OPTIONS",
     "PREAMBLE_OPTION",
     "REPORTING_OPTIONS",
     "USED_PARTS_OPTION",
@@ -73,9 +75,13 @@ REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_L
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
 
-NOT_NVRTC_OPTION = "--define-macro=CUDA_WHEEL_NOT_NVRTC"
-"""The option by which the project's headers do not see NVRTC's macro, as with nvcc. Headers that ask for it may leave
-out their host code: CUTLASS's do."""
+NOT_NVRTC_OPTIONS = (
+    f"--include-path={STAND_INS[0]}/cuda_wheel_detail/not_nvrtc",
+    "--define-macro=CUDA_WHEEL_NOT_NVRTC",
+)
+"""The options, before all others, by which the project's headers do not see NVRTC's macro, as with nvcc. Headers that
+ask for it may leave out their host code: CUTLASS's do. In that folder are those of the toolkit and of CCCL that ask for
+it and need it."""
 
 FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
 """The options that end a compilation at its first error. Without them, the front end instantiates all templates after

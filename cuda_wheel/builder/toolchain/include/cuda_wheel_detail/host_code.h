@@ -76,7 +76,7 @@ using std::hypot;
 using std::pow;
 #endif
 
-// nvcc does not define it. The toolkit's headers that ask for it see it always: see <cuda_fp16.h>.
+// nvcc does not define it. See `hostcode.front_end.NOT_NVRTC_OPTIONS`.
 #ifdef CUDA_WHEEL_NOT_NVRTC
 #undef __CUDACC_RTC__
 #endif

@@ -1,4 +1,4 @@
-// <cuda_fp8.h> is the toolkit's, for NVRTC: files with host code do not see its macro; see <cuda_wheel_detail/host_code.h>.
+// <cuda_fp8.h> where files with host code do not see NVRTC's macro: the header asks for it, and is read with it.
 #ifdef __CUDACC_RTC__
 #include_next <cuda_fp8.h>
 #else
