@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cuda_wheel.builder.compile.constexpr_crash import lacks_constexpr_functions, may_crash
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.compile.precompiled import precompiles
@@ -66,7 +67,15 @@ class Answer:
 
 def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     """Return NVRTC's answer for a job's source. Host code is left out only if the source does not compile with it."""
-    request = nvrtc_request(job)
+    if may_crash(job):
+        answer = _compile(job, call, relaxed_constexpr=False)
+        if not lacks_constexpr_functions(answer.result):
+            return answer
+    return _compile(job, call, relaxed_constexpr=True)
+
+
+def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
+    request = nvrtc_request(job, relaxed_constexpr)
     if job.host_code == "reject":
         result = call(request)
         _reject_host_code(job, result)
@@ -76,7 +85,7 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     if result["error"] in ("", INVALID_OPTION):
         return Answer(result, request)
     if used is not None or not looks_like_host_code(job.text):
-        request = nvrtc_request(job)
+        request = nvrtc_request(job, relaxed_constexpr)
         if PREAMBLE_OPTION not in request["options"]:
             options = [*request["options"], PREAMBLE_OPTION]
             request = {**request, "options": options, "headers": operator_headers()}

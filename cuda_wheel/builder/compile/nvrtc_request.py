@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.hostcode.front_end import (
@@ -25,6 +26,9 @@ not know, such as NVRTC. The time to compile <cuda/std/utility>, which most of C
 power: half of the time to compile a source that uses CUB. The images do not change. Source:
 cuda/std/__type_traits/type_list.h."""
 
+_RELAXED = "--relaxed_constexpr"
+"""The front end's option, which this package's options have after `-Xcudafe`, and a project's as one word with it."""
+
 
 def is_whole_program(job: Job) -> bool:
     """Return whether a job's machine code is a whole CUDA C++ program, which NVRTC assembles; nvJitLink assembles
@@ -46,8 +50,11 @@ def _is_debug(job: Job) -> bool:
     return any(option in ("-G", "--device-debug") for option in job.options)
 
 
-def nvrtc_request(job: Job) -> NvrtcRequest:
-    """Return the NVRTC call that compiles a job's source as it is."""
+def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
+    """Return the NVRTC call that compiles a job's source as it is.
+
+    Without `relaxed_constexpr`, device code cannot call `constexpr` host functions; see `constexpr_crash`.
+    """
     cubin = nvrtc_generates_cubin(job)
     options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", *job.options]
     options += [f"--include-path={folder}" for folder in job.include_dirs]
@@ -67,7 +74,17 @@ def nvrtc_request(job: Job) -> NvrtcRequest:
         "folder": job.root,
         "text": job.text,
         "name": job.source,
-        "options": options,
+        "options": options if relaxed_constexpr else _without_relaxed_constexpr(options),
         "expressions": list(job.instantiate),
         "headers": operator_headers() if is_host_code else {},
     }
+
+
+def _without_relaxed_constexpr(options: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    for option in options:
+        if option == _RELAXED:
+            kept.pop()  # -Xcudafe
+        elif option != f"-Xcudafe={_RELAXED}":
+            kept.append(option)
+    return kept

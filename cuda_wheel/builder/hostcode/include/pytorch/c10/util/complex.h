@@ -43,19 +43,19 @@ template <typename T>
 class numeric_limits<c10::complex<T>> : public numeric_limits<T> {};
 
 template <typename T>
-constexpr T real(const c10::complex<T>& z) {
+C10_HOST_DEVICE constexpr T real(const c10::complex<T>& z) {
   return z.real();
 }
 template <typename T>
-constexpr T imag(const c10::complex<T>& z) {
+C10_HOST_DEVICE constexpr T imag(const c10::complex<T>& z) {
   return z.imag();
 }
 template <typename T>
-constexpr T norm(const c10::complex<T>& z) {
+C10_HOST_DEVICE constexpr T norm(const c10::complex<T>& z) {
   return z.real() * z.real() + z.imag() * z.imag();
 }
 template <typename T>
-constexpr c10::complex<T> conj(const c10::complex<T>& z) {
+C10_HOST_DEVICE constexpr c10::complex<T> conj(const c10::complex<T>& z) {
   return c10::complex<T>(z.real(), -z.imag());
 }
 template <typename T>

@@ -169,89 +169,89 @@ struct alignas(sizeof(T) * 2) complex {
     return static_cast<Other<U>>(Other<T>(real(), imag()));
   }
 
-  explicit constexpr operator bool() const { return real() || imag(); }
+  C10_HOST_DEVICE explicit constexpr operator bool() const { return real() || imag(); }
 
   C10_HOST_DEVICE constexpr T real() const { return real_; }
-  constexpr void real(T value) { real_ = value; }
+  C10_HOST_DEVICE constexpr void real(T value) { real_ = value; }
   C10_HOST_DEVICE constexpr T imag() const { return imag_; }
-  constexpr void imag(T value) { imag_ = value; }
+  C10_HOST_DEVICE constexpr void imag(T value) { imag_ = value; }
 };
 
 namespace complex_literals {
-constexpr complex<float> operator""_if(long double value) { return complex<float>(0.0f, static_cast<float>(value)); }
-constexpr complex<double> operator""_id(long double value) { return complex<double>(0.0, static_cast<double>(value)); }
-constexpr complex<float> operator""_if(unsigned long long value) {
+C10_HOST_DEVICE constexpr complex<float> operator""_if(long double value) { return complex<float>(0.0f, static_cast<float>(value)); }
+C10_HOST_DEVICE constexpr complex<double> operator""_id(long double value) { return complex<double>(0.0, static_cast<double>(value)); }
+C10_HOST_DEVICE constexpr complex<float> operator""_if(unsigned long long value) {
   return complex<float>(0.0f, static_cast<float>(value));
 }
-constexpr complex<double> operator""_id(unsigned long long value) {
+C10_HOST_DEVICE constexpr complex<double> operator""_id(unsigned long long value) {
   return complex<double>(0.0, static_cast<double>(value));
 }
 }
 
 template <typename T>
-constexpr complex<T> operator+(const complex<T>& a) {
+C10_HOST_DEVICE constexpr complex<T> operator+(const complex<T>& a) {
   return a;
 }
 template <typename T>
-constexpr complex<T> operator-(const complex<T>& a) {
+C10_HOST_DEVICE constexpr complex<T> operator-(const complex<T>& a) {
   return complex<T>(-a.real(), -a.imag());
 }
 template <typename T>
-constexpr complex<T> operator+(const complex<T>& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator+(const complex<T>& a, const complex<T>& b) {
   complex<T> result = a;
   return result += b;
 }
 template <typename T>
-constexpr complex<T> operator+(const complex<T>& a, const T& b) {
+C10_HOST_DEVICE constexpr complex<T> operator+(const complex<T>& a, const T& b) {
   complex<T> result = a;
   return result += b;
 }
 template <typename T>
-constexpr complex<T> operator+(const T& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator+(const T& a, const complex<T>& b) {
   return complex<T>(a + b.real(), b.imag());
 }
 template <typename T>
-constexpr complex<T> operator-(const complex<T>& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator-(const complex<T>& a, const complex<T>& b) {
   complex<T> result = a;
   return result -= b;
 }
 template <typename T>
-constexpr complex<T> operator-(const complex<T>& a, const T& b) {
+C10_HOST_DEVICE constexpr complex<T> operator-(const complex<T>& a, const T& b) {
   complex<T> result = a;
   return result -= b;
 }
 template <typename T>
-constexpr complex<T> operator-(const T& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator-(const T& a, const complex<T>& b) {
   complex<T> result = -b;
   return result += a;
 }
 template <typename T>
-constexpr complex<T> operator*(const complex<T>& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator*(const complex<T>& a, const complex<T>& b) {
   complex<T> result = a;
   return result *= b;
 }
 template <typename T>
-constexpr complex<T> operator*(const complex<T>& a, const T& b) {
+C10_HOST_DEVICE constexpr complex<T> operator*(const complex<T>& a, const T& b) {
   complex<T> result = a;
   return result *= b;
 }
 template <typename T>
-constexpr complex<T> operator*(const T& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator*(const T& a, const complex<T>& b) {
   complex<T> result = b;
   return result *= a;
 }
 template <typename T>
-constexpr complex<T> operator/(const complex<T>& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator/(const complex<T>& a, const complex<T>& b) {
   complex<T> result = a;
   return result /= b;
 }
 template <typename T>
-constexpr complex<T> operator/(const complex<T>& a, const T& b) {
+C10_HOST_DEVICE constexpr complex<T> operator/(const complex<T>& a, const T& b) {
   complex<T> result = a;
   return result /= b;
 }
 template <typename T>
-constexpr complex<T> operator/(const T& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr complex<T> operator/(const T& a, const complex<T>& b) {
   complex<T> result(a, T());
   return result /= b;
 }
@@ -260,12 +260,12 @@ constexpr complex<T> operator/(const T& a, const complex<T>& b) {
 #define CUDA_WHEEL_COMPLEX_WITH_INTEGER(op)                                                                           \
   template <typename F, typename I,                                                                                   \
             typename std::enable_if_t<std::is_floating_point<F>::value && std::is_integral<I>::value, int> = 0>       \
-  constexpr c10::complex<F> operator op(const c10::complex<F>& a, const I& b) {                                       \
+  C10_HOST_DEVICE constexpr c10::complex<F> operator op(const c10::complex<F>& a, const I& b) {                        \
     return a op static_cast<F>(b);                                                                                    \
   }                                                                                                                   \
   template <typename F, typename I,                                                                                   \
             typename std::enable_if_t<std::is_floating_point<F>::value && std::is_integral<I>::value, int> = 0>       \
-  constexpr c10::complex<F> operator op(const I& a, const c10::complex<F>& b) {                                       \
+  C10_HOST_DEVICE constexpr c10::complex<F> operator op(const I& a, const c10::complex<F>& b) {                        \
     return static_cast<F>(a) op b;                                                                                    \
   }
 CUDA_WHEEL_COMPLEX_WITH_INTEGER(+)

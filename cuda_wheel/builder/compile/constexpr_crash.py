@@ -1,0 +1,51 @@
+"""Avoid a crash of NVRTC 12.9 and 13.0 on host code.
+
+For compute capability 10.0 and later they crash on a `static const` variable of a lambda inside another lambda if
+`--relaxed_constexpr` is on; macros of many projects make such a variable (`BOOL_SWITCH`). NVRTC 13.5 does not. The
+option permits calls of `constexpr` host functions from device code and changes nothing else, so such a source is
+compiled without it, unless the result lacks such a function.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.hostcode.project_texts import some_project_texts
+from cuda_wheel.builder.images.ptx_text import undefined
+from cuda_wheel.builder.sources.include_graph import option_folders
+from cuda_wheel.builder.toolchain.nvrtc import version
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.jobs import Job
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
+
+__all__ = ["lacks_constexpr_functions", "may_crash"]
+
+_FIRST_CAPABILITY, _MENDED = 100, (13, 5)
+
+_CONSTANT = re.compile(rb"\bstatic\s+const(?:expr)?\b|\bconst(?:expr)?\s+static\b")
+_LAMBDA = re.compile(rb"\[\s*[&=]")
+
+
+def may_crash(job: Job) -> bool:
+    """Return whether NVRTC may crash on a job's host code."""
+    architecture = re.match(r"\d+", job.arch)
+    if job.kind != "cuda" or job.form != "whole" or job.host_code == "reject" or architecture is None:
+        return False
+    if int(architecture[0]) < _FIRST_CAPABILITY or version(job.library) >= _MENDED:
+        return False
+    folders = (*job.include_dirs, *option_folders(job.options))
+    texts = some_project_texts(job.text, job.source, job.root, folders)
+    return any(map(_CONSTANT.search, texts)) and any(map(_LAMBDA.search, texts))
+
+
+def lacks_constexpr_functions(result: NvrtcResult) -> bool:
+    """Return whether a source, compiled without `--relaxed_constexpr`, calls `constexpr` host functions in device code.
+
+    NVRTC 12.9 then declares them in the PTX, without a definition or a message; later releases report an error.
+    """
+    if "constexpr __host__ function" in result["log"]:
+        return True
+    names = undefined(result["ptx"].decode()) if result["ptx"] else {}
+    return any(not name.startswith("__nv_") for name in names)
