@@ -29,8 +29,12 @@ def test_static_constants_in_nested_lambdas(compiled: Callable[..., Compiled], a
 
 
 def test_constexpr_functions_of_the_host_are_there(compiled: Callable[..., Compiled]) -> None:
-    function = "constexpr int four(int n) { return n + 4; }\nvoid one(int n) { [&] { static const int m = 1; n += m; }(); }"
+    function = (
+        "constexpr int four(int n) { return n + 4; }\nvoid one(int n) { [&] { static const int m = 1; n += m; }(); }"
+    )
     text = SOURCE[SOURCE.index("template <bool A") :].replace("BOOL_SWITCH", "CALL") % "four(n)"
-    text = f"#define CALL(CONDITION, NAME, ...) (__VA_ARGS__)()\nconstexpr bool A = false, B = false;\n{function}\n{text}"
+    text = (
+        f"#define CALL(CONDITION, NAME, ...) (__VA_ARGS__)()\nconstexpr bool A = false, B = false;\n{function}\n{text}"
+    )
     result = compiled(text, "100")
     assert len(result.kernels) == 1 and b"four" not in result.ptx
