@@ -74,50 +74,50 @@ struct alignas(sizeof(T) * 2) complex {
   C10_HOST_DEVICE constexpr complex(const std::enable_if_t<std::is_same<U, double>::value, complex<float>>& other)
       : real_(other.real_), imag_(other.imag_) {}
 
-  constexpr complex<T>& operator=(T value) {
+  C10_HOST_DEVICE constexpr complex<T>& operator=(T value) {
     real_ = value;
     imag_ = 0;
     return *this;
   }
-  constexpr complex<T>& operator+=(T value) {
+  C10_HOST_DEVICE constexpr complex<T>& operator+=(T value) {
     real_ += value;
     return *this;
   }
-  constexpr complex<T>& operator-=(T value) {
+  C10_HOST_DEVICE constexpr complex<T>& operator-=(T value) {
     real_ -= value;
     return *this;
   }
-  constexpr complex<T>& operator*=(T value) {
+  C10_HOST_DEVICE constexpr complex<T>& operator*=(T value) {
     real_ *= value;
     imag_ *= value;
     return *this;
   }
-  constexpr complex<T>& operator/=(T value) {
+  C10_HOST_DEVICE constexpr complex<T>& operator/=(T value) {
     real_ /= value;
     imag_ /= value;
     return *this;
   }
 
   template <typename U>
-  constexpr complex<T>& operator=(const complex<U>& other) {
+  C10_HOST_DEVICE constexpr complex<T>& operator=(const complex<U>& other) {
     real_ = other.real();
     imag_ = other.imag();
     return *this;
   }
   template <typename U>
-  constexpr complex<T>& operator+=(const complex<U>& other) {
+  C10_HOST_DEVICE constexpr complex<T>& operator+=(const complex<U>& other) {
     real_ += other.real();
     imag_ += other.imag();
     return *this;
   }
   template <typename U>
-  constexpr complex<T>& operator-=(const complex<U>& other) {
+  C10_HOST_DEVICE constexpr complex<T>& operator-=(const complex<U>& other) {
     real_ -= other.real();
     imag_ -= other.imag();
     return *this;
   }
   template <typename U>
-  constexpr complex<T>& operator*=(const complex<U>& other) {
+  C10_HOST_DEVICE constexpr complex<T>& operator*=(const complex<U>& other) {
     const T a = real_;
     const T b = imag_;
     const U c = other.real();
@@ -129,7 +129,7 @@ struct alignas(sizeof(T) * 2) complex {
   // The larger part of the divisor is divided out first, so that its square cannot overflow. The order of the
   // operations is PyTorch's, and so is the rounding.
   template <typename U>
-  constexpr complex<T>& operator/=(const complex<U>& other) {
+  C10_HOST_DEVICE constexpr complex<T>& operator/=(const complex<U>& other) {
     const T a = real_;
     const T b = imag_;
     const U c = other.real();
@@ -275,27 +275,27 @@ CUDA_WHEEL_COMPLEX_WITH_INTEGER(/)
 #undef CUDA_WHEEL_COMPLEX_WITH_INTEGER
 
 template <typename T>
-constexpr bool operator==(const complex<T>& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr bool operator==(const complex<T>& a, const complex<T>& b) {
   return (a.real() == b.real()) && (a.imag() == b.imag());
 }
 template <typename T>
-constexpr bool operator==(const complex<T>& a, const T& b) {
+C10_HOST_DEVICE constexpr bool operator==(const complex<T>& a, const T& b) {
   return (a.real() == b) && (a.imag() == T());
 }
 template <typename T>
-constexpr bool operator==(const T& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr bool operator==(const T& a, const complex<T>& b) {
   return (a == b.real()) && (T() == b.imag());
 }
 template <typename T>
-constexpr bool operator!=(const complex<T>& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr bool operator!=(const complex<T>& a, const complex<T>& b) {
   return !(a == b);
 }
 template <typename T>
-constexpr bool operator!=(const complex<T>& a, const T& b) {
+C10_HOST_DEVICE constexpr bool operator!=(const complex<T>& a, const T& b) {
   return !(a == b);
 }
 template <typename T>
-constexpr bool operator!=(const T& a, const complex<T>& b) {
+C10_HOST_DEVICE constexpr bool operator!=(const T& a, const complex<T>& b) {
   return !(a == b);
 }
 
