@@ -19,7 +19,7 @@ from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.device_runtime import device_runtime_build
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
 
 __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
@@ -190,7 +190,7 @@ class _ModulePlanner:
             cubin=cubin,
             ptx=ptx,
             options=self._options,
-            include_dirs=(HOST_LIBRARIES, *folders, *self.toolchain.header_folders),
+            include_dirs=self.toolchain.include_folders(folders),
             instantiate=_instantiations(self.module, source),
             instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,

@@ -102,16 +102,15 @@ def _run(parcel: Parcel, where: str, folder: str, count: int) -> Reply:
 
 def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm: Nvvm | None) -> Job | LinkJob:
     """Return a job that was sent without paths, with those of this machine."""
-    folders = toolchain.header_folders
     if isinstance(job, LinkJob):
-        return replace(job, include_dirs=folders)
+        return replace(job, include_dirs=toolchain.header_folders)
     for folder in job.include_dirs:  # create those without files too, for includes such as "folder/../x.h"
         os.makedirs(os.path.join(root, folder), exist_ok=True)
     if job.libdevice and nvvm is not None:
         job = replace(job, library=nvvm.library, libdevice=nvvm.libdevice)
     else:
         job = replace(job, library=toolchain.libraries[0])
-    return replace(job, root=root, include_dirs=(*job.include_dirs, *folders))
+    return replace(job, root=root, include_dirs=toolchain.include_folders(job.include_dirs))
 
 
 def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:

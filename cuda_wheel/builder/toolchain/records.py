@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -86,6 +87,10 @@ class Toolchain:
     def header_folders(self) -> tuple[str, ...]:
         """The absolute folders that every CUDA source is compiled with: this package's headers, then `include_dirs`."""
         return (str(INCLUDE), *STAND_INS, *self.include_dirs)
+
+    def include_folders(self, own: Iterable[str]) -> tuple[str, ...]:
+        """Return the folders that a CUDA source is compiled with, in search order; `own` are the project's."""
+        return (HOST_LIBRARIES, *own, *self.header_folders)
 
     @property
     def name(self) -> str:

@@ -250,7 +250,7 @@ def make(toolchain: Toolchain, tmp_path: Path) -> Make:
             cubin=True,
             ptx=False,
             options=("--std=c++17",),
-            include_dirs=("demo", "include", *toolchain.header_folders),
+            include_dirs=toolchain.include_folders(("demo", "include")),
             instantiate=(),
             lineinfo=False,
             ptx_version="auto",
