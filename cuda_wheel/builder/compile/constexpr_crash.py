@@ -1,9 +1,9 @@
 """Avoid a crash of NVRTC 12.9 and 13.0 on host code.
 
-For compute capability 10.0 and later they crash on a `static const` variable of a lambda inside another lambda if
-`--relaxed_constexpr` is on; macros of many projects make such a variable (`BOOL_SWITCH`). NVRTC 13.5 does not. The
-option permits calls of `constexpr` host functions from device code and changes nothing else, so such a source is
-compiled without it, unless the result lacks such a function.
+For compute capability 10.0 and later they crash on some constants of a lambda inside another lambda if
+`--relaxed_constexpr` is on; macros of many projects make such constants (`BOOL_SWITCH`). NVRTC 13.5 does not crash.
+The option permits calls of `constexpr` host functions from device code and changes nothing else, so a source with
+lambdas is compiled without it, unless the result lacks such a function.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ __all__ = ["lacks_constexpr_functions", "may_crash"]
 
 _FIRST_CAPABILITY, _MENDED = 100, (13, 5)
 
-_CONSTANT = re.compile(rb"\bstatic\s+const(?:expr)?\b|\bconst(?:expr)?\s+static\b")
 _LAMBDA = re.compile(rb"\[\s*[&=]")
 
 
@@ -36,8 +35,7 @@ def may_crash(job: Job) -> bool:
     if int(architecture[0]) < _FIRST_CAPABILITY or version(job.library) >= _MENDED:
         return False
     folders = (*job.include_dirs, *option_folders(job.options))
-    texts = some_project_texts(job.text, job.source, job.root, folders)
-    return any(map(_CONSTANT.search, texts)) and any(map(_LAMBDA.search, texts))
+    return any(map(_LAMBDA.search, some_project_texts(job.text, job.source, job.root, folders)))
 
 
 def lacks_constexpr_functions(result: NvrtcResult) -> bool:
