@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import weakref
@@ -208,10 +209,12 @@ def test_what_workers_describe_is_what_this_process_describes(
         with pytest.raises(CompileError) as error:
             execute(plan_in(tmp_path / "bad", toolchain), workers, SilentReporter(), None, contents)
         keys = sorted(os.path.relpath(path, cache.folder) for _, _, path in cache.entries())
-        found.append((built, sorted(first.hows), first.warnings, keys, str(error.value)))
+        # Which target of c.cu fails first is by chance.
+        texts = sorted(re.sub(r"not compile for sm_\d+", "not compile", str(error.value)).split("\n\n"))
+        found.append((built, sorted(first.hows), first.warnings, keys, texts))
     assert found[0] == found[1]
     assert len(found[0][2]) == 1
-    assert [f"{name}.cu" in found[0][4] for name in "abcd"] == [True, True, True, False], found[0][4]
+    assert [any(f"{name}.cu" in text for text in found[0][4]) for name in "abcd"] == [True, True, True, False]
 
 
 # --- work that all modules share --------------------------------------------------------------------
