@@ -26,12 +26,12 @@ from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
-from cuda_wheel.builder.timing import Step
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime import digest, loading, rules
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from cuda_wheel.runtime.user_cache.cache import Cache
+from tests.support.listener import Listener
 from tests.support.processes import run
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
@@ -163,20 +163,6 @@ def test_results_in_files_give_the_same_bytes(
 
 def contents(module: BuiltModule) -> tuple[bytes, bytes]:
     return module.text, module.fatbin
-
-
-class Listener(SilentReporter):
-    """Records how jobs were done, and the warnings."""
-
-    def __init__(self) -> None:
-        self.hows: list[str] = []
-        self.warnings: list[str] = []
-
-    def step_finished(self, step: Step) -> None:
-        self.hows.append(step.how)
-
-    def warning(self, text: str) -> None:
-        self.warnings.append(text)
 
 
 DEFECTS = {

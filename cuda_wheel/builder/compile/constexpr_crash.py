@@ -25,6 +25,7 @@ __all__ = ["lacks_constexpr_functions", "may_crash"]
 _FIRST_CAPABILITY, _MENDED = 100, (13, 5)
 
 _LAMBDA = re.compile(rb"\[\s*[&=]")
+"""Matches the beginning of a lambda that captures variables."""
 
 
 def may_crash(job: Job) -> bool:
@@ -34,6 +35,8 @@ def may_crash(job: Job) -> bool:
         return False
     if int(architecture[0]) < _FIRST_CAPABILITY or version(job.library) >= _MENDED:
         return False
+    if _LAMBDA.search(job.text):  # before the headers, which would be read
+        return True
     folders = (*job.include_dirs, *option_folders(job.options))
     return any(map(_LAMBDA.search, some_project_texts(job.text, job.source, job.root, folders)))
 

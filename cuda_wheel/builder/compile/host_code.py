@@ -75,6 +75,7 @@ def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
 
 
 def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
+    """Return NVRTC's answer for a job's source, compiled with or without `--relaxed_constexpr`."""
     request = nvrtc_request(job, relaxed_constexpr)
     if job.host_code == "reject":
         result = call(request)
@@ -101,8 +102,8 @@ def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
 
 
 def _without_what_fails(job: Job, request: NvrtcRequest, result: NvrtcResult, call: CallNvrtc) -> tuple[Answer, bool]:
-    """Return the answer if the request's first error is `result`, and whether the project's headers may have left out
-    what is missing because NVRTC reads them."""
+    """Return the answer to a request whose first error is in `result`, without the host code that fails; and whether
+    the project's headers may have left out what is missing, because they ask for NVRTC's macro."""
     whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
     if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
         whole = None
@@ -191,8 +192,7 @@ _EDITED_OPTIONS = (
 def _without_host_code(
     job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc, is_complete: bool
 ) -> tuple[Answer, bool]:
-    """Return the answer without the host code that does not compile, and whether the project's headers may leave out
-    what is missing themselves. `first` has all errors, or only the first one."""
+    """Return what `_without_what_fails` returns. `first` has all errors, or only the first one."""
     from cuda_wheel.builder.hostcode.leaving_out import compile_leaving_out  # start-up time: few jobs need it
 
     requests: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]

@@ -54,7 +54,8 @@ class LocatedError(NamedTuple):
 
     @property
     def is_overcome(self) -> bool:
-        """Whether it is not the error to report, if there are others: NVRTC reads the text in another way then."""
+        """Whether to report the other errors, if there are any, and not this one: the include is left out, or the macro
+        is rewritten."""
         return self.is_missing_header or is_pragma_error(self.message)
 
 
@@ -83,7 +84,7 @@ class Outcome(NamedTuple):
     blocking: tuple[LocatedError, ...]
     reason: str
     asks_for_nvrtc: bool = False
-    """Whether one of the files that were read asks whether NVRTC compiles it."""
+    """Whether one of the files that were read mentions NVRTC's macro, `__CUDACC_RTC__`."""
 
 
 def unmarked_kernels(project: Project) -> list[str]:
@@ -208,7 +209,7 @@ class _LeavingOut:
         return found
 
     def _in_the_unchanged_text(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
-        """Return errors with the columns before what was written in another way, which may be longer."""
+        """Return errors with the columns that they have in the project's files: rewritten code may be longer."""
         changed = self.replacements()
 
         def column_of(file: str, line: int, column: int | None) -> int | None:
@@ -226,7 +227,7 @@ class _LeavingOut:
         ]
 
     def asks_for_nvrtc(self) -> bool:
-        """Return whether a file has code for NVRTC and other code for nvcc."""
+        """Return whether a file mentions NVRTC's macro: it may have other code for NVRTC than for nvcc."""
         return any(b"__CUDACC_RTC__" in blocks.content for blocks in self.files.values())
 
     def _is_in_host_code(self, error: LocatedError) -> bool:

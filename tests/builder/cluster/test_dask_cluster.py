@@ -29,13 +29,14 @@ from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
-from cuda_wheel.builder.timing import Step, TimedError
+from cuda_wheel.builder.timing import TimedError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import WorkerDiedError
 from tests.support.failing_calls import abort, hang
+from tests.support.listener import Listener
 from tests.support.processes import run
 from tests.support.projects import FIXTURES, ROOT
 
@@ -117,20 +118,6 @@ def on_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(Workers, "enqueue", record)
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", f"dask://{cluster.address}")
     return names
-
-
-class Listener(SilentReporter):
-    """Records how jobs were done, and the warnings."""
-
-    def __init__(self) -> None:
-        self.hows: list[str] = []
-        self.warnings: list[str] = []
-
-    def step_finished(self, step: Step) -> None:
-        self.hows.append(step.how)
-
-    def warning(self, text: str) -> None:
-        self.warnings.append(text)
 
 
 KERNELS = "src/linked_demo/kernels"

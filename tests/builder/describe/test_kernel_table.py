@@ -16,23 +16,15 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.plan import make_plan
-from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.inspect.kernel_listing import symbol_lines
 from cuda_wheel.runtime.manifest import Manifest, Parameter
+from tests.support.listener import Listener
 
 Build = Callable[..., tuple[Manifest, list[str]]]
-
-
-class Listener(SilentReporter):
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-
-    def warning(self, text: str) -> None:
-        self.warnings.append(text)
 
 
 @pytest.fixture
