@@ -198,7 +198,7 @@ def _cluster(folder: Path, workers: int) -> Iterator[str]:
     try:
         start(scheduler)
         end = time.monotonic() + START_SECONDS
-        while not place.exists():
+        while not (place.exists() and place.stat().st_size):  # the scheduler opens it, then writes once
             if processes[0].poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"the scheduler does not start:\n{_end_of(log.read_bytes())}")
             time.sleep(0.05)

@@ -70,7 +70,7 @@ class Cluster:
     @property
     def address(self) -> str:
         """The address of the scheduler, as HOST:PORT."""
-        until(self.file.exists)
+        until(lambda: self.file.exists() and self.file.stat().st_size > 0)  # the scheduler opens it, then writes once
         return str(json.loads(self.file.read_text())["address"]).removeprefix("tcp://")
 
     def add_worker(self, has_cuda_wheel: bool = True) -> subprocess.Popen[bytes]:
