@@ -5,6 +5,7 @@ launches, and without <format>, which GCC has since version 13."""
 from __future__ import annotations
 
 import re
+import string
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
 
 FILES = Path(__file__).parents[2] / "data" / "standard_library"
 
@@ -239,14 +240,35 @@ def test_every_header_of_the_standards_exists() -> None:
     assert {name for name in HEADERS.split() if not (INCLUDE / name).is_file()} == set()
 
 
-@pytest.mark.slow
-def test_the_headers_put_no_variable_into_an_image(compiled: Callable[..., Compiled]) -> None:
+@pytest.fixture(scope="module")
+def all_headers() -> str:
+    """Return the lines that include all headers for host code."""
     folders = [INCLUDE, *(INCLUDE / name for name in ("arpa", "netinet", "sys", "tr1"))]
     files = [
         path for folder in folders for path in folder.iterdir() if path.is_file() and not path.name.startswith("cuda")
     ]
-    names = sorted(path.relative_to(INCLUDE).as_posix() for path in files)
-    text = "".join(f"#include <{name}>\n" for name in names) + "__global__ void k(int* p) { *p = 1; }\n"
-    result = compiled(text)
+    return "".join(f"#include <{path}>\n" for path in sorted(path.relative_to(INCLUDE).as_posix() for path in files))
+
+
+@pytest.mark.slow
+def test_the_headers_put_no_variable_into_an_image(all_headers: str, compiled: Callable[..., Compiled]) -> None:
+    result = compiled(all_headers + "__global__ void k(int* p) { *p = 1; }\n")
     assert (result.kernels.keys(), result.variables, result.log) == ({"_Z1kPi"}, (), "")
     assert not re.search(r"^\.global", result.ptx.decode(), re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_a_projects_macros_do_not_change_the_headers(all_headers: str, compiled: Callable[..., Compiled]) -> None:
+    """Projects define N, K or F. (<complex.h> defines I itself; headers of CUDA use T as a name.)"""
+    macros = "".join(f"#define {letter} 7 +\n" for letter in sorted({*string.ascii_uppercase} - {"I", "T"}))
+    launch = "#include <cuda_runtime.h>\n__global__ void k() {}\nvoid launch() { k<<<1, 1>>>(); }\n"
+    assert compiled(macros + all_headers + launch).kernels.keys() == {"_Z1kv"}
+
+
+def test_the_headers_name_nothing_with_one_capital_letter() -> None:
+    names = {}
+    for path in (path for folder in (INCLUDE, Path(STAND_INS[0])) for path in folder.rglob("*") if path.is_file()):
+        code = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|##[UL]\b', " ", path.read_text(), flags=re.DOTALL)
+        names[path] = set(re.findall(r"(?<![\w'])[A-Z](?![\w'])", code))
+    assert len(names) > 300
+    assert {path.name: found for path, found in names.items() if found} == {}

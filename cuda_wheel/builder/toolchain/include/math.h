@@ -69,18 +69,18 @@ template <> struct rank<double> { enum { value = 4 }; };
 
 template <class Type>
 struct integer { enum : bool { value = rank<Type>::value == 1 || rank<Type>::value == 2 }; };
-template <class A, class B>
+template <class _A, class _B>
 struct mixed {
-  enum { a = rank<A>::value, b = rank<B>::value };
+  enum { a = rank<_A>::value, b = rank<_B>::value };
   enum : bool { value = int(a) != 0 && int(b) != 0 && !(int(a) == int(b) && int(a) >= 3) };
 };
 // Of std::pow. For arguments of one type, calls of ::pow take NVRTC's functions, which are no templates.
-template <class A, class B, bool is_mixed = mixed<A, B>::value>
+template <class _A, class _B, bool is_mixed = mixed<_A, _B>::value>
 struct power {};
-template <class A, class B>
-struct power<A, B, true> {
+template <class _A, class _B>
+struct power<_A, _B, true> {
   typedef double type;
-  __host__ __device__ static double of(A a, B b) { return ::pow(static_cast<double>(a), static_cast<double>(b)); }
+  __host__ __device__ static double of(_A a, _B b) { return ::pow(static_cast<double>(a), static_cast<double>(b)); }
 };
 template <>
 struct power<double, double, false> : power<double, double, true> {};
@@ -92,14 +92,14 @@ struct power<float, float, false> {
 
 namespace math {
 #define CUDA_WHEEL_OF_INTEGER(result, name) \
-  template <class A>                        \
-  __host__ __device__ inline typename when<integer<A>::value, result>::type name(A a) { return ::name(static_cast<double>(a)); }
+  template <class _A>                       \
+  __host__ __device__ inline typename when<integer<_A>::value, result>::type name(_A a) { return ::name(static_cast<double>(a)); }
 #define CUDA_WHEEL_OF_MIXED(condition, name) \
-  template <class A, class B>                \
-  __host__ __device__ inline typename when<condition<A, B>::value>::type name(A a, B b) { return ::name(static_cast<double>(a), static_cast<double>(b)); }
+  template <class _A, class _B>              \
+  __host__ __device__ inline typename when<condition<_A, _B>::value>::type name(_A a, _B b) { return ::name(static_cast<double>(a), static_cast<double>(b)); }
 #define CUDA_WHEEL_COMPARISON(name, expression) \
-  template <class A, class B>                   \
-  __host__ __device__ inline typename when<rank<A>::value != 0 && rank<B>::value != 0, bool>::type name(A a, B b) { return expression; }
+  template <class _A, class _B>                 \
+  __host__ __device__ inline typename when<rank<_A>::value != 0 && rank<_B>::value != 0, bool>::type name(_A a, _B b) { return expression; }
 
 CUDA_WHEEL_OF_INTEGER(double, acos)
 CUDA_WHEEL_OF_INTEGER(double, acosh)
@@ -152,8 +152,8 @@ CUDA_WHEEL_OF_MIXED(mixed, fmod)
 CUDA_WHEEL_OF_MIXED(mixed, hypot)
 CUDA_WHEEL_OF_MIXED(mixed, nextafter)
 CUDA_WHEEL_OF_MIXED(mixed, remainder)
-template <class A, class B>
-__host__ __device__ inline typename power<A, B>::type pow(A a, B b) { return power<A, B>::of(a, b); }
+template <class _A, class _B>
+__host__ __device__ inline typename power<_A, _B>::type pow(_A a, _B b) { return power<_A, _B>::of(a, b); }
 CUDA_WHEEL_COMPARISON(isgreater, a > b)
 CUDA_WHEEL_COMPARISON(isgreaterequal, a >= b)
 CUDA_WHEEL_COMPARISON(isless, a < b)
@@ -165,13 +165,13 @@ CUDA_WHEEL_COMPARISON(isunordered, a != a || b != b)
 #undef CUDA_WHEEL_OF_MIXED
 #undef CUDA_WHEEL_COMPARISON
 
-template <class A>
-__host__ __device__ inline typename when<(rank<A>::value >= 3), int>::type fpclassify(A a) {
-  const A smallest_normal = rank<A>::value == 3 ? static_cast<A>(1.175494351e-38F) : static_cast<A>(2.2250738585072014e-308);
+template <class _A>
+__host__ __device__ inline typename when<(rank<_A>::value >= 3), int>::type fpclassify(_A a) {
+  const _A smallest_normal = rank<_A>::value == 3 ? static_cast<_A>(1.175494351e-38F) : static_cast<_A>(2.2250738585072014e-308);
   return a != a ? FP_NAN : a == 0 ? FP_ZERO : ::isinf(a) ? FP_INFINITE : ::fabs(a) < smallest_normal ? FP_SUBNORMAL : FP_NORMAL;
 }
-template <class A>
-__host__ __device__ inline typename when<(rank<A>::value >= 3), bool>::type isnormal(A a) { return math::fpclassify(a) == FP_NORMAL; }
+template <class _A>
+__host__ __device__ inline typename when<(rank<_A>::value >= 3), bool>::type isnormal(_A a) { return math::fpclassify(a) == FP_NORMAL; }
 }  // namespace math
 }  // namespace cuda_wheel_detail
 

@@ -20,8 +20,8 @@ cublasStatus cublasAlloc(int n, int elemSize, void** devicePtr);
 cublasStatus cublasFree(void* devicePtr);
 cublasStatus cublasSetKernelStream(cudaStream_t);
 
-#define CUDA_WHEEL_CUBLAS_REAL(letter, type)                                                                               \
-  int cublasI##letter##amax(int n, const type* x, int incx);                                                           \
+#define CUDA_WHEEL_CUBLAS_REAL(letter, type)                 \
+  int cublasI##letter##amax(int n, const type* x, int incx); \
   int cublasI##letter##amin(int n, const type* x, int incx);
 CUDA_WHEEL_CUBLAS_REAL(s, float)
 CUDA_WHEEL_CUBLAS_REAL(d, double)
@@ -29,24 +29,24 @@ CUDA_WHEEL_CUBLAS_REAL(c, cuComplex)
 CUDA_WHEEL_CUBLAS_REAL(z, cuDoubleComplex)
 #undef CUDA_WHEEL_CUBLAS_REAL
 
-#define CUDA_WHEEL_CUBLAS_ALL(letter, type)                                                                                \
-  void cublas##letter##axpy(int n, type alpha, const type* x, int incx, type* y, int incy);                            \
-  void cublas##letter##copy(int n, const type* x, int incx, type* y, int incy);                                        \
-  void cublas##letter##scal(int n, type alpha, type* x, int incx);                                                     \
-  void cublas##letter##swap(int n, type* x, int incx, type* y, int incy);                                              \
-  void cublas##letter##gemv(char trans, int m, int n, type alpha, const type* A, int lda, const type* x, int incx,     \
-      type beta, type* y, int incy);                                                                                   \
-  void cublas##letter##gemm(char transa, char transb, int m, int n, int k, type alpha, const type* A, int lda,         \
-      const type* B, int ldb, type beta, type* C, int ldc);                                                            \
-  void cublas##letter##syrk(char uplo, char trans, int n, int k, type alpha, const type* A, int lda, type beta,        \
-      type* C, int ldc);                                                                                               \
-  void cublas##letter##trsm(char side, char uplo, char transa, char diag, int m, int n, type alpha, const type* A,     \
-      int lda, type* B, int ldb);                                                                                      \
-  void cublas##letter##trsv(char uplo, char trans, char diag, int n, const type* A, int lda, type* x, int incx);
-CUDA_WHEEL_CUBLAS_ALL(S, float)
-CUDA_WHEEL_CUBLAS_ALL(D, double)
-CUDA_WHEEL_CUBLAS_ALL(C, cuComplex)
-CUDA_WHEEL_CUBLAS_ALL(Z, cuDoubleComplex)
+#define CUDA_WHEEL_CUBLAS_ALL(letter, type)                                                                         \
+  void cublas##letter##axpy(int n, type alpha, const type* x, int incx, type* y, int incy);                         \
+  void cublas##letter##copy(int n, const type* x, int incx, type* y, int incy);                                     \
+  void cublas##letter##scal(int n, type alpha, type* x, int incx);                                                  \
+  void cublas##letter##swap(int n, type* x, int incx, type* y, int incy);                                           \
+  void cublas##letter##gemv(char trans, int m, int n, type alpha, const type* _A, int lda, const type* x, int incx, \
+      type beta, type* y, int incy);                                                                                \
+  void cublas##letter##gemm(char transa, char transb, int m, int n, int k, type alpha, const type* _A, int lda,     \
+      const type* _B, int ldb, type beta, type* _C, int ldc);                                                       \
+  void cublas##letter##syrk(char uplo, char trans, int n, int k, type alpha, const type* _A, int lda, type beta,    \
+      type* _C, int ldc);                                                                                           \
+  void cublas##letter##trsm(char side, char uplo, char transa, char diag, int m, int n, type alpha, const type* _A, \
+      int lda, type* _B, int ldb);                                                                                  \
+  void cublas##letter##trsv(char uplo, char trans, char diag, int n, const type* _A, int lda, type* x, int incx);
+CUDA_WHEEL_CUBLAS_ALL(_S, float)
+CUDA_WHEEL_CUBLAS_ALL(_D, double)
+CUDA_WHEEL_CUBLAS_ALL(_C, cuComplex)
+CUDA_WHEEL_CUBLAS_ALL(_Z, cuDoubleComplex)
 #undef CUDA_WHEEL_CUBLAS_ALL
 
 float cublasSdot(int n, const float* x, int incx, const float* y, int incy);
@@ -55,8 +55,8 @@ float cublasSnrm2(int n, const float* x, int incx);
 double cublasDnrm2(int n, const double* x, int incx);
 float cublasSasum(int n, const float* x, int incx);
 double cublasDasum(int n, const double* x, int incx);
-void cublasSger(int m, int n, float alpha, const float* x, int incx, const float* y, int incy, float* A, int lda);
-void cublasDger(int m, int n, double alpha, const double* x, int incx, const double* y, int incy, double* A, int lda);
+void cublasSger(int m, int n, float alpha, const float* x, int incx, const float* y, int incy, float* _A, int lda);
+void cublasDger(int m, int n, double alpha, const double* x, int incx, const double* y, int incy, double* _A, int lda);
 }
 
 #endif

@@ -48,16 +48,16 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0);
 
 // As in <cuda_runtime.h>: a call with a kernel instantiates it.
 cudaError_t cudaEventCreate(cudaEvent_t*, unsigned);
-template <class T> cudaError_t cudaFuncSetAttribute(T*, cudaFuncAttribute, int);
-template <class T> cudaError_t cudaFuncSetCacheConfig(T*, cudaFuncCache);
-template <class T> cudaError_t cudaHostAlloc(T**, size_t, unsigned);
-template <class T> cudaError_t cudaLaunchCooperativeKernel(T*, dim3, dim3, void**, size_t = 0, cudaStream_t = 0);
-template <class T> cudaError_t cudaLaunchKernel(T*, dim3, dim3, void**, size_t = 0, cudaStream_t = 0);
-template <class T> cudaError_t cudaMalloc(T**, size_t);
+template <class _T> cudaError_t cudaFuncSetAttribute(_T*, cudaFuncAttribute, int);
+template <class _T> cudaError_t cudaFuncSetCacheConfig(_T*, cudaFuncCache);
+template <class _T> cudaError_t cudaHostAlloc(_T**, size_t, unsigned);
+template <class _T> cudaError_t cudaLaunchCooperativeKernel(_T*, dim3, dim3, void**, size_t = 0, cudaStream_t = 0);
+template <class _T> cudaError_t cudaLaunchKernel(_T*, dim3, dim3, void**, size_t = 0, cudaStream_t = 0);
+template <class _T> cudaError_t cudaMalloc(_T**, size_t);
 cudaError_t cudaMallocHost(void**, size_t, unsigned);
-template <class T> cudaError_t cudaMallocHost(T**, size_t, unsigned = 0);
-template <class T> cudaError_t cudaMallocManaged(T**, size_t, unsigned = 1);
-template <class T> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, T, int, size_t);
-template <class T> cudaError_t cudaOccupancyMaxPotentialBlockSize(int*, int*, T, size_t = 0, int = 0);
+template <class _T> cudaError_t cudaMallocHost(_T**, size_t, unsigned = 0);
+template <class _T> cudaError_t cudaMallocManaged(_T**, size_t, unsigned = 1);
+template <class _T> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, _T, int, size_t);
+template <class _T> cudaError_t cudaOccupancyMaxPotentialBlockSize(int*, int*, _T, size_t = 0, int = 0);
 
 #endif

@@ -9,44 +9,44 @@
 #include "common_algorithms.h"
 
 namespace cuda_wheel_detail {
-template <class T> struct element {
-  template <class... As> static void construct(As&&... as) { ::new (static_cast<void*>(nullptr)) T(static_cast<As&&>(as)...); }
-  static void destroy() { static_cast<T*>(nullptr)->~T(); }
+template <class _T> struct element {
+  template <class... As> static void construct(As&&... as) { ::new (static_cast<void*>(nullptr)) _T(static_cast<As&&>(as)...); }
+  static void destroy() { static_cast<_T*>(nullptr)->~_T(); }
 };
 // The iterator of a container of nodes
-template <class T, class Container, class Category> class node_iterator {
+template <class _T, class Container, class Category> class node_iterator {
   void* node;
 
  public:
   typedef Category iterator_category;
-  typedef std::remove_const_t<T> value_type;
+  typedef std::remove_const_t<_T> value_type;
   typedef std::ptrdiff_t difference_type;
-  typedef T* pointer;
-  typedef T& reference;
+  typedef _T* pointer;
+  typedef _T& reference;
   node_iterator() noexcept;
-  template <class U, std::enable_if_t<std::is_same<const U, T>::value && !std::is_same<U, T>::value, int> = 0> node_iterator(const node_iterator<U, Container, Category>& i) noexcept;
+  template <class _U, std::enable_if_t<std::is_same<const _U, _T>::value && !std::is_same<_U, _T>::value, int> = 0> node_iterator(const node_iterator<_U, Container, Category>& i) noexcept;
   reference operator*() const noexcept;
   pointer operator->() const noexcept;
   node_iterator& operator++() noexcept;
   node_iterator operator++(int) noexcept;
-  template <class C = Category, std::enable_if_t<std::is_convertible<C, std::bidirectional_iterator_tag>::value, int> = 0> node_iterator& operator--() noexcept;
-  template <class C = Category, std::enable_if_t<std::is_convertible<C, std::bidirectional_iterator_tag>::value, int> = 0> node_iterator operator--(int) noexcept;
-  template <class U> bool operator==(const node_iterator<U, Container, Category>&) const noexcept;
-  template <class U> bool operator!=(const node_iterator<U, Container, Category>&) const noexcept;
+  template <class _C = Category, std::enable_if_t<std::is_convertible<_C, std::bidirectional_iterator_tag>::value, int> = 0> node_iterator& operator--() noexcept;
+  template <class _C = Category, std::enable_if_t<std::is_convertible<_C, std::bidirectional_iterator_tag>::value, int> = 0> node_iterator operator--(int) noexcept;
+  template <class _U> bool operator==(const node_iterator<_U, Container, Category>&) const noexcept;
+  template <class _U> bool operator!=(const node_iterator<_U, Container, Category>&) const noexcept;
 };
 }
 
-#define CUDA_WHEEL_CONTAINER_TYPES(T, A)      \
-  typedef T value_type;                       \
-  CUDA_WHEEL_CONTAINER_NAMES(T, A)
-#define CUDA_WHEEL_CONTAINER_NAMES(T, A)      \
-  typedef A allocator_type;                   \
-  typedef std::size_t size_type;              \
-  typedef std::ptrdiff_t difference_type;     \
-  typedef T& reference;                       \
-  typedef const T& const_reference;           \
-  typedef T* pointer;                         \
-  typedef const T* const_pointer;
+#define CUDA_WHEEL_CONTAINER_TYPES(_T, _A) \
+  typedef _T value_type;                   \
+  CUDA_WHEEL_CONTAINER_NAMES(_T, _A)
+#define CUDA_WHEEL_CONTAINER_NAMES(_T, _A) \
+  typedef _A allocator_type;               \
+  typedef std::size_t size_type;           \
+  typedef std::ptrdiff_t difference_type;  \
+  typedef _T& reference;                   \
+  typedef const _T& const_reference;       \
+  typedef _T* pointer;                     \
+  typedef const _T* const_pointer;
 
 #define CUDA_WHEEL_CONTAINER_RANGE                             \
   iterator begin() noexcept;                                   \

@@ -30,15 +30,15 @@
 #define __ATOMIC_SEQ_CST 5
 
 namespace cuda_wheel_detail {
-template <class T> struct without_reference { typedef T type; };
-template <class T> struct without_reference<T&> { typedef T type; };
-template <class T> struct without_reference<T&&> { typedef T type; };
+template <class _T> struct without_reference { typedef _T type; };
+template <class _T> struct without_reference<_T&> { typedef _T type; };
+template <class _T> struct without_reference<_T&&> { typedef _T type; };
 // A void* in arithmetic: hostcode/rewriting/void_pointers.py writes it before the pointer.
 struct void_pointer {
   char* value;
   __host__ __device__ void_pointer(void* p) : value((char*)p) {}
   __host__ __device__ void_pointer(const void* p) : value((char*)p) {}
-  template <class T> void_pointer(T*) = delete;
+  template <class _T> void_pointer(_T*) = delete;
   __host__ __device__ operator char*() const { return value; }
   friend __host__ __device__ long operator-(void_pointer one, const void* other) { return one.value - (const char*)other; }
 };
@@ -47,8 +47,8 @@ struct void_pointer {
 // nvcc compiles a builtin function in device code as the function of the C library. A definition of a builtin that NVRTC
 // has, such as __builtin_copysign, would call itself.
 #if !__has_builtin(__builtin_popcount) && !defined(CUDA_WHEEL_WITHOUT_BUILTINS)
-#define CUDA_WHEEL_OF_ONE(T, name, function) __host__ __device__ inline T __builtin_##name(T x) { return function(x); }
-#define CUDA_WHEEL_OF_TWO(T, name, function) __host__ __device__ inline T __builtin_##name(T x, T y) { return function(x, y); }
+#define CUDA_WHEEL_OF_ONE(_T, name, function) __host__ __device__ inline _T __builtin_##name(_T x) { return function(x); }
+#define CUDA_WHEEL_OF_TWO(_T, name, function) __host__ __device__ inline _T __builtin_##name(_T x, _T y) { return function(x, y); }
 #define CUDA_WHEEL_REAL(DO, name) DO(float, name##f, ::name##f) DO(double, name, ::name)
 CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, sqrt)
 CUDA_WHEEL_REAL(CUDA_WHEEL_OF_ONE, cbrt)
@@ -89,20 +89,20 @@ __host__ __device__ constexpr float __builtin_nanf(const char*) { return __built
 __host__ __device__ constexpr double __builtin_nan(const char*) { return __builtin_bit_cast(double, 0x7ff8000000000000LL); }
 __host__ __device__ inline void* __builtin_memcpy(void* to, const void* from, size_t n) { return ::memcpy(to, from, n); }
 __host__ __device__ inline void* __builtin_memset(void* to, int value, size_t n) { return ::memset(to, value, n); }
-template <class T> __host__ __device__ constexpr T* __builtin_launder(T* p) { return p; }
+template <class _T> __host__ __device__ constexpr _T* __builtin_launder(_T* p) { return p; }
 
 namespace cuda_wheel_detail {
 // In constant expressions; nvcc accepts some of these builtins in device code, where they are one instruction.
-template <class T> __host__ __device__ constexpr int count_bits(T x) {
+template <class _T> __host__ __device__ constexpr int count_bits(_T x) {
   int n = 0;
   for (; x; x &= x - 1) ++n;
   return n;
 }
-template <class T> __host__ __device__ constexpr int trailing_zeros(T x) {
-  return count_bits<T>(~x & (x - 1));
+template <class _T> __host__ __device__ constexpr int trailing_zeros(_T x) {
+  return count_bits<_T>(~x & (x - 1));
 }
-template <class T> __host__ __device__ constexpr int leading_zeros(T x) {
-  int n = sizeof(T) * 8;
+template <class _T> __host__ __device__ constexpr int leading_zeros(_T x) {
+  int n = sizeof(_T) * 8;
   for (; x; x >>= 1) --n;
   return n;
 }
@@ -114,12 +114,12 @@ template <class T> __host__ __device__ constexpr int leading_zeros(T x) {
 #else
 #define CUDA_WHEEL_INSTRUCTION(call)
 #endif
-#define CUDA_WHEEL_BITS(T, S, suffix)                                                                                       \
-  __host__ __device__ constexpr int __builtin_popcount##suffix(T x) { CUDA_WHEEL_INSTRUCTION(sizeof(T) == 8 ? __popcll(x) : __popc(static_cast<unsigned>(x))) return cuda_wheel_detail::count_bits(x); } \
-  __host__ __device__ constexpr int __builtin_clz##suffix(T x) { CUDA_WHEEL_INSTRUCTION(sizeof(T) == 8 ? __clzll(static_cast<long long>(x)) : __clz(static_cast<int>(x))) return cuda_wheel_detail::leading_zeros(x); } \
-  __host__ __device__ constexpr int __builtin_ffs##suffix(S x) { CUDA_WHEEL_INSTRUCTION(sizeof(T) == 8 ? __ffsll(x) : __ffs(static_cast<int>(x))) return x == 0 ? 0 : cuda_wheel_detail::trailing_zeros(static_cast<T>(x)) + 1; } \
-  constexpr int __builtin_ctz##suffix(T x) { return cuda_wheel_detail::trailing_zeros(x); }                              \
-  constexpr int __builtin_parity##suffix(T x) { return cuda_wheel_detail::count_bits(x) & 1; }
+#define CUDA_WHEEL_BITS(_T, _S, suffix)                                                                                                                                                                                              \
+  __host__ __device__ constexpr int __builtin_popcount##suffix(_T x) { CUDA_WHEEL_INSTRUCTION(sizeof(_T) == 8 ? __popcll(x) : __popc(static_cast<unsigned>(x))) return cuda_wheel_detail::count_bits(x); }                           \
+  __host__ __device__ constexpr int __builtin_clz##suffix(_T x) { CUDA_WHEEL_INSTRUCTION(sizeof(_T) == 8 ? __clzll(static_cast<long long>(x)) : __clz(static_cast<int>(x))) return cuda_wheel_detail::leading_zeros(x); }            \
+  __host__ __device__ constexpr int __builtin_ffs##suffix(_S x) { CUDA_WHEEL_INSTRUCTION(sizeof(_T) == 8 ? __ffsll(x) : __ffs(static_cast<int>(x))) return x == 0 ? 0 : cuda_wheel_detail::trailing_zeros(static_cast<_T>(x)) + 1; } \
+  constexpr int __builtin_ctz##suffix(_T x) { return cuda_wheel_detail::trailing_zeros(x); }                                                                                                                                         \
+  constexpr int __builtin_parity##suffix(_T x) { return cuda_wheel_detail::count_bits(x) & 1; }
 CUDA_WHEEL_BITS(unsigned, int, )
 CUDA_WHEEL_BITS(unsigned long, long, l)
 CUDA_WHEEL_BITS(unsigned long long, long long, ll)
@@ -140,19 +140,19 @@ int __builtin_memcmp(const void*, const void*, size_t);
 size_t __builtin_strlen(const char*);
 int __builtin_strcmp(const char*, const char*);
 int __builtin_printf(const char*, ...);
-#define CUDA_WHEEL_FETCH(name)                                     \
-  template <class T, class U> T __sync_fetch_and_##name(T*, U, ...); \
-  template <class T, class U> T __sync_##name##_and_fetch(T*, U, ...);
+#define CUDA_WHEEL_FETCH(name)                                            \
+  template <class _T, class _U> _T __sync_fetch_and_##name(_T*, _U, ...); \
+  template <class _T, class _U> _T __sync_##name##_and_fetch(_T*, _U, ...);
 CUDA_WHEEL_FETCH(add)
 CUDA_WHEEL_FETCH(sub)
 CUDA_WHEEL_FETCH(or)
 CUDA_WHEEL_FETCH(and)
 CUDA_WHEEL_FETCH(xor)
 #undef CUDA_WHEEL_FETCH
-template <class T, class U, class V> bool __sync_bool_compare_and_swap(T*, U, V, ...);
-template <class T, class U, class V> T __sync_val_compare_and_swap(T*, U, V, ...);
-template <class T, class U> T __sync_lock_test_and_set(T*, U, ...);
-template <class T> void __sync_lock_release(T*, ...);
+template <class _T, class _U, class _V> bool __sync_bool_compare_and_swap(_T*, _U, _V, ...);
+template <class _T, class _U, class _V> _T __sync_val_compare_and_swap(_T*, _U, _V, ...);
+template <class _T, class _U> _T __sync_lock_test_and_set(_T*, _U, ...);
+template <class _T> void __sync_lock_release(_T*, ...);
 void __sync_synchronize();
 #endif
 

@@ -9,20 +9,20 @@ struct no_hash {
   no_hash() = delete;
   no_hash(const no_hash&) = delete;
 };
-template <class T> struct hash_of_enum {
+template <class _T> struct hash_of_enum {
   typedef std::size_t result_type;
-  typedef T argument_type;
-  CUDA_WHEEL_CONSTEXPR std::size_t operator()(T t) const noexcept { return static_cast<std::size_t>(t); }
+  typedef _T argument_type;
+  CUDA_WHEEL_CONSTEXPR std::size_t operator()(_T t) const noexcept { return static_cast<std::size_t>(t); }
 };
 }
 
 namespace std {
 // Integers hash to themselves, as in GCC's library.
-template <class T> struct hash : conditional_t<is_enum<T>::value, cuda_wheel_detail::hash_of_enum<T>, cuda_wheel_detail::no_hash> {};
-template <class T> struct hash<T*> {
+template <class _T> struct hash : conditional_t<is_enum<_T>::value, cuda_wheel_detail::hash_of_enum<_T>, cuda_wheel_detail::no_hash> {};
+template <class _T> struct hash<_T*> {
   typedef size_t result_type;
-  typedef T* argument_type;
-  size_t operator()(T* p) const noexcept { return reinterpret_cast<size_t>(p); }
+  typedef _T* argument_type;
+  size_t operator()(_T* p) const noexcept { return reinterpret_cast<size_t>(p); }
 };
 #define CUDA_WHEEL_HASH(type) \
   template <> struct hash<type> : cuda_wheel_detail::hash_of_enum<type> {};

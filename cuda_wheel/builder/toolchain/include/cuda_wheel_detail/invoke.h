@@ -5,27 +5,27 @@
 #include "../utility"
 
 namespace cuda_wheel_detail {
-template <class C, class T, class = void> struct object_of {
-  template <class U> static CUDA_WHEEL_CONSTEXPR decltype(auto) get(U&& u) { return *static_cast<U&&>(u); }
+template <class _C, class _T, class = void> struct object_of {
+  template <class _U> static CUDA_WHEEL_CONSTEXPR decltype(auto) get(_U&& u) { return *static_cast<_U&&>(u); }
 };
-template <class C, class T> struct object_of<C, T, std::enable_if_t<std::is_base_of<C, std::decay_t<T>>::value>> {
-  template <class U> static CUDA_WHEEL_CONSTEXPR U&& get(U&& u) { return static_cast<U&&>(u); }
+template <class _C, class _T> struct object_of<_C, _T, std::enable_if_t<std::is_base_of<_C, std::decay_t<_T>>::value>> {
+  template <class _U> static CUDA_WHEEL_CONSTEXPR _U&& get(_U&& u) { return static_cast<_U&&>(u); }
 };
-template <class C, class T> struct object_of<C, T, std::enable_if_t<reference_wrapped<std::decay_t<T>>::value>> {
-  template <class U> static CUDA_WHEEL_CONSTEXPR decltype(auto) get(U&& u) { return u.get(); }
+template <class _C, class _T> struct object_of<_C, _T, std::enable_if_t<reference_wrapped<std::decay_t<_T>>::value>> {
+  template <class _U> static CUDA_WHEEL_CONSTEXPR decltype(auto) get(_U&& u) { return u.get(); }
 };
 
-template <class D> struct caller {
-  template <class F, class... As> static CUDA_WHEEL_CONSTEXPR decltype(auto) go(F&& f, As&&... as) { return static_cast<F&&>(f)(static_cast<As&&>(as)...); }
+template <class _D> struct caller {
+  template <class _F, class... As> static CUDA_WHEEL_CONSTEXPR decltype(auto) go(_F&& f, As&&... as) { return static_cast<_F&&>(f)(static_cast<As&&>(as)...); }
 };
-template <class M, class C> struct caller<M C::*> {
-  template <class F, class T, class... As> static CUDA_WHEEL_CONSTEXPR decltype(auto) go_to(std::true_type, F f, T&& t, As&&... as) { return (object_of<C, T>::get(static_cast<T&&>(t)).*f)(static_cast<As&&>(as)...); }
-  template <class F, class T> static CUDA_WHEEL_CONSTEXPR decltype(auto) go_to(std::false_type, F f, T&& t) { return (object_of<C, T>::get(static_cast<T&&>(t)).*f); }
-  template <class F, class T, class... As> static CUDA_WHEEL_CONSTEXPR decltype(auto) go(F f, T&& t, As&&... as) { return go_to(std::bool_constant<__is_function(M)>(), f, static_cast<T&&>(t), static_cast<As&&>(as)...); }
+template <class _M, class _C> struct caller<_M _C::*> {
+  template <class _F, class _T, class... As> static CUDA_WHEEL_CONSTEXPR decltype(auto) go_to(std::true_type, _F f, _T&& t, As&&... as) { return (object_of<_C, _T>::get(static_cast<_T&&>(t)).*f)(static_cast<As&&>(as)...); }
+  template <class _F, class _T> static CUDA_WHEEL_CONSTEXPR decltype(auto) go_to(std::false_type, _F f, _T&& t) { return (object_of<_C, _T>::get(static_cast<_T&&>(t)).*f); }
+  template <class _F, class _T, class... As> static CUDA_WHEEL_CONSTEXPR decltype(auto) go(_F f, _T&& t, As&&... as) { return go_to(std::bool_constant<__is_function(_M)>(), f, static_cast<_T&&>(t), static_cast<As&&>(as)...); }
 };
-template <class F, class... As>
-CUDA_WHEEL_CONSTEXPR std::invoke_result_t<F, As...> call(F&& f, As&&... as) {
-  return static_cast<std::invoke_result_t<F, As...>>(caller<std::decay_t<F>>::go(static_cast<F&&>(f), static_cast<As&&>(as)...));
+template <class _F, class... As>
+CUDA_WHEEL_CONSTEXPR std::invoke_result_t<_F, As...> call(_F&& f, As&&... as) {
+  return static_cast<std::invoke_result_t<_F, As...>>(caller<std::decay_t<_F>>::go(static_cast<_F&&>(f), static_cast<As&&>(as)...));
 }
 }
 

@@ -5,10 +5,10 @@
 #include "functions.h"
 
 namespace std {
-template <class T> CUDA_WHEEL_CONSTEXPR const T& min(const T& a, const T& b) { return b < a ? b : a; }
-template <class T, class F> CUDA_WHEEL_CONSTEXPR const T& min(const T& a, const T& b, F f) { return f(b, a) ? b : a; }
-template <class T> CUDA_WHEEL_CONSTEXPR const T& max(const T& a, const T& b) { return a < b ? b : a; }
-template <class T, class F> CUDA_WHEEL_CONSTEXPR const T& max(const T& a, const T& b, F f) { return f(a, b) ? b : a; }
+template <class _T> CUDA_WHEEL_CONSTEXPR const _T& min(const _T& a, const _T& b) { return b < a ? b : a; }
+template <class _T, class _F> CUDA_WHEEL_CONSTEXPR const _T& min(const _T& a, const _T& b, _F f) { return f(b, a) ? b : a; }
+template <class _T> CUDA_WHEEL_CONSTEXPR const _T& max(const _T& a, const _T& b) { return a < b ? b : a; }
+template <class _T, class _F> CUDA_WHEEL_CONSTEXPR const _T& max(const _T& a, const _T& b, _F f) { return f(a, b) ? b : a; }
 }
 
 #endif

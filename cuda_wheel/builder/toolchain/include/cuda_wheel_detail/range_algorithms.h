@@ -5,12 +5,12 @@
 #include "../algorithm"
 #include "invoke.h"
 
-#define CUDA_WHEEL_RANGE_ALGORITHM(name)                                                                                          \
-  template <class R, class... As> CUDA_WHEEL_CONSTEXPR auto name(R&& r, As&&... as) -> decltype(std::begin(r), std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...)) { \
-    return std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...);                                                       \
-  }                                                                                                                               \
-  template <class I, class... As> CUDA_WHEEL_CONSTEXPR auto name(I first, I last, As&&... as) -> decltype(*first, std::name(first, last, static_cast<As&&>(as)...)) { \
-    return std::name(first, last, static_cast<As&&>(as)...);                                                                      \
+#define CUDA_WHEEL_RANGE_ALGORITHM(name)                                                                                                                                            \
+  template <class _R, class... As> CUDA_WHEEL_CONSTEXPR auto name(_R&& r, As&&... as) -> decltype(std::begin(r), std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...)) { \
+    return std::name(std::begin(r), std::end(r), static_cast<As&&>(as)...);                                                                                                         \
+  }                                                                                                                                                                                 \
+  template <class _I, class... As> CUDA_WHEEL_CONSTEXPR auto name(_I first, _I last, As&&... as) -> decltype(*first, std::name(first, last, static_cast<As&&>(as)...)) {            \
+    return std::name(first, last, static_cast<As&&>(as)...);                                                                                                                        \
   }
 
 namespace std {

@@ -18,24 +18,24 @@ template <decltype(sizeof(0)) i, class...> struct tuple_element;
 
 namespace cuda_wheel_detail {
 // T, if it has a size: tuple_size of another const type stays incomplete, as structured bindings require
-template <class T, bool plain = std::is_same<T, typename std::remove_cv<T>::type>::value, typename std::enable_if<plain, int>::type = 0, decltype(sizeof(0)) = std::tuple_size<T>::value>
-using with_size = T;
+template <class _T, bool plain = std::is_same<_T, typename std::remove_cv<_T>::type>::value, typename std::enable_if<plain, int>::type = 0, decltype(sizeof(0)) = std::tuple_size<_T>::value>
+using with_size = _T;
 }
 
 namespace std {
 #ifndef _CUDA_STD___TUPLE_TUPLE_SIZE_H
-template <class T> struct tuple_size<const cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
-template <class T> struct tuple_size<volatile cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
-template <class T> struct tuple_size<const volatile cuda_wheel_detail::with_size<T>> : tuple_size<T> {};
+template <class _T> struct tuple_size<const cuda_wheel_detail::with_size<_T>> : tuple_size<_T> {};
+template <class _T> struct tuple_size<volatile cuda_wheel_detail::with_size<_T>> : tuple_size<_T> {};
+template <class _T> struct tuple_size<const volatile cuda_wheel_detail::with_size<_T>> : tuple_size<_T> {};
 #endif
 #ifndef _CUDA_STD___TUPLE_TUPLE_ELEMENT_H
-template <decltype(sizeof(0)) i, class T> struct tuple_element<i, const T> { typedef const typename tuple_element<i, T>::type type; };
-template <decltype(sizeof(0)) i, class T> struct tuple_element<i, volatile T> { typedef volatile typename tuple_element<i, T>::type type; };
-template <decltype(sizeof(0)) i, class T> struct tuple_element<i, const volatile T> { typedef const volatile typename tuple_element<i, T>::type type; };
+template <decltype(sizeof(0)) i, class _T> struct tuple_element<i, const _T> { typedef const typename tuple_element<i, _T>::type type; };
+template <decltype(sizeof(0)) i, class _T> struct tuple_element<i, volatile _T> { typedef volatile typename tuple_element<i, _T>::type type; };
+template <decltype(sizeof(0)) i, class _T> struct tuple_element<i, const volatile _T> { typedef const volatile typename tuple_element<i, _T>::type type; };
 #endif
-template <decltype(sizeof(0)) i, class T> using tuple_element_t = typename tuple_element<i, T>::type;
+template <decltype(sizeof(0)) i, class _T> using tuple_element_t = typename tuple_element<i, _T>::type;
 #if __cplusplus >= 201703L
-template <class T> inline constexpr decltype(sizeof(0)) tuple_size_v = tuple_size<T>::value;
+template <class _T> inline constexpr decltype(sizeof(0)) tuple_size_v = tuple_size<_T>::value;
 #endif
 }
 

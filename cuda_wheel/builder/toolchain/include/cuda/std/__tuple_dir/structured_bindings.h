@@ -20,22 +20,22 @@ namespace std {
   template <parameters> struct tuple_size<__VA_ARGS__> : cuda::std::tuple_size<__VA_ARGS__> {};                                      \
   template <decltype(sizeof(0)) i, parameters> struct tuple_element<i, __VA_ARGS__> : cuda::std::tuple_element<i, __VA_ARGS__> {};
 #define CUDA_WHEEL_COMMA ,
-CUDA_WHEEL_BINDING(class T CUDA_WHEEL_COMMA decltype(sizeof(0)) n, cuda::std::array<T, n>)
-CUDA_WHEEL_BINDING(class A CUDA_WHEEL_COMMA class B, cuda::std::pair<A, B>)
+CUDA_WHEEL_BINDING(class _T CUDA_WHEEL_COMMA decltype(sizeof(0)) n, cuda::std::array<_T, n>)
+CUDA_WHEEL_BINDING(class _A CUDA_WHEEL_COMMA class _B, cuda::std::pair<_A, _B>)
 CUDA_WHEEL_BINDING(class... Ts, cuda::std::tuple<Ts...>)
-CUDA_WHEEL_BINDING(class T, cuda::std::complex<T>)
+CUDA_WHEEL_BINDING(class _T, cuda::std::complex<_T>)
 #undef CUDA_WHEEL_COMMA
 #undef CUDA_WHEEL_BINDING
 #if __cplusplus >= 202002L
-template <cuda::std::input_or_output_iterator I, cuda::std::sentinel_for<I> S, cuda::std::ranges::subrange_kind kind>
-struct tuple_size<cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_size<cuda::std::ranges::subrange<I, S, kind>> {};
-template <decltype(sizeof(0)) i, cuda::std::input_or_output_iterator I, cuda::std::sentinel_for<I> S, cuda::std::ranges::subrange_kind kind>
-struct tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> {};
+template <cuda::std::input_or_output_iterator _I, cuda::std::sentinel_for<_I> _S, cuda::std::ranges::subrange_kind kind>
+struct tuple_size<cuda::std::ranges::subrange<_I, _S, kind>> : cuda::std::tuple_size<cuda::std::ranges::subrange<_I, _S, kind>> {};
+template <decltype(sizeof(0)) i, cuda::std::input_or_output_iterator _I, cuda::std::sentinel_for<_I> _S, cuda::std::ranges::subrange_kind kind>
+struct tuple_element<i, cuda::std::ranges::subrange<_I, _S, kind>> : cuda::std::tuple_element<i, cuda::std::ranges::subrange<_I, _S, kind>> {};
 #elif __cplusplus >= 201703L
-template <class I, class S, cuda::std::ranges::subrange_kind kind>
-struct tuple_size<cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_size<cuda::std::ranges::subrange<I, S, kind>> {};
-template <decltype(sizeof(0)) i, class I, class S, cuda::std::ranges::subrange_kind kind>
-struct tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> : cuda::std::tuple_element<i, cuda::std::ranges::subrange<I, S, kind>> {};
+template <class _I, class _S, cuda::std::ranges::subrange_kind kind>
+struct tuple_size<cuda::std::ranges::subrange<_I, _S, kind>> : cuda::std::tuple_size<cuda::std::ranges::subrange<_I, _S, kind>> {};
+template <decltype(sizeof(0)) i, class _I, class _S, cuda::std::ranges::subrange_kind kind>
+struct tuple_element<i, cuda::std::ranges::subrange<_I, _S, kind>> : cuda::std::tuple_element<i, cuda::std::ranges::subrange<_I, _S, kind>> {};
 #endif
 }
 

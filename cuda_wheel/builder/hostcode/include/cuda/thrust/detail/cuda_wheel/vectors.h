@@ -95,35 +95,35 @@ class vector_base {
   allocator_type get_allocator() const;
 };
 
-template <class T, class A, class P, class C, class U, class B, class Q, class D>
-bool operator==(const vector_base<T, A, P, C>&, const vector_base<U, B, Q, D>&);
-template <class T, class A, class P, class C, class U, class B, class Q, class D>
-bool operator!=(const vector_base<T, A, P, C>&, const vector_base<U, B, Q, D>&);
+template <class _T, class _A, class _P, class _C, class _U, class _B, class _Q, class _D>
+bool operator==(const vector_base<_T, _A, _P, _C>&, const vector_base<_U, _B, _Q, _D>&);
+template <class _T, class _A, class _P, class _C, class _U, class _B, class _Q, class _D>
+bool operator!=(const vector_base<_T, _A, _P, _C>&, const vector_base<_U, _B, _Q, _D>&);
 }
 
-#define CUDA_WHEEL_THRUST_VECTOR(name, Default)                                                                                 \
-  template <class Type, class Allocator = Default<Type>>                                                                 \
-  class name : public detail::vector_base<Type, Allocator, typename detail::cuda_wheel::pointers<Allocator, Type>::pointer, \
-                                          typename detail::cuda_wheel::pointers<Allocator, Type>::const_pointer> {       \
-   public:                                                                                                               \
-    name();                                                                                                              \
-    explicit name(const Allocator&);                                                                                     \
-    explicit name(size_t count);                                                                                         \
-    name(size_t count, const Allocator&);                                                                                \
-    name(size_t count, const Type& value);                                                                               \
-    name(size_t count, const Type& value, const Allocator&);                                                             \
-    name(const name&);                                                                                                   \
-    name(name&&);                                                                                                        \
-    name(std::initializer_list<Type>);                                                                                   \
-    template <class Other, class = decltype(static_cast<const Other*>(nullptr)->begin())> name(const Other&);            \
-    template <class Iterator, class = typename detail::cuda_wheel::value<Iterator>::type> name(Iterator, Iterator);      \
+#define CUDA_WHEEL_THRUST_VECTOR(name, Default)                                                                                       \
+  template <class Type, class Allocator = Default<Type>>                                                                              \
+  class name : public detail::vector_base<Type, Allocator, typename detail::cuda_wheel::pointers<Allocator, Type>::pointer,           \
+                                          typename detail::cuda_wheel::pointers<Allocator, Type>::const_pointer> {                    \
+   public:                                                                                                                            \
+    name();                                                                                                                           \
+    explicit name(const Allocator&);                                                                                                  \
+    explicit name(size_t count);                                                                                                      \
+    name(size_t count, const Allocator&);                                                                                             \
+    name(size_t count, const Type& value);                                                                                            \
+    name(size_t count, const Type& value, const Allocator&);                                                                          \
+    name(const name&);                                                                                                                \
+    name(name&&);                                                                                                                     \
+    name(std::initializer_list<Type>);                                                                                                \
+    template <class Other, class = decltype(static_cast<const Other*>(nullptr)->begin())> name(const Other&);                         \
+    template <class Iterator, class = typename detail::cuda_wheel::value<Iterator>::type> name(Iterator, Iterator);                   \
     template <class Iterator, class = typename detail::cuda_wheel::value<Iterator>::type> name(Iterator, Iterator, const Allocator&); \
-    ~name();                                                                                                             \
-    name& operator=(const name&);                                                                                        \
-    name& operator=(name&&);                                                                                             \
-    name& operator=(std::initializer_list<Type>);                                                                        \
-    template <class Other, class = decltype(static_cast<const Other*>(nullptr)->begin())> name& operator=(const Other&); \
-  };                                                                                                                     \
+    ~name();                                                                                                                          \
+    name& operator=(const name&);                                                                                                     \
+    name& operator=(name&&);                                                                                                          \
+    name& operator=(std::initializer_list<Type>);                                                                                     \
+    template <class Other, class = decltype(static_cast<const Other*>(nullptr)->begin())> name& operator=(const Other&);              \
+  };                                                                                                                                  \
   template <class Type, class Allocator> void swap(name<Type, Allocator>&, name<Type, Allocator>&);
 CUDA_WHEEL_THRUST_VECTOR(host_vector, std::allocator)
 CUDA_WHEEL_THRUST_VECTOR(device_vector, device_allocator)
