@@ -24,6 +24,8 @@ __all__ = ["lacks_constexpr_functions", "may_crash"]
 
 _FIRST_CAPABILITY, _MENDED = 100, (13, 5)
 
+_MESSAGES = ("constexpr __host__ function", "Broken module found")
+
 _LAMBDA = re.compile(rb"\[\s*[&=]")
 """Matches the beginning of a lambda that captures variables."""
 
@@ -44,9 +46,10 @@ def may_crash(job: Job) -> bool:
 def lacks_constexpr_functions(result: NvrtcResult) -> bool:
     """Return whether a source, compiled without `--relaxed_constexpr`, calls `constexpr` host functions in device code.
 
-    NVRTC 12.9 then declares them in the PTX, without a definition or a message; later releases report an error.
+    NVRTC 12.9 then declares them in the PTX, without a definition or a message. Later releases report an error, and
+    NVRTC 13.0 in some sources, such as those that use GLM, only that its module is broken.
     """
-    if "constexpr __host__ function" in result["log"]:
+    if any(message in result["log"] for message in _MESSAGES):
         return True
     names = undefined(result["ptx"].decode()) if result["ptx"] else {}
     return any(not name.startswith("__nv_") for name in names)

@@ -83,7 +83,7 @@ def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
         return Answer(result, request)
     used = _used_parts_request(job, request)
     result, request = _first_answer(request if used is None else used, call)
-    if result["error"] in ("", INVALID_OPTION):
+    if result["error"] in ("", INVALID_OPTION) or (not relaxed_constexpr and lacks_constexpr_functions(result)):
         return Answer(result, request)
     if used is not None or not looks_like_host_code(job.text):
         request = nvrtc_request(job, relaxed_constexpr)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cuda_wheel.builder.compile.constexpr_crash import lacks_constexpr_functions
 from cuda_wheel.builder.jobs import Compiled
 
 SOURCE = r"""
@@ -37,3 +38,16 @@ def test_constexpr_functions_of_the_host_are_there(compiled: Callable[..., Compi
     )
     result = compiled(text, "100")
     assert len(result.kernels) == 1 and b"four" not in result.ptx
+
+
+@pytest.mark.parametrize(
+    ("log", "lacks"),
+    [
+        ("k.cu(1): error: calling a constexpr __host__ function from a __global__ function is not allowed.", True),
+        ("error: Broken module found, compilation aborted!", True),  # NVRTC 13.0.88, gsplat with GLM
+        ('k.cu(1): error: identifier "four" is undefined', False),
+    ],
+)
+def test_what_releases_report_of_them(log: str, lacks: bool) -> None:
+    result = {"error": "NVRTC_ERROR_COMPILATION", "log": log, "ptx": b""}
+    assert lacks_constexpr_functions(result) == lacks  # type: ignore[arg-type]
