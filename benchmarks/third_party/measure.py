@@ -73,6 +73,8 @@ class Outcome:
     kernels: Sequence[str] = ()
     """The names in the manifest."""
     warnings: Sequence[str] = ()
+    left_out: Sequence[str] = ()
+    """The host code that was left out, because it did not compile."""
     settings: bool = False
     """Whether settings beyond the build's own options were used."""
 
@@ -85,6 +87,7 @@ class Listener(SilentReporter):
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self.kernels: list[str] = []
+        self.left_out: list[str] = []
         self.compile_seconds = 0.0
 
     def step_finished(self, step: Any) -> None:
@@ -96,6 +99,7 @@ class Listener(SilentReporter):
 
     def module_built(self, module: Any) -> None:
         self.kernels += [kernel.name for kernel in module.manifest.kernels]
+        self.left_out += module.manifest.host_code
 
 
 def settings_of(source: Source, home: Path, settings: bool, architectures: Sequence[str] = ("80",)) -> dict[str, Any]:
@@ -151,6 +155,7 @@ def compile_source(
         round(listener.compile_seconds, 2),
         listener.kernels,
         listener.warnings,
+        listener.left_out,
         settings and source.path in source.package.settings,
     )
 
