@@ -20,6 +20,7 @@ __all__ = [
     "Form",
     "ImageContent",
     "Job",
+    "LeftOutCode",
     "LinkInput",
     "LinkJob",
 ]
@@ -90,6 +91,25 @@ class Declared(NamedTuple):
     struct: Struct | None = None
 
 
+class LeftOutCode(NamedTuple):
+    """Host code that was left out of a source, because it does not compile."""
+
+    file: str
+    """Project-relative path."""
+    line: int
+    last_line: int
+    kind: str
+    """ "include", "function", "variable" or "code in"."""
+    name: str
+    reason: str
+    """The compiler's message."""
+
+    def __str__(self) -> str:
+        """Return the place and what it is: "k.cu:12-40: function main"."""
+        lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
+        return f"{self.file}:{lines}: {self.kind} {self.name}".rstrip()
+
+
 @dataclass(frozen=True)
 class Compiled:
     """The result of a job or of a link."""
@@ -111,8 +131,7 @@ class Compiled:
     """Absolute paths of all files that the compiler read beside the source; None if it cannot list them."""
     log: str
     """The compiler's warnings."""
-    blanked: tuple[str, ...] = ()
-    """The host code that was left out, such as "k.cu:12-40: function main"."""
+    left_out: tuple[LeftOutCode, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
     """The names that the project's files declare and that look like those of a library or of the compiler; by

@@ -25,7 +25,8 @@ from cuda_wheel.builder.cxx import tokens as tokens_module
 from cuda_wheel.builder.cxx.demangling.signatures import signature as signature_of
 from cuda_wheel.builder.cxx.macros import macro_of
 from cuda_wheel.builder.describe.extern_table import extern_table
-from cuda_wheel.builder.describe.kernel_table import kernel_table, missing_kernel_warnings
+from cuda_wheel.builder.describe.kernel_table import kernel_table
+from cuda_wheel.builder.describe.missing_kernels import missing_kernel_warnings
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files
 from cuda_wheel.builder.hostcode.reach import project_code

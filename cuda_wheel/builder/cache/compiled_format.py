@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from cuda_wheel.builder.cache.job_files import path_of, place_of
-from cuda_wheel.builder.jobs import Compiled, Declared, Job
+from cuda_wheel.builder.jobs import Compiled, Declared, Job, LeftOutCode
 from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
 from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
 
@@ -50,7 +50,7 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
                 for symbol, parameters in document["parameters"].items()
             },
             "variables": tuple(GlobalInfo(*each) for each in document["variables"]),
-            "blanked": tuple(document["blanked"]),
+            "left_out": tuple(LeftOutCode(*each) for each in document["left_out"]),
             "declared": tuple(document["declared"]),
         }
     )

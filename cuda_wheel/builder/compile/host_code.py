@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from cuda_wheel.builder.hostcode.front_end import (
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.hostcode.project_texts import project_texts
 from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
-from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
@@ -36,7 +36,6 @@ from cuda_wheel.builder.toolchain.limited_time import compile_within
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.hostcode.edits import LeftOut
     from cuda_wheel.builder.hostcode.leaving_out import LocatedError, Outcome, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
@@ -59,7 +58,7 @@ class Answer:
 
     result: NvrtcResult
     request: NvrtcRequest
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutCode, ...] = ()
     notes: tuple[str, ...] = ()
     missing_headers: tuple[str, ...] = ()
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
@@ -93,17 +92,33 @@ def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
         result, request = _first_answer(request, call)
     if not result["error"]:
         return Answer(result, request)
-    answer, asks_for_nvrtc = _without_what_fails(job, request, result, call)
-    if answer.result["error"] and asks_for_nvrtc:
-        request = {**answer.request, "options": [*NOT_NVRTC_OPTIONS, *answer.request["options"]]}
-        result = call(request, *FIRST_ERROR)
-        answer = _without_what_fails(job, request, result, call)[0] if result["error"] else Answer(result, request)
-    return answer
+    answer, may_be_hidden = _without_what_fails(job, request, result, call)
+    return _without_nvrtcs_macro(job, answer, call) if answer.result["error"] and may_be_hidden else answer
+
+
+def _without_nvrtcs_macro(job: Job, answer: Answer, call: CallNvrtc) -> Answer:
+    """Return the answer without the macro `__CUDACC_RTC__`, given the one with it, an error."""
+    request: NvrtcRequest = {**answer.request, "options": [*NOT_NVRTC_OPTIONS, *answer.request["options"]]}
+    result = call(request, *FIRST_ERROR)
+    if not result["error"]:
+        return Answer(result, request)
+    other = _without_what_fails(job, request, result, call)[0]
+    if not other.result["error"]:
+        return other
+    # What fails with the macro and without it is the user's mistake.
+    lasting = {error.key for error in _errors(job, other.result)}
+    reported = filter(answer.is_reported, read_job_log(job, answer.result["log"]).diagnostics)
+    if not any(each.severity == "error" and _key(each) in lasting for each in reported):
+        return other
+    return replace(
+        answer,
+        is_reported=lambda each: answer.is_reported(each) and (each.severity != "error" or _key(each) in lasting),
+    )
 
 
 def _without_what_fails(job: Job, request: NvrtcRequest, result: NvrtcResult, call: CallNvrtc) -> tuple[Answer, bool]:
     """Return the answer to a request whose first error is in `result`, without the host code that fails; and whether
-    the project's headers may have left out what is missing, because they ask for NVRTC's macro."""
+    the project's headers may hide what is missing, because they ask for NVRTC's macro."""
     whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
     if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
         whole = None
@@ -185,8 +200,10 @@ def check_launches(job: Job, compiled: Compiled) -> None:
 _EDITED_OPTIONS = (
     "--diag-suppress=177",  # "declared but never referenced": the reference may be in what is left out
     "--diag-suppress=940",  # "missing return statement": it may be in what is left out
-    *("-Xcudafe", "--error_limit=100000"),  # so that one more compilation finds all that is to be left out
 )
+
+_ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
+"""The options with which one compilation finds all that is to be left out."""
 
 
 def _without_host_code(
@@ -201,17 +218,22 @@ def _without_host_code(
         headers = request["headers"] | {name: text for name, text in changed.items() if name != job.source}
         options = [*request["options"], *_EDITED_OPTIONS]
         edited: NvrtcRequest = {**request, "text": changed[job.source], "headers": headers, "options": options}
-        requests.append((call(edited), edited))
-        return requests[-1][0]
+        result = call(edited, *FIRST_ERROR)
+        if result["error"]:
+            seconds = _SECONDS_FOR_ALL_ERRORS << len(requests)  # rather than one compilation for each of many errors
+            result = compile_within({**edited, "options": [*options, *_ALL_ERRORS]}, seconds) or result
+        requests.append((result, edited))
+        return result
 
     outcome = compile_leaving_out(_project(job), first, compile, lambda result: _errors(job, result))
     if not outcome.result["error"] and not outcome.blocking:
-        return Answer(*requests[-1], outcome.pieces), False
+        return Answer(*requests[-1], outcome.left_out), False
     if not is_complete and len(requests) > 1:  # the first error was left out, and is not the one to report
-        requests[0] = (call(request), request)
-        is_complete = True
+        whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS << 1)
+        is_complete = whole is not None
+        requests = requests[-1:] if whole is None else [(whole, request), *requests[1:]]
     notes = () if is_complete else (_ONLY_FIRST,)
-    return _failure(job, outcome, requests, notes), outcome.asks_for_nvrtc
+    return _failure(job, outcome, requests, notes), outcome.may_be_hidden
 
 
 _ONLY_FIRST = (
@@ -227,19 +249,25 @@ def _failure(
     The errors after something was left out may be consequences of that.
     """
     whole, request = next(
-        (each for each in requests if any(not one.is_overcome for one in _errors(job, each[0]))),
+        (each for each in requests if _lasting(_errors(job, each[0]))),
         requests[0],
     )
     errors = _errors(job, whole)
     named = {error.key for error in errors}
     reported = _without_consequences(errors, {error.key for error in outcome.blocking} & named or named)
-    notes = [f"note: {piece} was left out, as host code: {piece.reason}" for piece in outcome.pieces]
+    notes = [f"note: {code} was left out, as host code: {code.reason}" for code in outcome.left_out]
     notes += [f"note: this host code cannot be left out: {outcome.reason}."] if outcome.reason else []
     notes += more_notes
-    missing = tuple(piece.name.strip("<>") for piece in outcome.pieces if piece.kind == "include")
+    missing = tuple(code.name.strip("<>") for code in outcome.left_out if code.kind == "include")
     return Answer(
         whole, request, (), tuple(notes), missing, lambda each: each.severity != "error" or _key(each) in reported
     )
+
+
+def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
+    """Return the errors that are neither overcome nor in the same line as one that is."""
+    overcome = {error.key[:2] for error in errors if error.is_overcome}
+    return [error for error in errors if error.key[:2] not in overcome]
 
 
 def _without_consequences(errors: Sequence[LocatedError], reported: AbstractSet[_Key]) -> AbstractSet[_Key]:

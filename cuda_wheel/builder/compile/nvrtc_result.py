@@ -76,6 +76,6 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
         names=dict(zip(job.instantiate, result["symbols"], strict=True)),
         headers=None if result["headers"] is None else tuple(result["headers"]),
         log=str(read_job_log(job, log, partial(lines_of, job=job) if answer.left_out else no_original_lines)),
-        blanked=tuple(map(str, answer.left_out)),
+        left_out=answer.left_out,
         uses_build_time=result["uses_build_time"],
     )

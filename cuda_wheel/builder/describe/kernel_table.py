@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
-from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parameter_names, parameter_types
-from cuda_wheel.builder.describe.missing_kernels import no_kernel, plain_name
+from cuda_wheel.builder.describe.missing_kernels import left_out_code, no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images.kernel_removal import matches_instance
 from cuda_wheel.builder.jobs import Compiled, Declared
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
-from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Parameter
 
 __all__ = [
     "LackingKernelsError",
     "kernel_table",
     "lacking_kernels_help",
-    "missing_kernel_warnings",
     "variable_table",
 ]
 
@@ -47,7 +43,7 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
     """
     symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
     if not symbols and not module.relocatable:
-        raise CompileError(no_kernel(module))
+        raise CompileError(no_kernel(module, left_out_code(results)))
     names = _names_by_symbol(list(results.values()))
     types, parameter_names = _declared_types(module)
     kernels = []
@@ -207,39 +203,3 @@ def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[N
         "An #if with __CUDA_ARCH__ around a kernel causes this. Define the kernel for every target, with an empty body "
         f"where it cannot work; or choose other architectures; or allow it: optional-kernels = [{globs}]."
     )
-
-
-def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each kernel that a source seems to define and no image has.
-
-    Nothing for templates whose instances the project chooses, or that are compiled when a program asks for them.
-    Nothing for a module without any kernel: that is an error, or a module of device functions.
-    """
-    names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
-    if not names:
-        return []
-    settings = module.module.settings
-    are_chosen = bool(settings.instances) or settings.specialize or module.module.on_demand
-    blanked = {text for result in results.values() for text in result.blanked}
-    return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, blanked, are_chosen)]
-
-
-def _missing_in(source: Source, names: Collection[str], blanked: Collection[str], are_chosen: bool) -> list[str]:
-    left_out = [
-        range(int(match[1]), int(match[2] or match[1]) + 1)
-        for text in blanked
-        if (match := re.match(re.escape(source.path) + r":(\d+)(?:-(\d+))?: ", text))
-    ]
-    return [
-        f"{source.path}:{kernel.line}: warning: no image has the kernel {_likely_reason(kernel)}"
-        for kernel in kernels_in(source.text)
-        if kernel.name not in names
-        and not any(kernel.line in lines for lines in left_out)
-        and not (are_chosen and kernel.template)
-    ]
-
-
-def _likely_reason(kernel: ScannedKernel) -> str:
-    if kernel.template:
-        return f"template {kernel.name}: name its instantiations in the module's instantiate."
-    return f"{kernel.name}: is it inside an #if whose condition is false?"

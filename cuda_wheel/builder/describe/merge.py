@@ -48,7 +48,7 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
         parameters=_union(unit.parameters for unit in units),
         headers=all_headers(units),
         log="\n".join(dict.fromkeys(filter(None, (unit.log for unit in units)))),
-        blanked=_unique(unit.blanked for unit in units),
+        left_out=_unique(unit.left_out for unit in units),
         uses_build_time=any(unit.uses_build_time for unit in units),
     )
 

@@ -1,10 +1,10 @@
-"""Say what to do about a module without kernels."""
+"""Say which kernels a module lacks, why, and what to do."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.cxx.demangling.signatures import signature
@@ -14,11 +14,19 @@ from cuda_wheel.builder.cxx.function_definitions import (
     open_namespaces,
 )
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
-from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
 
-__all__ = ["early_error", "no_kernel", "plain_name", "suggested_instances"]
+__all__ = [
+    "early_error",
+    "left_out_code",
+    "left_out_warnings",
+    "missing_kernel_warnings",
+    "no_kernel",
+    "plain_name",
+    "suggested_instances",
+]
 
 
 def early_error(module: ModulePlan, job: Job, result: Compiled) -> str | None:
@@ -31,7 +39,7 @@ def early_error(module: ModulePlan, job: Job, result: Compiled) -> str | None:
     scanned = (kernel for source in cuda_sources(module.module) for kernel in kernels_in(source.text))
     if result.kernels or any(not kernel.template for kernel in scanned):  # which another target may have
         return None
-    return no_kernel(module)
+    return no_kernel(module, result.left_out)
 
 
 def plain_name(symbol: str) -> str:
@@ -39,7 +47,25 @@ def plain_name(symbol: str) -> str:
     return signature(symbol).name.partition("<")[0].rpartition("::")[2]
 
 
-def no_kernel(module: ModulePlan) -> str:
+def left_out_code(results: Mapping[str, Compiled]) -> list[LeftOutCode]:
+    """Return the host code that was left out for one of the architectures, in the order of files and lines."""
+    return sorted({code for result in results.values() for code in result.left_out})
+
+
+def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
+    """Return a warning for each part of the host code that was left out, if its headers were all found.
+
+    If one was not, its names are missing, and nothing is wrong with the code that uses them.
+    """
+    left_out = left_out_code(results)
+    return [] if any(code.kind == "include" for code in left_out) else list(map(_left_out_warning, left_out))
+
+
+def _left_out_warning(code: LeftOutCode) -> str:
+    return f"{code.file}:{code.line}: warning: {code.kind} {code.name} is left out, as host code: {code.reason}"
+
+
+def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
     """Return the error of a module that has no kernel."""
     sources = cuda_sources(module.module)
     scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
@@ -47,8 +73,12 @@ def no_kernel(module: ModulePlan) -> str:
     others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
     on_demand = module.module.on_demand  # there is no table to edit
     text = f"{module.module.label} has no kernel: it compiles to an empty image."
+    if left_out:
+        # A launch may be there, or in what that would have called.
+        text += " What does not compile of its host code was left out:\n"
+        text += "".join(f"{code}: {code.reason}\n" for code in left_out)
     if templates:
-        text += f" It has templates: {templates}. Nothing launches them, so "
+        text += f" It has templates: {templates}. Nothing {'else ' if left_out else ''}launches them, so "
         if on_demand:
             text += f"name their instances, such as: instantiate=[{_instances(module)}]"
         else:
@@ -68,6 +98,38 @@ def no_kernel(module: ModulePlan) -> str:
 def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
     place = f"line {kernel.line}" if len(module.module.paths) == 1 else f"{source.path}:{kernel.line}"
     return f"{kernel.name} ({place})"
+
+
+def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
+    """Return a warning for each kernel that a source seems to define and no image has.
+
+    Nothing for templates whose instances the project chooses, or that are compiled when a program asks for them.
+    Nothing for a module without any kernel: that is an error, or a module of device functions.
+    """
+    names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
+    if not names:
+        return []
+    settings = module.module.settings
+    are_chosen = bool(settings.instances) or settings.specialize or module.module.on_demand
+    left_out = left_out_code(results)
+    return [text for source in cuda_sources(module.module) for text in _missing_in(source, names, left_out, are_chosen)]
+
+
+def _missing_in(source: Source, names: Collection[str], left_out: Iterable[LeftOutCode], are_chosen: bool) -> list[str]:
+    left_out_lines = [range(each.line, each.last_line + 1) for each in left_out if each.file == source.path]
+    return [
+        f"{source.path}:{kernel.line}: warning: no image has the kernel {_likely_reason(kernel)}"
+        for kernel in kernels_in(source.text)
+        if kernel.name not in names
+        and not any(kernel.line in lines for lines in left_out_lines)
+        and not (are_chosen and kernel.template)
+    ]
+
+
+def _likely_reason(kernel: ScannedKernel) -> str:
+    if kernel.template:
+        return f"template {kernel.name}: name its instantiations in the module's instantiate."
+    return f"{kernel.name}: is it inside an #if whose condition is false?"
 
 
 # --- instances to name ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from cuda_wheel.builder.cxx.known_types import LONG_SIZE
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import variable_table
 from cuda_wheel.builder.describe.merge import all_headers
+from cuda_wheel.builder.describe.missing_kernels import left_out_code
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.releases import first_reading
@@ -59,7 +60,7 @@ def built_module(
         variant=module.module.variant,
         # Whoever loads it from a source tree has the sources; `finished_module` puts them into a wheel.
         specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
-        host_code=tuple(sorted({text for result in results.values() for text in result.blanked}, key=_host_code_order)),
+        host_code=tuple(dict.fromkeys(map(str, left_out_code(results)))),
     )
     text = manifest.to_json().encode()
     all_manifests(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
@@ -110,9 +111,3 @@ def _resources(result: Compiled, target: Target) -> dict[str, dict[str, int]]:
         symbol: {**result.bounds.get(symbol, {}), **reported.get(symbol, {})}
         for symbol in sorted({*result.bounds, *reported})
     }
-
-
-def _host_code_order(text: str) -> tuple[str, int, str]:
-    """Return the file, the first line and the text of an entry such as "k.cu:12-40: function main"."""
-    file, lines, _ = text.split(":", 2)
-    return file, int(lines.partition("-")[0]), text

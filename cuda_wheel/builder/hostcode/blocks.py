@@ -35,7 +35,7 @@ class CodeBlock:
     def end(self) -> int:
         return self.tokens[-1].end
 
-    @property
+    @cached_property
     def heading(self) -> Sequence[Token]:
         """The tokens before the body, without those of `template <...>`."""
         return _without_templates(self.tokens[: len(self.tokens) - len(self.body)])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cuda_wheel.builder.cxx.tokens import Directive
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.jobs import LeftOutCode
 
 __all__ = ["LeftOut", "changed_files", "included_name"]
 
@@ -30,22 +31,14 @@ def included_name(directive: Directive) -> tuple[str, bool] | None:
 
 
 class LeftOut(NamedTuple):
-    """Code that is left out of a file.
+    """Code that is left out of a file. `spans` are its parts, as offsets in bytes; directives between them stay."""
 
-    `spans` are its parts, as offsets in bytes; directives between them stay. `reason` is the compiler's message.
-    """
-
-    file: str
-    kind: str
-    name: str
+    code: LeftOutCode
     spans: tuple[tuple[int, int], ...]
-    line: int
-    last_line: int
-    reason: str
 
-    def __str__(self) -> str:
-        lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
-        return f"{self.file}:{lines}: {self.kind} {self.name}".rstrip()
+    @property
+    def file(self) -> str:
+        return self.code.file
 
 
 def changed_files(

@@ -8,8 +8,11 @@ is in the user's own code.
 
 from __future__ import annotations
 
+import gc
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.cxx.tokens import DECORATION, Token
@@ -20,6 +23,7 @@ from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import is_pragma_error
 from cuda_wheel.builder.hostcode.rewriting.rewriters import Rewriters, may_be_rewritten
 from cuda_wheel.builder.hostcode.statements import removable_part
+from cuda_wheel.builder.jobs import LeftOutCode
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
@@ -31,6 +35,9 @@ _ATTEMPTS = 24
 
 DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
 """Suffixes of headers that probably contain device code: they are never left out."""
+
+_QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
+"""Matches a name in a message."""
 
 _NO_DEFINITION = frozenset(
     ("static_assert", "using", "typedef", "friend", "class", "struct", "union", "enum", "concept", "asm", "export")
@@ -80,13 +87,24 @@ class Outcome(NamedTuple):
     """
 
     result: NvrtcResult
-    pieces: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutCode, ...]
     blocking: tuple[LocatedError, ...]
     reason: str
-    asks_for_nvrtc: bool = False
-    """Whether one of the files that were read mentions NVRTC's macro, `__CUDACC_RTC__`."""
+    may_be_hidden: bool = False
+    """Whether what the errors miss may be in a file that mentions NVRTC's macro, `__CUDACC_RTC__`."""
 
 
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Collecting takes a third of the time to read a large project's headers: millions of tokens, none is garbage."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@_without_garbage_collection()
 def unmarked_kernels(project: Project) -> list[str]:
     """Return an error for each launch of a function that has no `__global__`."""
     state = _LeavingOut(project)
@@ -102,6 +120,7 @@ class _Refusal(Exception):
     """Something cannot be left out. The text says why; it is empty if the code is not host code."""
 
 
+@_without_garbage_collection()
 def compile_leaving_out(
     project: Project,
     first: NvrtcResult,
@@ -121,12 +140,11 @@ def compile_leaving_out(
         errors = errors_of(result)
         blocking, reason = state.leave_out(errors)
         if blocking or not errors:
-            return Outcome(result, tuple(state.pieces), tuple(blocking), reason, state.asks_for_nvrtc())
-        changed = changed_files(state.files, project.source, state.pieces, state.replacements(), project.find)
-        result = compile(changed)
+            return Outcome(result, state.left_out(), tuple(blocking), reason, state.may_be_hidden(blocking))
+        result = compile(state.changed_files())
         if not result["error"]:
             return state.checked(result)
-    return Outcome(result, tuple(state.pieces), tuple(errors_of(result)), "")
+    return Outcome(result, state.left_out(), tuple(errors_of(result)), "")
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
@@ -155,6 +173,7 @@ class _LeavingOut:
     """The files of a project that were read, and what is left out of them."""
 
     def __init__(self, project: Project) -> None:
+        self.project = project
         self.pieces: list[LeftOut] = []
         self.files: dict[str, SourceBlocks] = {}
         waiting = [project.source]
@@ -201,6 +220,14 @@ class _LeavingOut:
             self.pieces += [piece for key, piece in new.items() if key not in known]
         return real or blocking, "" if real else reason
 
+    def left_out(self) -> tuple[LeftOutCode, ...]:
+        """Return all that was left out."""
+        return tuple(piece.code for piece in self.pieces)
+
+    def changed_files(self) -> Mapping[str, bytes]:
+        """Return the texts of the files that change, by path."""
+        return changed_files(self.files, self.project.source, self.pieces, self.replacements(), self.project.find)
+
     def replacements(self) -> dict[str, list[Replacement]]:
         """Return the code that is written in another way, by file."""
         found = self._constants.replacements()
@@ -226,9 +253,11 @@ class _LeavingOut:
             for error in errors
         ]
 
-    def asks_for_nvrtc(self) -> bool:
-        """Return whether a file mentions NVRTC's macro: it may have other code for NVRTC than for nvcc."""
-        return any(b"__CUDACC_RTC__" in blocks.content for blocks in self.files.values())
+    def may_be_hidden(self, errors: Iterable[LocatedError]) -> bool:
+        """Return whether what errors miss may be in a file that has other code for NVRTC than for nvcc."""
+        files = [blocks.content for blocks in self.files.values() if b"__CUDACC_RTC__" in blocks.content]
+        named = [[name.encode() for name in _QUOTED_NAME.findall(error.message)] for error in errors]
+        return any(not names or any(name in text for name in names for text in files) for names in named if files)
 
     def _is_in_host_code(self, error: LocatedError) -> bool:
         around = self._around(error)
@@ -266,7 +295,8 @@ class _LeavingOut:
                 if quoted or name.endswith(DEVICE_HEADERS):
                     break
                 span = (directive.start, directive.end)
-                return LeftOut(file, "include", f"<{name}>", (span,), line, blocks.line(directive.end - 1), message)
+                last_line = blocks.line(directive.end - 1)
+                return LeftOut(LeftOutCode(file, line, last_line, "include", f"<{name}>", message), (span,))
         raise _Refusal
 
     def _part(self, file: str, blocks: SourceBlocks, around: CodeBlock, offset: int, message: str) -> LeftOut:
@@ -274,12 +304,11 @@ class _LeavingOut:
         if around.body and around.body[0].start <= offset:
             part = removable_part(around.body, offset)
             if part is not None and not self._lost(part):
-                return self._checked(LeftOut(file, "code in", name, _spans(part), *_lines(blocks, part), message), part)
+                return self._checked(LeftOutCode(file, *_lines(blocks, part), "code in", name, message), part)
             if "auto" not in around.words and len(around.body) > 2:
                 inner = around.body[1:-1]
-                return self._checked(
-                    LeftOut(file, "function", name, _spans(inner), *_lines(blocks, around.tokens), message), inner
-                )
+                lines = _lines(blocks, around.tokens)
+                return self._checked(LeftOutCode(file, *lines, "function", name, message), inner)
         if around.in_class or around.is_template or name in ("", "operator"):
             raise _Refusal(f"{name or 'this'} is a part of a class or a template")
         if around.words & _NO_DEFINITION or any(word.startswith("_") for word in around.words - DECORATION):
@@ -287,14 +316,15 @@ class _LeavingOut:
         if not around.is_function and "const" in around.words:
             raise _Refusal(f"device code may use the constant {name}")
         kind = "function" if around.is_function else "variable"
-        spans = _spans(around.tokens)
-        return self._checked(LeftOut(file, kind, name, spans, *_lines(blocks, around.tokens), message), around.tokens)
+        lines = _lines(blocks, around.tokens)
+        return self._checked(LeftOutCode(file, *lines, kind, name, message), around.tokens)
 
-    def _checked(self, piece: LeftOut, tokens: Sequence[Token]) -> LeftOut:
-        """Return a piece; raises _Refusal if a launch would be lost with it, or if it is left out already."""
+    def _checked(self, code: LeftOutCode, tokens: Sequence[Token]) -> LeftOut:
+        """Return what leaves out tokens; raises _Refusal if a launch would be lost, or if they are left out already."""
         lost = self._lost(tokens)
         if lost:
             raise _Refusal(lost)
+        piece = LeftOut(code, tuple((token.start, token.end) for token in tokens))
         if any(each.file == piece.file and each.spans == piece.spans for each in self.pieces):
             raise _Refusal("it does not compile without its body either")
         return piece
@@ -317,13 +347,13 @@ class _LeavingOut:
         for piece, name in whole:
             if counts[name] != self.code.declared.get(name, 0):
                 reason = f"{name} has other declarations, which would be used in its place"
-                error = LocatedError(((piece.file, piece.line, None),), piece.reason)
-                return Outcome(result, tuple(self.pieces), (error,), reason)
-        return Outcome(result, tuple(_outermost(self.pieces)), (), "")
+                error = LocatedError(((piece.file, piece.code.line, None),), piece.code.reason)
+                return Outcome(result, self.left_out(), (error,), reason)
+        return Outcome(result, tuple(piece.code for piece in _outermost(self.pieces)), (), "")
 
     def _names(self, piece: LeftOut) -> frozenset[str]:
         """Return the names that are not declared any more without a piece."""
-        if piece.kind not in ("function", "variable"):
+        if piece.code.kind not in ("function", "variable"):
             return frozenset()
         blocks = self.files[piece.file].definitions
         return next((each.names for each in blocks if each.start == piece.spans[0][0]), frozenset())
@@ -336,10 +366,6 @@ def _outermost(pieces: Sequence[LeftOut]) -> Iterator[LeftOut]:
         others = (each for each in pieces if each.file == piece.file and each is not piece)
         if not any(each.spans[0][0] <= start and end <= each.spans[-1][1] for each in others):
             yield piece
-
-
-def _spans(tokens: Iterable[Token]) -> tuple[tuple[int, int], ...]:
-    return tuple((token.start, token.end) for token in tokens)
 
 
 def _lines(blocks: SourceBlocks, tokens: Sequence[Token]) -> tuple[int, int]:

@@ -27,7 +27,7 @@ void launch(float* p, int n, bool a, bool b) {
 @pytest.mark.parametrize("words", ["constexpr static", "const"])
 def test_constants_in_nested_lambdas(compiled: Callable[..., Compiled], words: str, arch: str) -> None:
     result = compiled(SOURCE.replace("constexpr static", words) % ("", "4"), arch)
-    assert len(result.kernels) == 4 and result.blanked == ()
+    assert len(result.kernels) == 4 and result.left_out == ()
 
 
 def test_constexpr_functions_of_the_host_are_there(compiled: Callable[..., Compiled]) -> None:

@@ -115,3 +115,32 @@ def test_a_crash_names_the_expressions_that_the_source_does_not_declare(toolchai
     assert "NVRTC may crash on a name in instantiate that the source does not declare: check 'gem<float, 3>'" in text
     object.__setattr__(job, "instantiate", ())
     assert str(compile_failure(job, toolchain, died)).endswith("the compiler ran out of memory")
+
+
+MISSPELT = """\
+#include <vector>
+template <class T> __global__ void k(T* x) { *x = 1; }
+template <class T> void launch(T* x) { k<<<1, 1>>>(x); }
+void run(float* x) { %s(x); }
+"""
+
+
+def test_a_misspelt_call_of_a_launcher_is_named(built) -> None:
+    """The call may instantiate kernels, so whoever loses them must be told."""
+    text = MISSPELT + "void other(double* x) { lunch(x); }\n"
+    reason = 'k.cu:5: {}code in other{}: identifier "lunch" is undefined'
+    status, output = built(text % "launch")
+    assert status == 0 and "demo.k: 1 kernel" in output
+    assert reason.format("warning: ", " is left out, as host code") in output
+    status, output = built(text % "launch", "warnings-as-errors = true")
+    assert status == 1 and reason.format("warning: ", " is left out, as host code") in output
+    status, output = built(text % "lunch")
+    assert status == 1 and "has no kernel" in output and "Nothing else launches them" in output
+    assert 'k.cu:4: code in run: identifier "lunch" is undefined\ndemo/' + reason.format("", "") in output
+
+
+def test_what_uses_a_header_that_is_not_found_is_left_out_without_a_warning(built) -> None:
+    text = "#include <unknown/library.h>\n" + MISSPELT % "launch" + "void other() { library::log(1); }\n"
+    status, output = built(text, "warnings-as-errors = true")
+    assert status == 0 and "warning" not in output
+    assert "left out, as host code: demo/k.cu:1: include <unknown/library.h>; demo/k.cu:6: code in other" in output

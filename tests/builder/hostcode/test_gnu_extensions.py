@@ -45,7 +45,7 @@ int launch(int* a, __volatile__ int* b, const float& size) {
 def test_builtin_functions_and_keywords_are_those_of_gcc(compiled: Callable[..., Compiled]) -> None:
     result = compiled(SOURCE)
     assert set(result.kernels) == {"_Z1kPfPi", "_Z2kkIiEvPT_"}
-    assert (result.variables, result.blanked, result.log) == ((), (), "")
+    assert (result.variables, result.left_out, result.log) == ((), (), "")
     ptx = result.ptx.decode()
     instructions = re.findall(r"\b(sqrt\.rn\.f32|add\.f32|popc\.b32|clz\.b32|bfind|call|bra)\b", ptx)
     # As nvcc does: one instruction for each, and none for the number of bits of a constant.
@@ -63,7 +63,7 @@ def test_void_has_the_size_one_in_arithmetic(compiled: Callable[..., Compiled]) 
     result, same = (compiled(text % (4 * (each,))) for each in ("void", "char"))
     body = [re.sub(r"_Z\w+", "", each.ptx.decode()) for each in (result, same)]
     assert body[0] == body[1]
-    assert result.blanked == same.blanked == ()
+    assert result.left_out == same.left_out == ()
 
 
 def test_arithmetic_on_pointers_to_incomplete_types_is_an_error(compiled: Callable[..., Compiled]) -> None:

@@ -77,7 +77,7 @@ NB_MODULE(demo, m) {
 def test_launchers_that_log_and_bind_compile(compiled: Callable[..., Compiled]) -> None:
     result = compiled(SOURCE)
     assert {signature(symbol).name for symbol in result.kernels} == {"scale<float, 2>", "scale<double, 5>"}
-    assert (result.variables, result.blanked, result.log) == ((), (), "")
+    assert (result.variables, result.left_out, result.log) == ((), (), "")
 
 
 def test_the_stand_ins_come_before_the_projects_folders(tmp_path: Path, toolchain: Toolchain) -> None:

@@ -27,7 +27,7 @@ def kernels(result: Compiled) -> set[str]:
 
 
 def left_out(result: Compiled) -> list[str]:
-    return sorted(text.partition(": ")[2] for text in result.blanked)
+    return sorted(str(code).partition(": ")[2] for code in result.left_out)
 
 
 def test_statements_are_left_out_and_the_launch_beside_them_stays(compiled: Compile) -> None:
@@ -80,7 +80,7 @@ def test_host_code_in_a_header_is_left_out_too(compiled: Compile, tmp_path: Path
     )
     result = compiled(text)
     assert kernels(result) == {"k"}
-    assert result.blanked == ("inner/deep.h:3: code in log",)
+    assert list(map(str, result.left_out)) == ["inner/deep.h:3: code in log"]
     assert {Path(path).name for path in result.headers or ()} >= {"outer.h", "deep.h"}
 
 
@@ -181,7 +181,7 @@ def test_constants_with_dynamic_initializers_are_those_of_nvcc(compiled: Compile
     }
     """)
     assert kernels(result) == {"fill<int>", "typed<const Name&>", "typed<const int&>", "device"}
-    assert (result.blanked, result.variables) == ((), ())
+    assert (result.left_out, result.variables) == ((), ())
 
 
 def test_compound_literals_are_values_as_with_nvcc(compiled: Compile) -> None:
@@ -209,7 +209,7 @@ def test_compound_literals_are_values_as_with_nvcc(compiled: Compile) -> None:
     assert kernels(result) == {"k", "typed<unsigned int>"}
     of_nvcc = {"0fBF800000", "1082130432", "1084227584"}  # -1, 3 + 1, 5
     assert of_nvcc <= set(re.findall(r"\b(?:0f)?[0-9A-F]+\b", result.ptx.decode()))
-    assert result.blanked == ()
+    assert result.left_out == ()
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_numbers_computed_from_constants_fold_in_device_code(compiled: Compile, 
     assert kernels(result) == {"fill", "typed<int>"}
     of_nvcc = {"1069547520", "1077936128", "-4619192017806338731", "4612248968380809216", "-4613937818241073152"}
     assert of_nvcc <= set(re.findall(r"-?\b\d+\b", result.ptx.decode()))
-    assert (result.blanked, result.variables) == ((), ())
+    assert (result.left_out, result.variables) == ((), ())
 
 
 def test_a_constant_of_a_class_that_another_constant_copies_is_the_hosts(compiled: Compile) -> None:
@@ -279,7 +279,7 @@ def test_a_constant_of_a_class_that_another_constant_copies_is_the_hosts(compile
     void use(int* p) { typed<<<1, end.a + (also + 2).a>>>(p); }
     """)
     assert kernels(result) == {"typed<int>"}
-    assert (result.blanked, result.variables) == ((), ())
+    assert (result.left_out, result.variables) == ((), ())
 
 
 @pytest.mark.parametrize("text", ["const int n = count();", "const int m = count(), n = m + 1;"])
@@ -299,3 +299,40 @@ def test_a_device_constant_with_a_dynamic_initializer_is_an_error(compiled: Comp
 def test_an_error_may_name_a_file_that_cannot_be(compiled: Compile) -> None:
     with pytest.raises(CompileError, match="misspelt"):
         compiled(f'__global__ void k(int* x) {{\n#line 3 "{"long" * 300}"\n*x = misspelt; }}\n')
+
+
+@pytest.fixture
+def for_nvcc(tmp_path: Path) -> Path:
+    """Write a header that hides a function and a macro from NVRTC, as CUTLASS's do."""
+    header = tmp_path / "library.h"
+    header.write_text(
+        "#pragma once\n#define UNROLL #pragma unroll\n__device__ inline void one(int* p) {\n  UNROLL\n  for (;;) *p = 1;\n}\n"
+        "#ifndef __CUDACC_RTC__\ninline int blocks() { return 1; }\n#endif\n"
+    )
+    return header
+
+
+def test_what_a_header_hides_from_nvrtc_is_there(for_nvcc: Path, compiled: Compile) -> None:
+    text = f'#include "{for_nvcc.name}"\n{KERNELS}void f(float* p) {{ fill<<<blocks(), 1>>>(p, 1.0f); }}\n'
+    result = compiled(text)
+    assert (kernels(result), result.left_out) == ({"fill<float>", "plain"}, ())
+
+
+@pytest.mark.parametrize(
+    ("count", "hidden"),
+    [
+        ("1", ""),
+        ("blocks()", ""),
+        ("blocks()", "__device__ inline int two() { return ({ 2; }); }"),  # GCC's, which NVRTC lacks
+    ],
+)
+def test_only_the_mistake_is_reported_where_a_header_hides_names(
+    count: str, hidden: str, for_nvcc: Path, compiled: Compile
+) -> None:
+    for_nvcc.write_text(for_nvcc.read_text().replace("inline int blocks", f"{hidden} inline int blocks"))
+    text = f'#include "{for_nvcc.name}"\n{KERNELS}void f(float* p) {{\n  fill<<<{count}, 1>>>(p, 1.0f);\n'
+    with pytest.raises(CompileError) as failure:
+        compiled(text + "  fill<float><<<1, 1>>>(missing, 1.0f);\n}\n")
+    assert re.findall(r"^\S+: error: .*", str(failure.value), re.MULTILINE) == [
+        'k.cu:9:25: error: identifier "missing" is undefined'
+    ]

@@ -56,7 +56,7 @@ def test_host_code_that_a_header_leaves_out_for_nvrtc_compiles(compiled: Compile
     void start(__half* a, __nv_bfloat16* b) { Launcher::run([=] { k<<<1, 1>>>(a, 1); k<<<1, 1>>>(b, 1); }); }
     """)
     assert {signature(symbol).name for symbol in result.kernels} == {"k<__half>", "k<__nv_bfloat16>"}
-    assert (result.blanked, result.log) == ((), "")
+    assert (result.left_out, result.log) == ((), "")
 
 
 def test_an_error_is_that_of_the_host_code_and_not_what_nvrtc_misses(compiled: Compile, tmp_path: Path) -> None:

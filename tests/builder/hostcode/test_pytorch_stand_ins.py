@@ -19,7 +19,7 @@ Compile = Callable[..., Compiled]
 
 def kernels(result: Compiled) -> set[str]:
     """Return the kernels' names with their template arguments; fail if host code was left out."""
-    assert not result.blanked
+    assert not result.left_out
     return {signature(symbol).name for symbol in result.kernels}
 
 

@@ -93,7 +93,7 @@ def test_nothing_of_host_code_is_in_the_image(compiled: Compile) -> None:
     whole = compiled(HOST)
     alone = compiled("__device__ int both(int x) { return x; }\n__global__ void k(int* p) { *p = both(*p); }")
     assert whole.ptx == alone.ptx
-    assert (whole.variables, whole.blanked) == ((), ())
+    assert (whole.variables, whole.left_out) == ((), ())
 
 
 def test_containers_hold_types_that_no_other_file_can_name(compiled: Compile) -> None:

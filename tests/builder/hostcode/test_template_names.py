@@ -29,7 +29,7 @@ __global__ void k(int* p) { *p = Derived<float>::f(); }
 
 def test_the_keyword_is_written_where_nvrtc_asks_for_it(compiled: Callable[..., Compiled]) -> None:
     result = compiled(SOURCE)
-    assert (list(result.kernels), result.blanked, result.log) == (["_Z1kPi"], (), "")
+    assert (list(result.kernels), result.left_out, result.log) == (["_Z1kPi"], (), "")
     assert ", 59;" in result.ptx.decode()  # 3 + 2 + 4 + 50
 
 

@@ -146,17 +146,17 @@ int main() {
 def test_posix_headers_declare_processes_threads_and_sockets(compiled: Callable[..., Compiled]) -> None:
     result = compiled(PROCESSES_AND_SOCKETS)
     assert set(result.kernels) == {"_Z1kILi1EEvPi", "_Z1kILi4EEvPi", "_Z1kILi32EEvPi"}
-    assert (result.variables, result.blanked) == ((), ())
+    assert (result.variables, result.left_out) == ((), ())
     assert "error" not in result.log
 
 
 def test_posix_headers_declare_what_host_code_uses(compiled: Callable[..., Compiled]) -> None:
     result = compiled(SOURCE)
     assert set(result.kernels) == {"_Z1kPi"}
-    assert (result.variables, result.blanked, result.log) == ((), (), "")
+    assert (result.variables, result.left_out, result.log) == ((), (), "")
 
 
 def test_rarer_headers_have_the_layouts_of_the_gnu_c_library(compiled: Callable[..., Compiled]) -> None:
     result = compiled(RARER)
     assert set(result.kernels) == {"_Z1kIfEvPT_", "_Z1kIdEvPT_"}
-    assert (result.variables, result.blanked, result.log) == ((), (), "")
+    assert (result.variables, result.left_out, result.log) == ((), (), "")
