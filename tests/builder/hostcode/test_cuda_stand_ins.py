@@ -111,6 +111,10 @@ void host(float* a, cufftComplex* c, cudaStream_t stream) {
   cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_T, 1, 2, 3, &one, a, 1, a, 2, &one, a, 3);
   cublasGemmEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_16F, 1, a, CUDA_R_16F, 1, &one, a, CUDA_R_32F, 1,
                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  cublasGemmEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_16F, 1, a, CUDA_R_16F, 1, &one, a, CUDA_R_32F, 1,
+               CUDA_R_32F, CUBLAS_GEMM_DEFAULT);
+  cublasLtMatmulDescOpaque_t opaque = {};
+  cublasLtMatmulDescInit(&opaque, CUBLAS_COMPUTE_32F, CUDA_R_32F);
   cublasLtMatmulDesc_t matmul;
   cublasLtMatmulDescCreate(&matmul, CUBLAS_COMPUTE_32F, CUDA_R_32F);
   cufftHandle plan;

@@ -208,6 +208,11 @@ cublasStatus_t cublasLtMatrixTransformDescGetAttribute(cublasLtMatrixTransformDe
     cublasLtMatrixTransformDescAttributes_t, void*, size_t, size_t*);
 cublasStatus_t cublasLtMatrixTransformDescSetAttribute(cublasLtMatrixTransformDesc_t,
     cublasLtMatrixTransformDescAttributes_t, const void*, size_t);
+cublasStatus_t cublasLtEmulationDescInit(cublasLtEmulationDesc_t);
+cublasStatus_t cublasLtMatmulDescInit(cublasLtMatmulDesc_t, cublasComputeType_t, cudaDataType_t);
+cublasStatus_t cublasLtMatmulPreferenceInit(cublasLtMatmulPreference_t);
+cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t, cudaDataType, uint64_t, uint64_t, int64_t);
+cublasStatus_t cublasLtMatrixTransformDescInit(cublasLtMatrixTransformDesc_t, cudaDataType);
 }
 
 #endif

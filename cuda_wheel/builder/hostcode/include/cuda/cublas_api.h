@@ -560,4 +560,16 @@ cublasStatus_t cublasHSSgemvStridedBatched(cublasHandle_t, cublasOperation_t, in
     int, long long, const __half*, int, long long, const float*, float*, int, long long, int);
 }
 
+// As before CUDA 11, the type of the computation may be given as a data type.
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
+    const void* const*, cudaDataType, int, const void* const*, cudaDataType, int, const void*, void* const*,
+    cudaDataType, int, int, cudaDataType, cublasGemmAlgo_t);
+cublasStatus_t cublasGemmEx(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
+    const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*, cudaDataType, int,
+    cudaDataType, cublasGemmAlgo_t);
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+    const void*, const void*, cudaDataType, int, long long, const void*, cudaDataType, int, long long, const void*,
+    void*, cudaDataType, int, long long, int, cudaDataType, cublasGemmAlgo_t);
+cublasStatus_t cublasMigrateComputeType(cublasHandle_t, cudaDataType_t, cublasComputeType_t*);
+
 #endif
