@@ -3,7 +3,8 @@
 For compute capability 10.0 and later they crash on some constants of a lambda inside another lambda if
 `--relaxed_constexpr` is on; macros of many projects make such constants (`BOOL_SWITCH`). NVRTC 13.5 does not crash.
 The option permits calls of `constexpr` host functions from device code and changes nothing else, so a source with
-lambdas is compiled without it, unless the result lacks such a function.
+lambdas is compiled without it. If it has such calls, those of the project's functions are marked `__host__ __device__`;
+if others are called, it is compiled with the option.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.hostcode.project_texts import some_project_texts
 from cuda_wheel.builder.images.ptx_text import undefined
 from cuda_wheel.builder.sources.include_graph import option_folders
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.jobs import Job
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
-__all__ = ["lacks_constexpr_functions", "may_crash"]
+__all__ = ["is_broken", "may_crash", "needs_permission", "with_missing_functions"]
 
 _FIRST_CAPABILITY, _MENDED = 100, (13, 5)
 
-_MESSAGES = ("constexpr __host__ function", "Broken module found")
+_MISSING = "calling a constexpr __host__ function"
+"""The beginning of NVRTC's error about such a call; see also `hostcode.rewriting.constexpr_functions`."""
+
+_BROKEN = "Broken module found"
+"""What NVRTC 13.0 reports of such calls in some sources, such as those that use GLM."""
 
 _LAMBDA = re.compile(rb"\[\s*[&=]")
 """Matches the beginning of a lambda that captures variables."""
@@ -43,13 +49,26 @@ def may_crash(job: Job) -> bool:
     return any(map(_LAMBDA.search, some_project_texts(job.text, job.source, job.root, folders)))
 
 
-def lacks_constexpr_functions(result: NvrtcResult) -> bool:
-    """Return whether a source, compiled without `--relaxed_constexpr`, calls `constexpr` host functions in device code.
+def with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
+    """Return a result, which becomes an error if device code calls `constexpr` host functions.
 
-    NVRTC 12.9 then declares them in the PTX, without a definition or a message. Later releases report an error, and
-    NVRTC 13.0 in some sources, such as those that use GLM, only that its module is broken.
+    Without `--relaxed_constexpr`, NVRTC 12.9 and 13.0 mostly declare them in the PTX, with neither a definition nor a
+    message.
     """
-    if any(message in result["log"] for message in _MESSAGES):
-        return True
-    names = undefined(result["ptx"].decode()) if result["ptx"] else {}
-    return any(not name.startswith("__nv_") for name in names)
+    symbols = (
+        [each for each in undefined(result["ptx"].decode()) if not each.startswith("__nv_")] if result["ptx"] else []
+    )
+    if result["error"] or not symbols:
+        return result
+    lines = [f'{source}(1): error: {_MISSING}("{signature(symbol).name}")\n\n' for symbol in symbols]
+    return {**result, "error": "NVRTC_ERROR_COMPILATION", "log": "".join(lines) + result["log"]}
+
+
+def needs_permission(result: NvrtcResult) -> bool:
+    """Return whether a source may compile only with `--relaxed_constexpr`, given its result without."""
+    return result["error"] != "" and (_MISSING in result["log"] or is_broken(result))
+
+
+def is_broken(result: NvrtcResult) -> bool:
+    """Return whether a result without `--relaxed_constexpr` says nothing of the code; the result with it does."""
+    return result["error"] != "" and _BROKEN in result["log"]

@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cuda_wheel.builder.compile.constexpr_crash import lacks_constexpr_functions, may_crash
+from cuda_wheel.builder.compile.constexpr_crash import (
+    is_broken,
+    may_crash,
+    needs_permission,
+    with_missing_functions,
+)
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.compile.precompiled import precompiles
@@ -67,8 +72,12 @@ class Answer:
 def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
     """Return NVRTC's answer for a job's source. Host code is left out only if the source does not compile with it."""
     if may_crash(job):
-        answer = _compile(job, call, relaxed_constexpr=False)
-        if not lacks_constexpr_functions(answer.result):
+
+        def strict(request: NvrtcRequest, *options: str) -> NvrtcResult:
+            return with_missing_functions(call(request, *options), job.source)
+
+        answer = _compile(job, strict, relaxed_constexpr=False)
+        if not needs_permission(answer.result):
             return answer
     return _compile(job, call, relaxed_constexpr=True)
 
@@ -82,7 +91,7 @@ def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
         return Answer(result, request)
     used = _used_parts_request(job, request)
     result, request = _first_answer(request if used is None else used, call)
-    if result["error"] in ("", INVALID_OPTION) or (not relaxed_constexpr and lacks_constexpr_functions(result)):
+    if result["error"] in ("", INVALID_OPTION) or (not relaxed_constexpr and is_broken(result)):
         return Answer(result, request)
     if used is not None or not looks_like_host_code(job.text):
         request = nvrtc_request(job, relaxed_constexpr)
@@ -221,7 +230,8 @@ def _without_host_code(
         result = call(edited, *FIRST_ERROR)
         if result["error"]:
             seconds = _SECONDS_FOR_ALL_ERRORS << len(requests)  # rather than one compilation for each of many errors
-            result = compile_within({**edited, "options": [*options, *_ALL_ERRORS]}, seconds) or result
+            whole = compile_within({**edited, "options": [*options, *_ALL_ERRORS]}, seconds)
+            result = whole if whole is not None and whole["error"] else result
         requests.append((result, edited))
         return result
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.rewriting.compound_literals import CompoundLiterals, may_be_literal
+from cuda_wheel.builder.hostcode.rewriting.constexpr_functions import ConstexprFunctions, is_constexpr_error
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros, is_pragma_error
 from cuda_wheel.builder.hostcode.rewriting.template_names import TemplateNames, is_template_name_error
 from cuda_wheel.builder.hostcode.rewriting.void_pointers import VoidPointers, is_void_pointer_error
@@ -16,7 +17,7 @@ __all__ = ["Rewriters", "may_be_rewritten"]
 
 def may_be_rewritten(message: str) -> bool:
     """Return whether an error may be about something that one of the rewriters writes in another way."""
-    kinds = (is_pragma_error, is_template_name_error, may_be_literal, is_void_pointer_error)
+    kinds = (is_pragma_error, is_template_name_error, may_be_literal, is_void_pointer_error, is_constexpr_error)
     return any(may_be(message) for may_be in kinds)
 
 
@@ -24,7 +25,13 @@ class Rewriters:
     """What is rewritten in a project's files."""
 
     def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._kinds = (PragmaMacros(files), TemplateNames(files), CompoundLiterals(files), VoidPointers(files))
+        self._kinds = (
+            PragmaMacros(files),
+            TemplateNames(files),
+            CompoundLiterals(files),
+            VoidPointers(files),
+            ConstexprFunctions(files),
+        )
 
     def rewrite(self, errors: Sequence[tuple[str, int, int | None, str]]) -> bool:
         """Rewrite what errors (file, line, column, message) are about; return False if nothing more can be."""
