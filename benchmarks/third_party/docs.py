@@ -165,7 +165,9 @@ def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
 
 
 def alone(report: Report) -> str:
-    """Return the part of the page about files and their kernels alone."""
+    """Return the part of the page about files and their kernels alone; raises SystemExit if one is missing."""
+    if report.missing:
+        raise SystemExit("; ".join(report.missing))
     rows = [["file", "kernels", "alone, s", "with host code, s", "ratio"]]
     ratios, identical, every = [], 0, 0
     for result in report.results:
