@@ -168,7 +168,7 @@ def _reject_host_code(job: Job, result: NvrtcResult) -> None:
         )
 
 
-_LAUNCHED = re.compile(rb"([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")
+_LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")
 """Matches the name before a launch, in most cases."""
 
 
