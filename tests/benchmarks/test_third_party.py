@@ -211,6 +211,7 @@ def test_the_page_has_the_median_of_the_ratios_beside_the_goal(scripts: SimpleNa
     first, *_, page = scripts.docs.parts_of(tmp_path / "page.md")
     assert first == "# Files of Python packages\n\nText.\n"
     assert "- The median of the ratios is 1.15; the goal is at most 1.2." in page
+    assert "- Host code takes 0.10 s more for each target (median)" in page
     assert "In 24 of 27 pairs" in page and "Medians of 3 rounds on Fast, with NVRTC 12.9.86." in page
     assert "| c.cu | 3 | 2.00 | 9.00 | 4.50 |" in page
     with pytest.raises(SystemExit, match=r"d\.cu: failed"):
