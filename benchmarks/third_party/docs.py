@@ -2,8 +2,8 @@
 
 RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`. `--suites` formats the
 list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. `--held-out` formats the
-list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. Each of the three writes its own part of
-the page and keeps the others.
+list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `--alone` formats what alone.py measured:
+`docs.py --alone RESULT.json PAGE.md`. Each of the four writes its own part of the page and keeps the others.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ import tomllib
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from _results import table
+from _results import Report, table
 from corpus import packages
 from judge import Verdict, of_the_source, read_verdicts
 from measure import Outcome, read_outcomes
 
-__all__ = ["cause", "held_out", "markdown", "suites"]
+__all__ = ["alone", "cause", "held_out", "markdown", "suites"]
 
 HELD_OUT = "# Packages that were not used for development"
 SUITES = "# Samples and benchmark suites"
+ALONE = "# The time that host code takes"
+MARKS = ("# Files", HELD_OUT, SUITES, ALONE)
 HELD_OUT_LIST = Path(__file__).parent / "held_out.toml"
 OTHERS = Path(__file__).parent / "others.toml"
 
@@ -46,6 +48,11 @@ RULE_OF_SUITES = """\
 `benchmarks/third_party/others.toml` lists files of programs: each file is compiled unedited with the include folders
 and options of its program's build, by `measure.py` with NVRTC 12.9.86 and, with cuRAND's headers from their package,
 for sm_80. `judge.py` compiles it with nvcc 13.0.88 and with NVRTC 13.0.88, and compares their kernels."""
+
+RULE_OF_ALONE = """\
+`benchmarks/third_party/alone.py` compiles files of the corpus as they are, and their kernels alone: the same files
+without their host code, with the instances of templates named in `instantiate`. Its list, `kernels_alone.toml`, has the
+rule by which the files were chosen, and which of their lines are host code."""
 
 
 def cause(outcome: Outcome) -> str:
@@ -157,6 +164,33 @@ def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
     return "\n\n".join([*parts, table(causes) if groups else "Nothing."]) + "\n"
 
 
+def alone(report: Report) -> str:
+    """Return the part of the page about files and their kernels alone; raises SystemExit if one is missing."""
+    if report.missing:
+        raise SystemExit("; ".join(report.missing))
+    rows = [["file", "kernels", "alone, s", "with host code, s", "ratio"]]
+    ratios, more, identical, every = [], [], 0, 0
+    for result in report.results:
+        base, whole = result.median(result.base), result.median(result.goals[0].contender)
+        kernels, same, compared = map(int, result.details[1])
+        ratios.append(whole / base)
+        more.append((whole - base) * kernels / compared)
+        identical, every = identical + same, every + compared
+        rows.append([result.title, str(kernels), f"{base:.2f}", f"{whole:.2f}", f"{ratios[-1]:.2f}"])
+    rounds = len(report.results[0].values[report.results[0].base])
+    lines = [
+        f"- The median of the ratios is {statistics.median(ratios):.2f}; the goal is at most "
+        f"{report.results[0].goals[0].times}.",
+        f"- Both have the same kernels. In {identical} of {every} pairs (a kernel, a target) the machine code is "
+        "identical; the others have the same opcodes, with other addresses of string literals and tables.",
+        f"- Host code takes {statistics.median(more):.2f} s more for each target (median), whatever the kernels take: "
+        "the compiler reads what it includes. So the ratio is high for small kernels.",
+        f"- {report.results[0].about} Medians of {rounds} rounds on {report.machine['CPU']}, with NVRTC "
+        f"{report.versions.get('nvidia-cuda-nvrtc-cu12') or report.versions.get('nvidia-cuda-nvrtc')}.",
+    ]
+    return "\n\n".join([ALONE, RULE_OF_ALONE, "\n".join(lines), table(rows)]) + "\n"
+
+
 def _comparison(verdicts: Iterable[Verdict]) -> str:
     """Return how the kernels compare in files that both compile."""
     both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
@@ -202,23 +236,25 @@ def _reason(outcome: Outcome, verdict: Verdict | None) -> tuple[str, str]:
 
 
 def parts_of(page: Path) -> list[str]:
-    """Return the three parts of a page; empty if they are not there."""
+    """Return the parts of a page, one for each of `MARKS`; empty if they are not there."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
-    parts = re.split(f"^(?={re.escape(HELD_OUT)}$|{re.escape(SUITES)}$)", text, flags=re.MULTILINE)
-    marks = ("# Files", HELD_OUT, SUITES)
-    return ["".join(part.rstrip("\n") + "\n" for part in parts if part.startswith(mark)) for mark in marks]
+    parts = re.split(f"^(?={'|'.join(f'{re.escape(mark)}$' for mark in MARKS[1:])})", text, flags=re.MULTILINE)
+    return ["".join(part.rstrip("\n") + "\n" for part in parts if part.startswith(mark)) for mark in MARKS]
 
 
 def main(arguments: Sequence[str]) -> None:
-    which = ["--held-out", "--suites"].index(arguments[0]) + 1 if arguments[0].startswith("--") else 0
+    kinds = ["--held-out", "--suites", "--alone"]
+    which = kinds.index(arguments[0]) + 1 if arguments[0].startswith("--") else 0
     *results, page = map(Path, arguments[which > 0 :])
     parts = parts_of(page)
-    outcomes = list(read_outcomes(results[0]).values())
-    plain = list(read_outcomes(results[1]).values()) if which < 2 and len(results) > 1 else []
-    if which == 2:
-        parts[2] = suites(outcomes, read_verdicts(results[1]))
+    if which == 3:
+        parts[which] = alone(Report.read(results[0]))
     else:
-        parts[which] = (markdown, held_out)[which](outcomes, plain)
+        outcomes = list(read_outcomes(results[0]).values())
+        plain = list(read_outcomes(results[1]).values()) if which < 2 and len(results) > 1 else []
+        parts[which] = (
+            suites(outcomes, read_verdicts(results[1])) if which == 2 else (markdown, held_out)[which](outcomes, plain)
+        )
     page.write_text("\n".join(filter(None, parts)), encoding="utf-8")
 
 

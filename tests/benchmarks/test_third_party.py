@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.workers.pool import Workers
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -18,6 +24,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """Return the modules of benchmarks/third_party, which are scripts that import each other by file name."""
     names = (
+        "alone",
         "corpus",
         "extension_wheel",
         "measure",
@@ -31,6 +38,8 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.syspath_prepend(str(BENCHMARKS / "third_party"))
     monkeypatch.setattr(sys, "path", sys.path)  # the scripts add to it
+    import _results
+    import alone
     import corpus
     import extension_wheel
     import judge
@@ -40,12 +49,14 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     import docs
 
     yield SimpleNamespace(
+        alone=alone,
         corpus=corpus,
         docs=docs,
         extension_wheel=extension_wheel,
         judge=judge,
         machine_code=machine_code,
         measure=measure,
+        results=_results,
     )
     for name in names:
         sys.modules.pop(name, None)
@@ -119,13 +130,13 @@ def test_each_part_of_the_page_keeps_the_other(scripts: SimpleNamespace, tmp_pat
     judged.write_text("[]")
     for _ in range(2):
         scripts.docs.main(["--suites", str(measured), str(judged), str(page)])
-        first, _, second = scripts.docs.parts_of(page)
+        first, _, second, _ = scripts.docs.parts_of(page)
         assert first == "# Files of Python packages\n\nText.\n"
         assert second.startswith("# Samples and benchmark suites\n")
     scripts.docs.main([str(measured), str(page)])
     assert scripts.docs.parts_of(page)[2] == second
     scripts.docs.main(["--held-out", str(measured), str(measured), str(page)])
-    held_out, suites = scripts.docs.parts_of(page)[1:]
+    held_out, suites = scripts.docs.parts_of(page)[1:3]
     assert suites == second
     assert "The first result, of commit 1b24c36: " in held_out
 
@@ -135,6 +146,76 @@ def test_names_that_are_local_to_a_file_are_equal_in_every_compilation(scripts: 
     theirs = "_Z1kIXadL_ZN42_INTERNAL_f514e50e_6_cpy_cu_77419ff8_186783oneEvEEvv"
     assert scripts.machine_code.plain_name(ours) == scripts.machine_code.plain_name(theirs) != ours
     assert scripts.judge.of_the_source(["_ZN3cub1kEv", "_ZN6thrust1kEv", "_ZN4cubs1kEv"]) == ["_ZN4cubs1kEv"]
+
+
+def test_the_files_that_are_compared_with_their_kernels_alone_are_of_the_list(scripts: SimpleNamespace) -> None:
+    known = {each.key for each in scripts.corpus.sources(scripts.corpus.packages())}
+    files = scripts.alone.files()
+    assert len({"/".join(each.key.split("/")[:2]) for each in files}) == len(files) == 12
+    for each in files:
+        assert each.key in known
+        assert each.instead.keys() <= each.left_out.keys()
+        assert any(each.key.endswith(f"/{path}") for path in each.left_out)
+
+
+def test_a_file_and_its_kernels_alone_have_the_same_kernels(
+    scripts: SimpleNamespace, tmp_path: Path, toolchain: Toolchain, workers: Workers
+) -> None:
+    package = scripts.corpus.Package("p", "owner/p", "", "torch", (".",), ("a.cu",))
+    source = scripts.corpus.Source(package, "a.cu")
+    text = """#include "h.h"
+    namespace { template <class T> __global__ void k(T* p) { *p = __LINE__; } }
+    __global__ void other(long* p) { *p = 2; }
+    void launch(torch::Tensor x) {
+        k<<<1, 1>>>((int*)nullptr);
+    }"""
+    results = {}
+    for which, pieces in (("whole", {}), ("alone", {"a.cu": [[4, 6]], "h.h": [[1, 1]]}), ("less", {"a.cu": [[3, 6]]})):
+        home = tmp_path / which
+        home.mkdir()
+        (home / "a.cu").write_text(text)
+        (home / "h.h").write_text("#include <torch/extension.h>\n")
+        scripts.alone.File("owner/p/a.cu", pieces, {"h.h": ["#include <cstdint>"]}).write_alone(home)
+        names = scripts.alone.names_of(list(results["whole"][0].kernels)) if results else []
+        jobs = scripts.alone.jobs_of(source, home, toolchain, {"instantiate": names})
+        assert [job.arch for job in jobs] == ["80", "90", "120"]
+        results[which] = [workers.submit(compile_job, jobs[0]).result()]
+    assert (tmp_path / "alone/a.cu").read_text() == "".join(text.splitlines(keepends=True)[:3]) + "\n\n"
+    assert (tmp_path / "alone/h.h").read_text() == "#include <cstdint>\n"
+    assert names == ["k<int>"]
+
+    def codes(result: Compiled) -> dict[str, tuple[str, ...]]:
+        assert result.cubin is not None
+        found = scripts.machine_code.encodings(result.cubin)
+        return {name: (found[name].hex(),) for name in map(scripts.machine_code.plain_name, result.kernels)}
+
+    details = scripts.alone.details_of(results["whole"], results["alone"], codes)
+    assert details == [["kernels", "identical", "compared"], ["2", "2", "2"]]
+    with pytest.raises(ValueError, match="other kernels without host code: \\['_Z5otherPl'\\]"):
+        scripts.alone.details_of(results["whole"], results["less"], codes)
+
+
+def test_the_page_has_the_median_of_the_ratios_beside_the_goal(scripts: SimpleNamespace, tmp_path: Path) -> None:
+    results = scripts.results
+    goals = [results.Goal("with", "alone", 1.2)]
+    details = [["kernels", "identical", "compared"], ["3", "8", "9"]]
+    measured = [
+        results.Result(key, "Seconds.", "s", {"alone": [1, 2, 3], "with": [whole] * 3}, "alone", 2, goals, details)
+        for key, whole in (("a.cu", 2.2), ("b.cu", 2.3), ("c.cu", 9.0))
+    ]
+    report = results.Report("", "", {"CPU": "Fast"}, {"nvidia-cuda-nvrtc-cu12": "12.9.86"}, measured)
+    report.write(tmp_path / "alone.json")
+    (tmp_path / "page.md").write_text("# Files of Python packages\n\nText.\n")
+    for _ in range(2):
+        scripts.docs.main(["--alone", str(tmp_path / "alone.json"), str(tmp_path / "page.md")])
+    first, *_, page = scripts.docs.parts_of(tmp_path / "page.md")
+    assert first == "# Files of Python packages\n\nText.\n"
+    assert "- The median of the ratios is 1.15; the goal is at most 1.2." in page
+    assert "- Host code takes 0.10 s more for each target (median)" in page
+    assert "In 24 of 27 pairs" in page and "Medians of 3 rounds on Fast, with NVRTC 12.9.86." in page
+    assert "| c.cu | 3 | 2.00 | 9.00 | 4.50 |" in page
+    with pytest.raises(SystemExit, match=r"d\.cu: failed"):
+        scripts.docs.alone(replace(report, missing=["d.cu: failed"]))
 
 
 def test_the_wheel_of_extensions_has_a_module_for_each_of_50_files(scripts: SimpleNamespace, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ _BUILD_TIME = re.compile(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t")
 _OPENED_LIBRARY = re.compile(
     # A namespace of a library, or one whose name is reserved for the implementation.
     rb"\bnamespace\s[\w:\s]{0,99}?(?<!\w)(" + LIBRARY_NAMESPACES.encode() + rb"|__\w+)\b[\w:\s]{0,99}\{"
+    # It may declare variables: not if it declares classes only, such as Tensor.
+    rb"(?!\s*(?:(?:class|struct)\s+\w+\s*;\s*){1,99}\})"
     # A macro that may open any: the project's, or one of the toolkit's headers.
     rb"|^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|BEGIN_\w*NAMESPACE|NAMESPACE_BEGIN",
     re.MULTILINE,

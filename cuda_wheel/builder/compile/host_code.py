@@ -172,7 +172,9 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     texts = project_texts(job.text, job.source, job.root, (*job.include_dirs, *option_folders(job.options)))
     if texts is None or pre_includes(job.options):
         return None
-    names = names_in([*texts, *map(str.encode, (*macro_options(job.options), *job.instantiate))])
+    # What an option defines is a name of the project; its value may be a name of a part.
+    values = [option.partition("=")[2] for option in macro_options(job.options)]
+    names = names_in([*texts, *map(str.encode, (*values, *job.instantiate))])
     if names is None:
         return None
     macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
@@ -190,7 +192,7 @@ def _reject_host_code(job: Job, result: NvrtcResult) -> None:
         )
 
 
-_LAUNCHED = re.compile(rb"([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")
+_LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")
 """Matches the name before a launch, in most cases."""
 
 

@@ -45,7 +45,8 @@ PARTS = {
     r"M_\w+|FP_\w+|HUGE_VAL\w*|INFINITY|NAN|(?:float|double)_t|math_errhandling|MATH_\w+",
     "BUILTINS": r"__builtin_\w*|__sync_\w*",
     # What PyTorch's headers include of CUDA and of the standard library.
-    "DRIVER_API": r"cu[A-Z]\w*|CU_\w+|CU[a-z]\w*|CUDA_(?!CHECK|KERNEL_LOOP|1D|HOST|NUM_THREADS|ERR(?!OR_))\w+",
+    "DRIVER_API": r"cu[A-Z]\w*|CU_\w+|CU[a-z]\w*|CUDA_(?!\d|[CNRT]_|CALL|CHECK|ERR(?!OR_)|GET|HAS|HOST|KERNEL_LOOP|MAX|"
+    r"NUM_THREADS|TRY)\w+",
     "LIBRARIES": r"(?:cublas|cusolver|cusparse)\w*|(?:CUBLAS|CUSOLVER|CUSPARSE)\w*|cu\w*Complex\w*|blas|THC\w*|"
     r"\w*CUDA(?:Blas|Solver|Sparse)\w*|CUDA_[CR]_\w+|cudaDataType\w*|libraryPropertyType\w*",
     "CONTAINERS": r"deque|list|(?:unordered_)?(?:multi)?(?:map|set)",
@@ -60,7 +61,7 @@ PARTS = {
     # The element types of tensors, by the names of types, enumerators and dispatch macros.
     "HALF": r"\w*(?:[Hh]alf|HALF|[Ff]loat16|FLOAT16|FP16|fp16|REDUCED|FORALL|V2|hadd|hmul|hsub|hfma)\w*",
     "BFLOAT16": r"\w*(?:[Bb][Ff](?:loat)?16|BFLOAT16|REDUCED|FORALL|V2)\w*",
-    "FLOAT8": r"\w*(?:[Ff]loat[48]|FLOAT[48]|FP8|fp8|FORALL|V2)\w*",
+    "FLOAT8": r"\w*(?:Float[48]|float8|FLOAT[48]|FP8|fp8|FORALL|V2)\w*|float4_\w*",
     "COMPLEX": r"\w*(?:[Cc]omplex|COMPLEX|FORALL|V2|cfloat|cdouble)\w*",
     "QUANTIZED": r"\w*(?:[Qq]U?[Ii]nt|QUINT|QINT|[Bb]its?\d|BIT_TYPES|FORALL|V2)\w*|\w*quint\w*|bits|toUnderlying",
     # The rest of <torch/extension.h>.
@@ -111,8 +112,9 @@ COMMON_RUNTIME_API = frozenset(
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 
-_PASTED = re.compile(rb"(?<!#)##(?!#|\s*__VA_ARGS__)")
-"""Matches where a macro pastes a name together, which is in no text, but for `, ##__VA_ARGS__`."""
+_PASTED = re.compile(rb"(?<!#)(?<!\w_t_)##(?!#|\s*__VA_ARGS__)")
+"""Matches where a macro pastes a name together, which is in no text, but for `, ##__VA_ARGS__` and for names such as
+`scalar_t_##LEVEL`: no part has one that goes on after `_t_`."""
 
 _STRING_OR_COMMENT = re.compile(
     rb"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)""", re.DOTALL

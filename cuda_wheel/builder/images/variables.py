@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.runtime.formats.ptx import VariableDeclaration, variable_declarations
@@ -58,8 +58,9 @@ def foreign_names(ptx: str) -> frozenset[str]:
     return frozenset(signature(each.symbol).name for each in _defined(ptx) if each.size and looks_foreign(each.symbol))
 
 
-def _defined(ptx: str) -> Iterable[VariableDeclaration]:
-    return (each for each in variable_declarations(ptx) if each.linkage != "extern")
+@lru_cache(maxsize=1)  # several functions ask about one text, and headers declare hundreds of variables
+def _defined(ptx: str) -> tuple[VariableDeclaration, ...]:
+    return tuple(each for each in variable_declarations(ptx) if each.linkage != "extern")
 
 
 @cache
@@ -79,6 +80,7 @@ def is_library_variable(symbol: str) -> bool:
     return bool(_LIBRARIES.match(name)) or (name != symbol and name.startswith("__"))
 
 
+@lru_cache(maxsize=1 << 15)
 def identity(name: str) -> str:
     """Return the first and the last part of a C++ name, without template arguments and inline namespaces: "cub::v" for
     "cub::CUB_200802_SM_800::detail::v<int>". For a variable in a function, that of the function."""

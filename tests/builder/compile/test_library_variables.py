@@ -257,6 +257,9 @@ def test_the_front_end_is_asked_only_about_texts_that_may_declare_such_names(tex
     [
         ("namespace at { int own; }", {"at::own", "at::other", "c10::own"}, {"at::own"}),
         ("namespace mine { int own; }", {"at::own"}, set()),
+        ("namespace at {\nclass own; struct B;\n} int x;", {"at::own"}, set()),
+        ("namespace at { class A; int own; }", {"at::own"}, {"at::own"}),
+        ("namespace at { class A; } namespace c10 { struct B {} own; }", {"c10::own"}, {"c10::own"}),
         ("#define OPEN(n) namespace n {\nOPEN(at) int own; }", {"at::own", "c10::other", "own"}, {"at::own"}),
         ("#define CAT(a, b) a##b\nnamespace at { int CAT(o, wn); }", {"at::own", "at::wno"}, {"at::own", "at::wno"}),
         ("#define CAT(a, b) a##b\nnamespace at { int CAT(o, w); int n; }", {"at::own"}, set()),

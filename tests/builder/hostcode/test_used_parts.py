@@ -100,6 +100,11 @@ def test_the_common_runtime_api_is_what_its_header_declares() -> None:
         ("#if CUDA_VERSION > 12000", {"DRIVER_API"}),
         ("CUDA_KERNEL_LOOP(i, n)", set()),
         ("CUDA_ERROR_UNKNOWN CUDA_CHECK", {"DRIVER_API"}),
+        ("CUDA_GET_THREAD_ID(i) CUDA_MAX_THREADS CUDA_N_BLOCKS CUDA_2D", set()),
+        ("using scalar_t_##LEVEL = float;", set()),
+        ("make_float4(float4_sum)", {"FLOAT8"}),
+        ("make_float4(float4)", set()),
+        ("torch::kFloat8_e5m2", {"FLOAT8"}),
         ("AT_DISPATCH_FLOATING_TYPES_AND_HALF(", {"HALF"}),
         ("AT_DISPATCH_REDUCED_FLOATING_TYPES(", {"HALF", "BFLOAT16"}),
         ("AT_DISPATCH_V2(", {"HALF", "BFLOAT16", "FLOAT8", "COMPLEX", "QUANTIZED"}),
@@ -119,6 +124,14 @@ def test_the_common_runtime_api_is_what_its_header_declares() -> None:
 )
 def test_a_part_is_used_where_one_of_its_names_occurs(text: str, parts: set[str]) -> None:
     assert used(text) == parts
+
+
+def test_the_names_of_the_driver_api_are_all_that_its_header_has(toolchain: Toolchain) -> None:
+    (header,) = [path for folder in toolchain.include_dirs if (path := Path(folder, "cuda.h")).is_file()]
+    names = set(re.findall(r"\b(?:CUDA_|CU_|cu[A-Z])\w+", header.read_text()))
+    assert {"cuLaunchKernel", "CUDA_VERSION", "CUDA_ERROR_UNKNOWN"} <= names
+    missing = {name for name in names if used(name).isdisjoint({"DRIVER_API", "RUNTIME_API"})}
+    assert {name for name in missing if not re.match("CUDA_(CHECKPOINT|ERROR$|HOST_)", name)} == set()
 
 
 def test_relocatable_code_and_names_that_macros_paste_together_use_all_that_they_may_need() -> None:
@@ -289,3 +302,12 @@ def test_options_and_name_expressions_are_texts_too(outcome: Callable[..., Outco
     text = KERNELS + "void f(float* x) { CALL(nullptr); scale<<<1, 1>>>(x, 1.0f); }"
     found = outcome(text, options=("--std=c++17", "-DCALL(x)=cudaMemcpy3D(x)"), instantiate=("scale<double>",))
     assert (found.attempts, found.has_used_parts) == (1, True)
+
+
+def test_a_name_that_an_option_defines_is_the_projects(outcome: Callable[..., Outcome]) -> None:
+    """PyTorch's builds define these for every file."""
+    options = ("--std=c++17", "-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__", "-DCUDA_VERSION=1")
+    found = outcome(PYTORCH, options=options)
+    assert (found.attempts, found.has_used_parts) == (1, True)
+    assert is_equal(found)
+    assert not any(name in header for header in found.result.headers or () for name in ("fp16", "bf16", "/cuda.h"))
