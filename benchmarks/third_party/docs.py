@@ -1,6 +1,7 @@
 """Format what measure.py found: `python benchmarks/third_party/docs.py RESULT.json [NO_SETTINGS.json] PAGE.md`.
 
-RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`. `--suites` formats the
+RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`, both for sm_100. Further
+arguments such as `sm_120=RESULT.json` add what was measured for other targets. `--suites` formats the
 list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. `--held-out` formats the
 list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `--alone` formats what alone.py measured:
 `docs.py --alone RESULT.json PAGE.md`. Each of the four writes its own part of the page and keeps the others.
@@ -8,12 +9,14 @@ list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import tomllib
 
@@ -37,7 +40,8 @@ RULE = """\
 The corpus is chosen by rule, not by what compiles: of each package every `.cu` file that the package's own build
 compiles and that has device code; of more than four (of the largest packages six or eight) those at even distances in
 the order of their names. `benchmarks/third_party/packages.toml` lists repositories, commits, files, include folders and
-options; `fetch.py` fetches them, `measure.py` compiles each file unedited, for sm_80, in a process of its own."""
+options; `fetch.py` fetches them, `measure.py` compiles each file unedited with NVRTC
+13.0.88, for sm_100, in a process of its own."""
 
 RULE_OF_HELD_OUT = """\
 The corpus above was used to develop cuda-wheel, so that it says little about other packages.
@@ -63,11 +67,19 @@ def cause(outcome: Outcome) -> str:
     return re.sub(r"^(catastrophic )?error:\s*", "", text)[:120].replace("|", "\\|")
 
 
-def markdown(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
-    """Return the page."""
+def markdown(
+    outcomes: Sequence[Outcome],
+    plain: Sequence[Outcome],
+    others: Mapping[str, Sequence[Outcome]] = MappingProxyType({}),
+) -> str:
+    """Return the first part of the page; `others` are outcomes for other targets."""
     names = {package.repository: package.name for package in packages()}
     good = [each for each in outcomes if each.result == "compiled"]
-    parts = ["# Files of Python packages", RULE, _summary(outcomes, plain, len(set(names.values())))]
+    lines = [f"- With settings, for {target}: {_share(each)}." for target, each in others.items()]
+    left_out = {each.key for each in (*good, *itertools.chain(*others.values())) if each.left_out}
+    lines.append(f"- Host code is left out, because it does not compile, of {len(left_out)} of the files that compile.")
+    summary = "\n".join([_summary(outcomes, plain, len(set(names.values()))), *lines])
+    parts = ["# Files of Python packages", RULE, summary]
     times = sorted(each.seconds for each in good)
     if times:
         parts.append(
@@ -117,17 +129,18 @@ def held_out(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
 
 
 def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], many: int) -> str:
-    def share(of: Sequence[Outcome]) -> str:
-        good = sum(each.result == "compiled" for each in of)
-        return f"{good} of {len(of)} ({100 * good / max(1, len(of)):.0f} %)"
-
     never = sum(each.result in ("traceback", "crash", "timeout") for each in outcomes)
     lines = [f"- {many} packages, {len(outcomes)} files."]
     if plain:
-        lines.append(f"- They compile as they are: {share(plain)}.")
-    lines.append(f"- They compile with settings of at most five lines for a file: {share(outcomes)}.")
+        lines.append(f"- They compile as they are: {_share(plain)}.")
+    lines.append(f"- They compile with settings of at most five lines for a file: {_share(outcomes)}.")
     lines.append(f"- Ended in a traceback, crash or time limit: {never}.")
     return "\n".join(lines)
+
+
+def _share(outcomes: Sequence[Outcome]) -> str:
+    good = sum(each.result == "compiled" for each in outcomes)
+    return f"{good} of {len(outcomes)} ({100 * good / max(1, len(outcomes)):.0f} %)"
 
 
 def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
@@ -245,17 +258,24 @@ def parts_of(page: Path) -> list[str]:
 def main(arguments: Sequence[str]) -> None:
     kinds = ["--held-out", "--suites", "--alone"]
     which = kinds.index(arguments[0]) + 1 if arguments[0].startswith("--") else 0
-    *results, page = map(Path, arguments[which > 0 :])
+    named = dict(each.split("=", 1) for each in arguments if "=" in each)
+    *results, page = (Path(each) for each in arguments[which > 0 :] if "=" not in each)
     parts = parts_of(page)
     if which == 3:
         parts[which] = alone(Report.read(results[0]))
+    elif which == 2:
+        parts[which] = suites(_outcomes(results[0]), read_verdicts(results[1]))
     else:
-        outcomes = list(read_outcomes(results[0]).values())
-        plain = list(read_outcomes(results[1]).values()) if which < 2 and len(results) > 1 else []
+        plain = _outcomes(results[1]) if len(results) > 1 else []
+        others = {target: _outcomes(Path(path)) for target, path in named.items()}
         parts[which] = (
-            suites(outcomes, read_verdicts(results[1])) if which == 2 else (markdown, held_out)[which](outcomes, plain)
+            held_out(_outcomes(results[0]), plain) if which else markdown(_outcomes(results[0]), plain, others)
         )
     page.write_text("\n".join(filter(None, parts)), encoding="utf-8")
+
+
+def _outcomes(path: Path) -> list[Outcome]:
+    return list(read_outcomes(path).values())
 
 
 if __name__ == "__main__":

@@ -133,8 +133,10 @@ def test_each_part_of_the_page_keeps_the_other(scripts: SimpleNamespace, tmp_pat
         first, _, second, _ = scripts.docs.parts_of(page)
         assert first == "# Files of Python packages\n\nText.\n"
         assert second.startswith("# Samples and benchmark suites\n")
-    scripts.docs.main([str(measured), str(page)])
-    assert scripts.docs.parts_of(page)[2] == second
+    scripts.docs.main([str(measured), str(measured), f"sm_120={measured}", str(page)])
+    first, _, suites, _ = scripts.docs.parts_of(page)
+    assert suites == second
+    assert "- With settings, for sm_120: 0 of 0 (0 %)." in first
     scripts.docs.main(["--held-out", str(measured), str(measured), str(page)])
     held_out, suites = scripts.docs.parts_of(page)[1:3]
     assert suites == second
