@@ -36,11 +36,20 @@ _FUNCTIONAL = (
     r"equal_to|not_equal_to|greater|greater_equal|less|less_equal|logical_\w+|bit_\w+|not_fn|not[12]|mem_fn|mem_fun|"
     r"invoke\w*|identity|\w*_searcher|tie|ignore|apply|make_\w+|\w*tuple\w*|type_info|typeid|get|(?:unary|binary)_\w+"
 )
+_ALGORITHMS = (
+    r"\w*(?:find|copy|sort|heap|search|partition|permutation|bound|minmax|merge|iterator|inserter|union|intersection|"
+    r"difference)\w*|(?:min|max)_element|(?:all|any|none)_of|count\w*|for_each\w*|fill\w*|generate\w*|transform|"
+    r"replace\w*|remove|remove_if|reverse\w*|rotate|unique|equal\w*|lexicographical\w*|mismatch|includes|clamp|iter_swap|"
+    r"swap_ranges|\w*shuffle|sample|shift_\w+|nth_element|move_\w+|ranges|c?r?(?:begin|end)|advance|distance|next|prev|s?size|"
+    r"data|empty"
+)
 PARTS = {
     # The preamble.
     "RUNTIME_API": r"CUDART\w*|CUDA_[CR]_\w+|cudaDataType\w*|libraryPropertyType\w*",
     "UTILITY": _UTILITY,
     "FUNCTIONAL": _FUNCTIONAL,
+    # The rest of <algorithm>, which PyTorch's headers include too.
+    "ALGORITHMS": _ALGORITHMS,
     "MATH": rf"{_C_FUNCTIONS}|is(?:finite|inf|nan|normal|greater|less|unordered)\w*|signbit|fpclassify|l*abs|"
     r"M_\w+|FP_\w+|HUGE_VAL\w*|INFINITY|NAN|(?:float|double)_t|math_errhandling|MATH_\w+",
     "BUILTINS": r"__builtin_\w*|__sync_\w*",
@@ -82,7 +91,7 @@ so all functions that others may overload are there, such as those of <math.h>."
 
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
 
-_IN_STD = {"UTILITY", "FUNCTIONAL", "CONTAINERS", "STREAMS", "THREADS", "VARIANT", "NUMERIC"}
+_IN_STD = {"UTILITY", "FUNCTIONAL", "ALGORITHMS", "CONTAINERS", "STREAMS", "THREADS", "VARIANT", "NUMERIC"}
 """Parts whose names are all in namespace std."""
 
 _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, names in PARTS.items()}

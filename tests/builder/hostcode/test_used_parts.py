@@ -91,6 +91,8 @@ def test_the_common_runtime_api_is_what_its_header_declares() -> None:
         ("x = std::sinf(x);", {"MATH"}),
         ("std::move(x)", {"UTILITY"}),
         ("move(x)", set()),
+        ("std::sort(a, b); std::min(a, b);", {"ALGORITHMS"}),
+        ("std::min(a, b); sort(a, b);", set()),
         ("std::function<void()> f;", {"FUNCTIONAL"}),
         ("cudaMemcpy3D(&p);", {"RUNTIME_API"}),
         ("make_cudaExtent(1, 2, 3)", {"RUNTIME_API"}),
