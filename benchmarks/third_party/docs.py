@@ -40,8 +40,8 @@ RULE = """\
 The corpus is chosen by rule, not by what compiles: of each package every `.cu` file that the package's own build
 compiles and that has device code; of more than four (of the largest packages six or eight) those at even distances in
 the order of their names. `benchmarks/third_party/packages.toml` lists repositories, commits, files, include folders and
-options; `fetch.py` fetches them, `measure.py` compiles each file unedited with NVRTC
-13.0.88, for sm_100, in a process of its own."""
+options; `fetch.py` fetches them, `measure.py` compiles each file unedited with NVRTC 13.0.88, for sm_100, in a process
+of its own."""
 
 RULE_OF_HELD_OUT = """\
 The corpus above was used to develop cuda-wheel, so that it says little about other packages.
