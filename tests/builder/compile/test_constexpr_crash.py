@@ -54,14 +54,21 @@ def test_constexpr_functions_of_the_host_are_there(compiled: Callable[..., Compi
     assert b".func" not in result.ptx
 
 
-def test_constexpr_functions_of_a_library_are_there(compiled: Callable[..., Compiled]) -> None:
-    """Its files are not rewritten: the source is compiled with the permission, as it has no constants that crash."""
-    source = SOURCE[SOURCE.index("template <bool A") :].replace("BOOL_SWITCH", "CALL")
-    text = (
-        "#include <chrono>\n#define CALL(CONDITION, NAME, ...) (__VA_ARGS__)()\nconstexpr bool A = false, B = false;\n"
-        + source % "static_cast<int>(std::chrono::milliseconds(n).count())"
-    )
-    result = compiled(text, "100")
+@pytest.mark.parametrize(
+    ("function", "use"),
+    [
+        ("#include <chrono>", "static_cast<int>(std::chrono::milliseconds(n).count())"),  # not one of the project's
+        ("template <int N> constexpr int checked() { if (N < 0) throw N; return N; }", "checked<4>() * n"),
+        ("#define FUNCTION(NAME) constexpr int NAME(int n) { return n + 4; }\nFUNCTION(four)", "four(n)"),
+    ],
+)
+def test_constexpr_functions_that_cannot_be_marked_are_there(
+    compiled: Callable[..., Compiled], function: str, use: str
+) -> None:
+    """The source is compiled with the permission, as it has no constants that crash."""
+    source = SOURCE[SOURCE.index("%s\ntemplate <bool A") :].replace("BOOL_SWITCH", "CALL")
+    text = f"#define CALL(CONDITION, NAME, ...) (__VA_ARGS__)()\nconstexpr bool A = false, B = false;\n{source}"
+    result = compiled(text % (function, use), "100")
     assert len(result.kernels) == 1 and b".func" not in result.ptx
 
 
