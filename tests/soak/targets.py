@@ -32,7 +32,7 @@ from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files
 from cuda_wheel.builder.hostcode.reach import project_code
 from cuda_wheel.builder.hostcode.statements import removable_part
 from cuda_wheel.builder.images import device_files, lowering, ptx_requirements, ptx_text, variables
-from cuda_wheel.builder.jobs import EMPTY
+from cuda_wheel.builder.jobs import EMPTY, LeftOutCode
 from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, link_errors, nvvm_log
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.sources import include_graph, includes
@@ -255,7 +255,8 @@ def mixed_source(data: bytes) -> None:
     lines = [blocks.line(end) for end in ends]
     assert all(blocks.offset(line, None) <= len(data) for line in lines)
     pieces = [
-        LeftOut("k.cu", "function", each.name, ((each.start, each.end),), 1, 1, "") for each in blocks.definitions[::2]
+        LeftOut(LeftOutCode("k.cu", 1, 1, "function", each.name, ""), ((each.start, each.end),))
+        for each in blocks.definitions[::2]
     ]
     changed = changed_files({"k.cu": blocks}, "k.cu", pieces, {}, lambda name, quoted, includer: None)
     assert changed["k.cu"].count(b"\n") == data.count(b"\n")
