@@ -151,6 +151,17 @@ def test_host_code_calls_cuda_libraries(compiled: Compile) -> None:
     assert (result.left_out, result.log) == ((), "")
 
 
+def test_host_code_calls_the_legacy_functions_of_cublas(compiled: Compile) -> None:
+    """Macros put their names together."""
+    calls = "cublasSaxpy(n, 2.0f, x, 1, x, 1); cublasDscal(n, 2.0, d, 1); copy<<<cublasIsamax(n, x, 1), 1>>>();"
+    calls += "cublasCswap(n, c, 1, c, 1); cublasZcopy(n, z, 1, z, 1);"
+    result = compiled(
+        "#include <cublas.h>\n__global__ void copy() {}\n"
+        f"void host(int n, float* x, double* d, cuComplex* c, cuDoubleComplex* z) {{ {calls} }}\n"
+    )
+    assert (kernels(result), result.left_out, result.log) == ({"copy"}, (), "")
+
+
 THRUST = """
 #include <cub/cub.cuh>
 #include <thrust/complex.h>

@@ -29,24 +29,24 @@ CUDA_WHEEL_CUBLAS_REAL(c, cuComplex)
 CUDA_WHEEL_CUBLAS_REAL(z, cuDoubleComplex)
 #undef CUDA_WHEEL_CUBLAS_REAL
 
-#define CUDA_WHEEL_CUBLAS_ALL(letter, type)                                                                         \
-  void cublas##letter##axpy(int n, type alpha, const type* x, int incx, type* y, int incy);                         \
-  void cublas##letter##copy(int n, const type* x, int incx, type* y, int incy);                                     \
-  void cublas##letter##scal(int n, type alpha, type* x, int incx);                                                  \
-  void cublas##letter##swap(int n, type* x, int incx, type* y, int incy);                                           \
-  void cublas##letter##gemv(char trans, int m, int n, type alpha, const type* _A, int lda, const type* x, int incx, \
-      type beta, type* y, int incy);                                                                                \
-  void cublas##letter##gemm(char transa, char transb, int m, int n, int k, type alpha, const type* _A, int lda,     \
-      const type* _B, int ldb, type beta, type* _C, int ldc);                                                       \
-  void cublas##letter##syrk(char uplo, char trans, int n, int k, type alpha, const type* _A, int lda, type beta,    \
-      type* _C, int ldc);                                                                                           \
-  void cublas##letter##trsm(char side, char uplo, char transa, char diag, int m, int n, type alpha, const type* _A, \
-      int lda, type* _B, int ldb);                                                                                  \
-  void cublas##letter##trsv(char uplo, char trans, char diag, int n, const type* _A, int lda, type* x, int incx);
-CUDA_WHEEL_CUBLAS_ALL(_S, float)
-CUDA_WHEEL_CUBLAS_ALL(_D, double)
-CUDA_WHEEL_CUBLAS_ALL(_C, cuComplex)
-CUDA_WHEEL_CUBLAS_ALL(_Z, cuDoubleComplex)
+#define CUDA_WHEEL_CUBLAS_ALL(prefix, type)                                                                 \
+  void prefix##axpy(int n, type alpha, const type* x, int incx, type* y, int incy);                         \
+  void prefix##copy(int n, const type* x, int incx, type* y, int incy);                                     \
+  void prefix##scal(int n, type alpha, type* x, int incx);                                                  \
+  void prefix##swap(int n, type* x, int incx, type* y, int incy);                                           \
+  void prefix##gemv(char trans, int m, int n, type alpha, const type* _A, int lda, const type* x, int incx, \
+      type beta, type* y, int incy);                                                                        \
+  void prefix##gemm(char transa, char transb, int m, int n, int k, type alpha, const type* _A, int lda,     \
+      const type* _B, int ldb, type beta, type* _C, int ldc);                                               \
+  void prefix##syrk(char uplo, char trans, int n, int k, type alpha, const type* _A, int lda, type beta,    \
+      type* _C, int ldc);                                                                                   \
+  void prefix##trsm(char side, char uplo, char transa, char diag, int m, int n, type alpha, const type* _A, \
+      int lda, type* _B, int ldb);                                                                          \
+  void prefix##trsv(char uplo, char trans, char diag, int n, const type* _A, int lda, type* x, int incx);
+CUDA_WHEEL_CUBLAS_ALL(cublasS, float)
+CUDA_WHEEL_CUBLAS_ALL(cublasD, double)
+CUDA_WHEEL_CUBLAS_ALL(cublasC, cuComplex)
+CUDA_WHEEL_CUBLAS_ALL(cublasZ, cuDoubleComplex)
 #undef CUDA_WHEEL_CUBLAS_ALL
 
 float cublasSdot(int n, const float* x, int incx, const float* y, int incy);
