@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.hostcode.front_end import CONSTEXPR_CALL
 from cuda_wheel.builder.hostcode.project_texts import some_project_texts
 from cuda_wheel.builder.images.ptx_text import undefined
 from cuda_wheel.builder.sources.include_graph import option_folders
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["is_broken", "may_crash", "needs_permission", "with_missing_functions"]
 
 _FIRST_CAPABILITY, _MENDED = 100, (13, 5)
-
-_MISSING = "calling a constexpr __host__ function"
-"""The beginning of NVRTC's error about such a call; see also `hostcode.rewriting.constexpr_functions`."""
 
 _BROKEN = "Broken module found"
 """What NVRTC 13.0 reports of such calls in some sources, such as those that use GLM."""
@@ -55,20 +53,21 @@ def with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
     Without `--relaxed_constexpr`, NVRTC 12.9 and 13.0 mostly declare them in the PTX, with neither a definition nor a
     message.
     """
-    symbols = (
-        [each for each in undefined(result["ptx"].decode()) if not each.startswith("__nv_")] if result["ptx"] else []
-    )
-    if result["error"] or not symbols:
+    if result["error"] or not result["ptx"]:
         return result
-    lines = [f'{source}(1): error: {_MISSING}("{signature(symbol).name}")\n\n' for symbol in symbols]
+    symbols = [each for each in undefined(result["ptx"].decode()) if not each.startswith("__nv_")]
+    if not symbols:
+        return result
+    lines = [f'{source}(1): error: {CONSTEXPR_CALL}("{signature(symbol).name}")\n\n' for symbol in symbols]
     return {**result, "error": "NVRTC_ERROR_COMPILATION", "log": "".join(lines) + result["log"]}
 
 
 def needs_permission(result: NvrtcResult) -> bool:
     """Return whether a source may compile only with `--relaxed_constexpr`, given its result without."""
-    return result["error"] != "" and (_MISSING in result["log"] or is_broken(result))
+    return result["error"] != "" and (CONSTEXPR_CALL in result["log"] or is_broken(result))
 
 
 def is_broken(result: NvrtcResult) -> bool:
-    """Return whether a result without `--relaxed_constexpr` says nothing of the code; the result with it does."""
+    """Return whether NVRTC reports only that its module is broken. Leaving out host code is no use then; a compilation
+    with `--relaxed_constexpr` reports what is wrong with the source, if anything is."""
     return result["error"] != "" and _BROKEN in result["log"]

@@ -14,6 +14,7 @@ from cuda_wheel.builder.toolchain.records import STAND_INS
 
 __all__ = [
     "COMPLEX_FUNCTIONS",
+    "CONSTEXPR_CALL",
     "FIRST_ERROR",
     "HOST_CODE_OPTIONS",
     "NOT_NVRTC_OPTIONS",
@@ -97,6 +98,10 @@ headers, which take longer to compile than many kernels, so that they are includ
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|#\s*include\s*[<\"](?:torch|ATen|c10|THC|pybind11|cuda_runtime)"
 )
+
+CONSTEXPR_CALL = "calling a constexpr __host__ function"
+"""The beginning of NVRTC's error about a call of a `constexpr` host function in device code. The function's name
+follows, in parentheses and quotes."""
 
 
 def is_about_host_code(message: str) -> bool:

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from cuda_wheel.builder.cxx.tokens import MARKERS, Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.front_end import CONSTEXPR_CALL
+from cuda_wheel.builder.images.variables import unqualified_name
 
 __all__ = ["ConstexprFunctions", "is_constexpr_error"]
 
-_ERROR = re.compile(r'calling a constexpr __host__ function\("([^"]*)"\)')
+_ERROR = re.compile(rf'{CONSTEXPR_CALL}\("([^"]*)"\)')
 
 
 def is_constexpr_error(message: str) -> bool:
@@ -23,12 +25,8 @@ def is_constexpr_error(message: str) -> bool:
 
 
 def _plain_name(function: str) -> str:
-    """Return the last part of a function's name, as `CodeBlock.name`: "get" of "ns::S<a::b>::get<int>"."""
-    if re.search(r"\boperator\b", function):
-        return "operator"
-    while (shorter := re.sub(r"<[^<>]*>", "", function)) != function:
-        function = shorter
-    return function.partition("(")[0].strip().rpartition("::")[2]
+    """Return the last part of a function's name, as `CodeBlock.name` does: "get" of "ns::S<a::b>::get<int>"."""
+    return "operator" if re.search(r"\boperator\b", function) else unqualified_name(function).strip()
 
 
 class ConstexprFunctions:
