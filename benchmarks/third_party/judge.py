@@ -186,13 +186,18 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
             yield f"different {len(each.different)} of {each.kernels}: {each.key}: {name}: {theirs} and {ours}"
 
 
-def judging_options() -> argparse.Namespace:
-    """Return the options of the command line, with the corpus and all folders as absolute paths."""
+def judging_parser() -> argparse.ArgumentParser:
+    """Return a parser of what `measure.py` takes, and of what nvcc needs."""
     own = parser()
     own.add_argument("--cuobjdump", default="cuobjdump")
     own.add_argument("--torch-include", action="append", default=[])
     own.add_argument("--64-bit", action="store_true", dest="shared_memory_64_bit")
     own.add_argument("--work", type=Path, default=Path("judged"))
+    return own
+
+
+def judging_options(own: argparse.ArgumentParser) -> argparse.Namespace:
+    """Return the options of the command line, with the corpus and all folders as absolute paths."""
     options = own.parse_intermixed_args()
     options.images = options.images or options.work / "images"
     options.corpus, options.work, options.images = (
@@ -207,7 +212,7 @@ def judging_options() -> argparse.Namespace:
 
 
 def main() -> None:
-    options = judging_options()
+    options = judging_options(judging_parser())
     every, verdicts = options.every, read_verdicts(options.result)
 
     def received(verdict: Verdict) -> None:

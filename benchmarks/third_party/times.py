@@ -1,12 +1,14 @@
-"""Time files beside nvcc, for the default targets: `python benchmarks/third_party/times.py TIMES.json [KEY ...]`.
+"""Time files beside nvcc: `python benchmarks/third_party/times.py TIMES.json [KEY ...]`.
 
-cuda-wheel builds each file for its default `architectures`, as `measure.py` does, with one worker and without caches;
-`nvcc -fatbin` compiles it for the same targets, one after the other. Both run on one core. Of cuda-wheel, the time of
-the file's jobs counts, and the whole build with its plan, the start of its worker and the fatbin is shown too. Only
-files that both compile count. It needs what `judge.py` needs but cuobjdump. TIMES.json gets one record for each file,
-and a summary is printed.
+cuda-wheel builds each file for its default `architectures`, or for those of --architecture, as `measure.py` does, with
+one worker and without caches; `nvcc -fatbin` compiles it for the same targets, one after the other. Both run on one
+core. Of cuda-wheel, the time of the file's jobs counts, and the whole build with its plan, the start of its worker and
+the fatbin is shown too. Only files that both compile count. It needs what `judge.py` needs but cuobjdump. TIMES.json
+gets one record for each file, and a summary is printed.
 
-Options: those of `measure.py`, --torch-include and --64-bit as for `judge.py`.
+Options: those of `measure.py` (--resume leaves out the files that TIMES.json has), --torch-include and --64-bit as for
+`judge.py`. --stop RATIO stops nvcc when it has taken RATIO times as long as cuda-wheel: with PyTorch's headers it takes
+minutes for a file that cuda-wheel compiles in seconds.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))  # run from a checkout, without installing it
 
 from corpus import Source
-from judge import judging_options, nvcc_arguments
+from judge import judging_options, judging_parser, nvcc_arguments
 from measure import chosen, first_error, in_parallel, in_process, run
 
-TARGETS = {"75": "sm_75,compute_75", "80": "sm_80", "90": "sm_90", "100": "sm_100,compute_100", "120": "sm_120"}
-"""The code that `architectures = ["default"]` stands for, by compute capability, as nvcc's option names it."""
+from cuda_wheel.builder.config.architectures import settle
+from cuda_wheel.builder.toolchain.find import find_toolchain
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Times:
     key: str
     ours: str
     nvcc: str
+    """"compiled", "stopped" or the first error."""
     seconds: float = 0.0
     """Wall-clock seconds of cuda-wheel's build, without the start of Python."""
     compile_seconds: float = 0.0
@@ -51,23 +54,40 @@ def times(source: Source, options: argparse.Namespace) -> Times:
     outcome = in_process(source, options)
     if outcome.result != "compiled":
         return Times(source.key, outcome.result, "")
-    codes = [f"-gencode=arch=compute_{each},code=[{code}]" for each, code in TARGETS.items()]
     with tempfile.TemporaryDirectory() as scratch:
-        command = ["nvcc", *nvcc_arguments(source, options), "-fatbin", *codes, "-o", os.path.join(scratch, "fatbin")]
+        target = ["-o", os.path.join(scratch, "fatbin")]
+        command = ["nvcc", *nvcc_arguments(source, options), "-fatbin", *options.code, *target]
         began = time.perf_counter()
         try:
-            status, output, errors = run(command, options.limit * 2, source.package.home(options.corpus))
+            limit = min(options.stop * outcome.seconds, options.limit * 2)
+            status, output, errors = run(command, limit, source.package.home(options.corpus))
+            result = (first_error(errors + output) or "failed") if status else "compiled"
         except TimeoutError:
-            return Times(source.key, outcome.result, "timeout", outcome.seconds, outcome.compile_seconds)
+            result = "stopped"
         seconds = round(time.perf_counter() - began, 2)
-    result = (first_error(errors + output) or "failed") if status else "compiled"
     return Times(source.key, outcome.result, result, outcome.seconds, outcome.compile_seconds, seconds)
+
+
+def nvcc_targets(architectures: Sequence[str]) -> list[str]:
+    """Return nvcc's options for the code that entries of `architectures` stand for."""
+    supported = find_toolchain().supported
+    targets = settle(architectures, supported, lambda: (), "--architecture", "NVRTC")
+    codes = {each.arch: ",".join(str(code) for code in targets if code.arch == each.arch) for each in targets}
+    return [f"-gencode=arch=compute_{arch},code=[{code}]" for arch, code in codes.items()]
+
+
+def read_times(path: Path) -> dict[str, Times]:
+    """Return the records of a file by key; {} if there is no file."""
+    if not path.exists():
+        return {}
+    return {each["key"]: Times(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
 
 
 def summary(found: Sequence[Times]) -> Iterator[str]:
     """Yield the lines of a summary."""
-    both = [each for each in found if each.ours == each.nvcc == "compiled"]
-    yield f"{len(both)} files of {len(found)} compile with both"
+    both = [each for each in found if each.ours == "compiled" and each.nvcc in ("compiled", "stopped")]
+    stopped = sum(each.nvcc == "stopped" for each in both)
+    yield f"{len(both)} files of {len(found)} compile with both, or nvcc was stopped ({stopped} files)"
     for what, seconds in (("its jobs", "compile_seconds"), ("its whole build", "seconds")):
         ratios = {each.key: getattr(each, seconds) / each.nvcc_seconds for each in both}
         slower = sorted((ratio, key) for key, ratio in ratios.items() if ratio > 1)
@@ -78,9 +98,12 @@ def summary(found: Sequence[Times]) -> Iterator[str]:
 
 def main() -> None:
     os.environ["CUDA_WHEEL_JOBS"] = "1"
-    options = judging_options()
+    own = judging_parser()
+    own.add_argument("--stop", type=float, default=float("inf"), metavar="RATIO")
+    options = judging_options(own)
     options.architecture = options.architecture or ["default"]
-    found: dict[str, Times] = {}
+    options.code = nvcc_targets(options.architecture)
+    found = read_times(options.result) if options.resume else {}
 
     def received(each: Times) -> None:
         found[each.key] = each
@@ -88,7 +111,7 @@ def main() -> None:
         text = json.dumps([asdict(found[source.key]) for source in options.every if source.key in found], indent=1)
         options.result.write_text(text + "\n", encoding="utf-8")
 
-    in_parallel(chosen(options.every, options.keys, set()), options, times, received)
+    in_parallel(chosen(options.every, options.keys, found.keys()), options, times, received)
     print("\n".join(summary(list(found.values()))))
 
 

@@ -49,7 +49,8 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
 
     def load(repository: str, file: str, include: tuple[str, ...] = (), settings: str = "") -> cuda_wheel.Module:
         package = f"ported_{next(_numbers)}"  # each test has its own, as a package is imported once
-        shutil.copytree(Path(corpus) / repository.replace("/", "+"), tmp_path / package)
+        own = shutil.ignore_patterns("pyproject.toml")  # else the repository is a project of its own
+        shutil.copytree(Path(corpus) / repository.replace("/", "+"), tmp_path / package, ignore=own)
         (tmp_path / package / "__init__.py").touch()
         name = f"{package}.{Path(file).stem}"
         folders = [f"{package}/{folder}" for folder in include]

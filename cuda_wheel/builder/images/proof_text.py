@@ -8,14 +8,20 @@ and so do the lines of a long kernel: the shorter text takes a tenth of the time
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from cuda_wheel.builder.images.ptx_items import Item, items
 
 __all__ = ["in_short", "proof_text"]
 
+_REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
+"""Matches a register of the compiler's that is no predicate."""
+
+_ANY_REGISTER = "%r0"
+"""What stands for each register before the forms of lines are looked up: most lines are then equal to others."""
+
 _VALUE = re.compile(
-    r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
+    _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
     r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
 )
 """A register of the compiler's that is no predicate, a number, a label or string literal of the compiler's, or the
@@ -149,20 +155,16 @@ def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
     lines: list[str] = []
     forms: set[str] = set()
     depth = 0
-    for line, form in zip(body.split("\n"), _general(_without_name(body, kernel)).split("\n"), strict=True):
+    general = _REGISTER.sub(_ANY_REGISTER, _without_name(body, kernel))
+    for line, general_line in zip(body.split("\n"), general.split("\n"), strict=True):
         lines.append(line)
-        forms.add(form)
+        forms.add(_FORMS[general_line])
         depth += line.count("{") - line.count("}")
         if depth == 0 and (line.endswith((";", ":", "}")) or line.startswith(".loc")):
             yield "\n".join(lines), forms
             lines, forms = [], set()
     if any(lines):
         yield "\n".join(lines), forms
-
-
-def _general(text: str) -> str:
-    """Return a text with the forms of its lines."""
-    return "".join(map(_GENERAL.__getitem__, _TOKEN.findall(text)))
 
 
 def _without_name(text: str, kernel: Item) -> str:
@@ -172,23 +174,28 @@ def _without_name(text: str, kernel: Item) -> str:
 
 
 def _forms_of(text: str) -> frozenset[str]:
-    return frozenset([*_PARAMETER.findall(text), *_general(text).split("\n")]) - {""}
+    lines = dict.fromkeys(_REGISTER.sub(_ANY_REGISTER, text).split("\n"))
+    return frozenset([*_PARAMETER.findall(text), *map(_FORMS.__getitem__, lines)]) - {""}
 
 
-class _GeneralTokens(dict[str, str]):
-    """For each token, the token with "0" for a register, number, label or name, as in a form.
+class _Cache(dict[str, str]):
+    """The values of a function. Texts repeat few lines, and lines few tokens."""
 
-    A text repeats few tokens so often that looking each up is three times as fast as searching the whole text.
-    """
+    def __init__(self, function: Callable[[str], str]) -> None:
+        self._function = function
 
-    def __missing__(self, token: str) -> str:
-        general = _VALUE.sub("0", token)
+    def __missing__(self, text: str) -> str:
+        value = self._function(text)
         if len(self) < 1 << 18:
-            self[token] = general
-        return general
+            self[text] = value
+        return value
 
 
-_GENERAL = _GeneralTokens()
+_TOKENS = _Cache(lambda token: _VALUE.sub("0", token))
+"""For each token, the token with "0" for a register, number, label or name."""
+
+_FORMS = _Cache(lambda line: "".join(map(_TOKENS.__getitem__, _TOKEN.findall(line))))
+"""For each line, its form."""
 
 
 def _forms(ptx: str, kernel: Item) -> frozenset[str]:

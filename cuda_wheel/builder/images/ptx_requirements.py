@@ -59,6 +59,9 @@ _BRACES = re.compile(r"\{([^;{}]*)\}")
 _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
 """The operator mask(); its group is the first digit of a number. Source: PTX ISA, "Initializers"."""
 
+_REGISTERS = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
+"""The compiler's registers, by the kinds that a rule of `_OPERAND_RULES` tells apart, and what stands for each."""
+
 _STATEMENT = re.compile(
     r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
 )
@@ -120,12 +123,14 @@ def requirement(text: str, arch: str) -> PtxNeeds:
 
 def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
     """Yield what a text contains, each with the version that it needs; None where that is not known."""
-    text = _COMMENT.sub(lambda match: match[1] or " ", text)
+    if "//" in text or "/*" in text:
+        text = _COMMENT.sub(lambda match: match[1] or " ", text)
     pragmas = _PRAGMA.findall(text)
     yield from ((f'.pragma "{pragma}"', _words_of("pragmas").get(pragma)) for pragma in pragmas)
     text = _STRING.sub(" ", text)
     if text.count(".pragma") != len(pragmas):
         yield ".pragma", None
+    text = _distinct(text)
     for symbol, parameters in ptx.kernels(text).items():
         if parameters and parameters[-1].offset + parameters[-1].size > _SMALL_PARAMETERS:
             yield f"the size of the parameters of {symbol}", (8, 1)
@@ -134,6 +139,19 @@ def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
     for match in _UNTERMINATED.finditer(text):
         yield from _debug_needs(match)
     yield from _statements(_UNTERMINATED.sub(" ", text), arch)
+
+
+def _distinct(text: str) -> str:
+    """Return a text with one of those statements that differ in the numbers of registers alone.
+
+    These are most statements of a large text. What stands between two semicolons is kept or left out as a whole;
+    declarations of registers are kept.
+    """
+    general = text
+    for register, kind in _REGISTERS:
+        general = register.sub(kind, general)
+    pairs = zip(general.split(";"), text.split(";"), strict=True)
+    return ";".join({each if ".reg" in each else form: each for form, each in pairs}.values())
 
 
 def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:

@@ -161,6 +161,28 @@ def test_the_version_does_not_depend_on_how_a_statement_is_written(body: str, ve
 
 
 @pytest.mark.parametrize(
+    ("older", "newer", "version"),
+    [
+        ("cp.async.ca.shared.global [%r1], [%r2], 16, %r3;", "cp.async.ca.shared.global [%r1], [%r2], 16, %p1;", (7, 5)),
+        ("st.bulk.shared::cta [%rd1], %rd2, 0;", "st.bulk.shared::cta [%rd1], %r2, 0;", (9, 0)),
+        ("tensormap.replace.tile.elemtype.global.b1024.b32 [%rd1], 12;",
+         "tensormap.replace.tile.elemtype.global.b1024.b32 [%rd1], 13;", (8, 7)),
+        ("mov.u32 %r1, %tid.x;", "mov.u32 %r1, %reserved_smem_offset_0;", (7, 6)),
+    ],
+)  # fmt: skip
+def test_each_of_several_similar_statements_counts(older: str, newer: str, version: Version) -> None:
+    registers = ".reg .b64 %rd<9>;\n"
+    assert (needs(registers + older, "100") or (99, 0)) < version
+    for body in (f"{older}\n{newer}", f"{newer}\n{older}", f"{older}\n{newer}\n{older}"):
+        assert needs(registers + body, "100") == version
+
+
+def test_registers_that_are_declared_one_by_one_are_no_special_registers() -> None:
+    body = ".reg .b32 %r10;\n.reg .b32 %r11;\n.reg .b32 %r12;\nmov.b32 %r10, %r11;\nmov.b32 %r11, %r12;"
+    assert requirement(f"{HEAD}.func f()\n{{\n{body}\nret;\n}}\n", "90").unknown == ""
+
+
+@pytest.mark.parametrize(
     ("module", "version"),
     [
         (".visible .entry k()\n.maxntid 256, 1, 1\n.minnctapersm 2\n{ ret; }", (6, 3)),
