@@ -4,7 +4,8 @@ RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--
 arguments such as `sm_120=RESULT.json` add what was measured for other targets. `--suites` formats the
 list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. `--held-out` formats the
 list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `--alone` formats what alone.py measured:
-`docs.py --alone RESULT.json PAGE.md`. Each of the four writes its own part of the page and keeps the others.
+`docs.py --alone RESULT.json PAGE.md`; `--times` what times.py measured: `docs.py --times TIMES.json [MORE] PAGE.md`.
+Each of the five writes its own part of the page and keeps the others.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ from _results import Report, table
 from corpus import packages
 from judge import Verdict, of_the_source, read_verdicts
 from measure import Outcome, read_outcomes
+from times import Times, comparable, read_times
 
-__all__ = ["alone", "cause", "held_out", "markdown", "suites"]
+__all__ = ["alone", "beside_nvcc", "cause", "held_out", "markdown", "suites"]
 
 HELD_OUT = "# Packages that were not used for development"
 SUITES = "# Samples and benchmark suites"
 ALONE = "# The time that host code takes"
-MARKS = ("# Files", HELD_OUT, SUITES, ALONE)
+TIMES = "# The time beside nvcc"
+MARKS = ("# Files", HELD_OUT, SUITES, ALONE, TIMES)
 HELD_OUT_LIST = Path(__file__).parent / "held_out.toml"
 OTHERS = Path(__file__).parent / "others.toml"
 
@@ -57,6 +60,13 @@ RULE_OF_ALONE = """\
 `benchmarks/third_party/alone.py` compiles files of the corpus as they are, and their kernels alone: the same files
 without their host code, with the instances of templates named in `instantiate`. Its list, `kernels_alone.toml`, has the
 rule by which the files were chosen, and which of their lines are host code."""
+
+RULE_OF_TIMES = """\
+`benchmarks/third_party/times.py` compiles files of the corpus for the default targets with NVRTC 13.0.88, and
+`nvcc -fatbin` of CUDA 13.0 compiles them for the same targets, each on one core of a machine that others used at the
+same time. nvcc is stopped when it has taken 1.25 times as long as cuda-wheel: for most files it spends half a minute
+with PyTorch's headers alone, for each target. Where it does not read them, or where the kernels take minutes, both
+spend nearly all of their time in the same compiler, and repeated runs of such a file differ by up to a quarter."""
 
 
 def cause(outcome: Outcome) -> str:
@@ -204,6 +214,21 @@ def alone(report: Report) -> str:
     return "\n\n".join([ALONE, RULE_OF_ALONE, "\n".join(lines), table(rows)]) + "\n"
 
 
+def beside_nvcc(found: Iterable[Times]) -> str:
+    """Return the part of the page about the time of files beside nvcc's."""
+    both = comparable(found)
+    stopped = sum(each.nvcc == "stopped" for each in both)
+    slower = sorted((each for each in both if each.ratio > 1), key=lambda each: each.ratio, reverse=True)
+    rows = [["file", "nvcc, s", "cuda-wheel, s", "ratio"]]
+    for each in slower:
+        rows.append([each.key, f"{each.nvcc_seconds:.1f}", f"{each.compile_seconds:.1f}", f"{each.ratio:.2f}"])
+    lines = [
+        f"- {len(both)} files were timed. nvcc was stopped in {stopped} of them.",
+        f"- {len(slower)} of them take longer than with nvcc:",
+    ]
+    return "\n\n".join([TIMES, RULE_OF_TIMES, "\n".join(lines), table(rows)]) + "\n"
+
+
 def _comparison(verdicts: Iterable[Verdict]) -> str:
     """Return how the kernels compare in files that both compile."""
     both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
@@ -256,12 +281,14 @@ def parts_of(page: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    kinds = ["--held-out", "--suites", "--alone"]
+    kinds = ["--held-out", "--suites", "--alone", "--times"]
     which = kinds.index(arguments[0]) + 1 if arguments[0].startswith("--") else 0
     named = dict(each.split("=", 1) for each in arguments if "=" in each)
     *results, page = (Path(each) for each in arguments[which > 0 :] if "=" not in each)
     parts = parts_of(page)
-    if which == 3:
+    if which == 4:
+        parts[which] = beside_nvcc({key: each for path in results for key, each in read_times(path).items()}.values())
+    elif which == 3:
         parts[which] = alone(Report.read(results[0]))
     elif which == 2:
         parts[which] = suites(_outcomes(results[0]), read_verdicts(results[1]))

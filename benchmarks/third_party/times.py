@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -47,6 +47,11 @@ class Times:
     compile_seconds: float = 0.0
     """Those of its jobs."""
     nvcc_seconds: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """The time of cuda-wheel's jobs, divided by nvcc's, which may have been stopped."""
+        return self.compile_seconds / self.nvcc_seconds
 
 
 def times(source: Source, options: argparse.Namespace) -> Times:
@@ -83,9 +88,14 @@ def read_times(path: Path) -> dict[str, Times]:
     return {each["key"]: Times(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
 
 
+def comparable(found: Iterable[Times]) -> list[Times]:
+    """Return the records of the files that both compile, or with which nvcc was stopped."""
+    return [each for each in found if each.ours == "compiled" and each.nvcc in ("compiled", "stopped")]
+
+
 def summary(found: Sequence[Times]) -> Iterator[str]:
     """Yield the lines of a summary."""
-    both = [each for each in found if each.ours == "compiled" and each.nvcc in ("compiled", "stopped")]
+    both = comparable(found)
     stopped = sum(each.nvcc == "stopped" for each in both)
     yield f"{len(both)} files of {len(found)} compile with both, or nvcc was stopped ({stopped} files)"
     for what, seconds in (("its jobs", "compile_seconds"), ("its whole build", "seconds")):

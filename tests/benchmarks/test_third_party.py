@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +32,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         "judge",
         "machine_code",
         "docs",
+        "times",
         "_results",
         "_interleave",
         "_process",
@@ -45,6 +47,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     import judge
     import machine_code
     import measure
+    import times
 
     import docs
 
@@ -57,6 +60,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         machine_code=machine_code,
         measure=measure,
         results=_results,
+        times=times,
     )
     for name in names:
         sys.modules.pop(name, None)
@@ -130,11 +134,11 @@ def test_each_part_of_the_page_keeps_the_other(scripts: SimpleNamespace, tmp_pat
     judged.write_text("[]")
     for _ in range(2):
         scripts.docs.main(["--suites", str(measured), str(judged), str(page)])
-        first, _, second, _ = scripts.docs.parts_of(page)
+        first, _, second, *_ = scripts.docs.parts_of(page)
         assert first == "# Files of Python packages\n\nText.\n"
         assert second.startswith("# Samples and benchmark suites\n")
     scripts.docs.main([str(measured), str(measured), f"sm_120={measured}", str(page)])
-    first, _, suites, _ = scripts.docs.parts_of(page)
+    first, _, suites, *_ = scripts.docs.parts_of(page)
     assert suites == second
     assert "- With settings, for sm_120: 0 of 0 (0 %)." in first
     scripts.docs.main(["--held-out", str(measured), str(measured), str(page)])
@@ -210,7 +214,7 @@ def test_the_page_has_the_median_of_the_ratios_beside_the_goal(scripts: SimpleNa
     (tmp_path / "page.md").write_text("# Files of Python packages\n\nText.\n")
     for _ in range(2):
         scripts.docs.main(["--alone", str(tmp_path / "alone.json"), str(tmp_path / "page.md")])
-    first, *_, page = scripts.docs.parts_of(tmp_path / "page.md")
+    first, *_, page, _ = scripts.docs.parts_of(tmp_path / "page.md")
     assert first == "# Files of Python packages\n\nText.\n"
     assert "- The median of the ratios is 1.15; the goal is at most 1.2." in page
     assert "- Host code takes 0.10 s more for each target (median)" in page
@@ -218,6 +222,35 @@ def test_the_page_has_the_median_of_the_ratios_beside_the_goal(scripts: SimpleNa
     assert "| c.cu | 3 | 2.00 | 9.00 | 4.50 |" in page
     with pytest.raises(SystemExit, match=r"d\.cu: failed"):
         scripts.docs.alone(replace(report, missing=["d.cu: failed"]))
+
+
+def test_the_page_names_the_files_that_take_longer_than_with_nvcc(scripts: SimpleNamespace, tmp_path: Path) -> None:
+    records = [
+        {"key": "a.cu", "ours": "compiled", "nvcc": "stopped", "compile_seconds": 2.0, "nvcc_seconds": 2.5},
+        {"key": "b.cu", "ours": "compiled", "nvcc": "compiled", "compile_seconds": 9.0, "nvcc_seconds": 6.0},
+        {"key": "c.cu", "ours": "CompileError", "nvcc": ""},
+        {"key": "d.cu", "ours": "compiled", "nvcc": "error: x", "compile_seconds": 9.0, "nvcc_seconds": 1.0},
+    ]
+    first, more, page = (tmp_path / name for name in ("first.json", "more.json", "page.md"))
+    first.write_text(json.dumps([*records, {**records[0], "key": "e.cu", "compile_seconds": 3.0}]))
+    more.write_text(json.dumps([{**records[0], "key": "e.cu"}]))  # measured again
+    page.write_text("# Files of Python packages\n\nText.\n")
+    scripts.docs.main(["--times", str(first), str(more), str(page)])
+    kept, *_, part = scripts.docs.parts_of(page)
+    assert kept == "# Files of Python packages\n\nText.\n"
+    assert "- 3 files were timed. nvcc was stopped in 2 of them.\n- 1 of them take longer than with nvcc:" in part
+    assert "| b.cu | 6.0 | 9.0 | 1.50 |" in part
+    assert "a.cu" not in part
+
+
+def test_the_targets_of_nvcc_are_those_of_the_build(scripts: SimpleNamespace) -> None:
+    default = scripts.times.nvcc_targets(["default"])
+    assert "-gencode=arch=compute_75,code=[sm_75,compute_75]" in default
+    assert "-gencode=arch=compute_80,code=[sm_80]" in default
+    assert scripts.times.nvcc_targets(["90a-real", "80-virtual"]) == [
+        "-gencode=arch=compute_90a,code=[sm_90a]",
+        "-gencode=arch=compute_80,code=[compute_80]",
+    ]
 
 
 def test_the_wheel_of_extensions_has_a_module_for_each_of_50_files(scripts: SimpleNamespace, tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.compile.declarations import (
     declared_names,
@@ -30,18 +31,32 @@ if TYPE_CHECKING:
 __all__ = ["compile_cuda"]
 
 
-_asked_for_names: dict[tuple[str, int], bool] = {}
-"""Whether the last job of a source asked for the names that files declare, by its name and the hash of its text."""
+class _Earlier(NamedTuple):
+    """What is known of the last job of a source, for another target."""
+
+    asked_for_names: bool
+    """Whether it asked for the names that files declare."""
+    seconds: float
+    """How long the compiler took."""
+
+
+_earlier: dict[tuple[str, int], _Earlier] = {}
+"""The last job of each source, by the source's name and the hash of its text."""
+
+_LONG = 10.0
+"""Seconds after which most of a compilation is instances of templates, which `cross_references` does not make. A
+compilation that writes the references takes a sixth longer (flash-attention: 10 s; `cross_references` 1.6 s)."""
 
 
 def compile_cuda(job: Job) -> Compiled:
     """Return a job's result from NVRTC, without the variables of libraries that nothing uses."""
+    began = time.monotonic()
     compiled, request = _compile_with_nvrtc(job)
     place = job.source, hash(job.text)
-    _asked_for_names[place] = False
+    _earlier[place] = _Earlier(asked_for_names=False, seconds=time.monotonic() - began)
 
     def names(files: Collection[str]) -> frozenset[str] | None:
-        _asked_for_names[place] = True
+        _earlier[place] = _earlier[place]._replace(asked_for_names=True)
         return declared_names(request, files)
 
     return with_own_variables(compiled, job, names)
@@ -57,10 +72,11 @@ def _compile_with_nvrtc(job: Job) -> tuple[Compiled, NvrtcRequest]:
 
 
 def _probably_asks_for_names(job: Job) -> bool:
-    """Return whether a job will probably ask for the names that files declare. Only time depends on it."""
-    place = job.source, hash(job.text)
-    if place in _asked_for_names:  # for another target
-        return _asked_for_names[place]
+    """Return whether a job will probably ask for the names that files declare, and is compiled sooner if they are
+    written at once. Only time depends on it."""
+    earlier = _earlier.get((job.source, hash(job.text)))
+    if earlier is not None:
+        return earlier.asked_for_names and earlier.seconds < _LONG
     folders = (*job.include_dirs, *option_folders(job.options))
     return opens_library(some_project_texts(job.text, job.source, job.root, folders))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.compile import declarations
+from cuda_wheel.builder.compile import cuda_source, declarations
 from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
@@ -19,6 +19,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
 from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.toolchain.nvrtc import cross_references
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats.cubin import read_cubin
@@ -312,6 +313,26 @@ def test_a_source_that_opens_a_librarys_namespace_is_compiled_once(
 
 
 @pytest.mark.slow
+def test_the_front_end_is_asked_alone_after_a_long_compilation_for_another_target(
+    toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = b"namespace cub { __constant__ int own; } __global__ void k(int* p) { *p = cub::own; }"
+    job = Job(toolchain.libraries[0], ".", "src/long.cu", text, "80", True, False, ("--std=c++17",), ("src",), (),
+              False, "auto")  # fmt: skip
+    asked: list[str] = []
+
+    def counted(request: Any) -> bytes | None:
+        asked.append(request["options"][0])
+        return cross_references(request)
+
+    monkeypatch.setattr(declarations, "cross_references", counted)
+    variables = compile_job(job).variables
+    assert asked == []
+    monkeypatch.setattr(cuda_source, "_LONG", 0.0)
+    assert compile_job(replace(job, arch="90")).variables == variables
+    assert asked == ["--gpu-architecture=compute_90"]
+
+
 def test_long_texts_are_searched_in_linear_time() -> None:
     started = time.perf_counter()
     for text in ("namespace a " * 100_000, "__device__ int a, " * 100_000, "#define x " * 100_000, "__a " * 300_000):
