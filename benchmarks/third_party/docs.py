@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _results import Report, table
 from corpus import packages
-from judge import Verdict, of_the_source, read_verdicts
-from measure import Outcome, read_outcomes
-from times import Times, comparable, read_times
+from judge import Verdict, of_the_source
+from measure import Outcome, read_records
+from times import Times, comparable
 
 __all__ = ["alone", "beside_nvcc", "cause", "held_out", "markdown", "suites"]
 
@@ -287,11 +287,12 @@ def main(arguments: Sequence[str]) -> None:
     *results, page = (Path(each) for each in arguments[which > 0 :] if "=" not in each)
     parts = parts_of(page)
     if which == 4:
-        parts[which] = beside_nvcc({key: each for path in results for key, each in read_times(path).items()}.values())
+        records = {key: each for path in results for key, each in read_records(path, Times).items()}
+        parts[which] = beside_nvcc(records.values())
     elif which == 3:
         parts[which] = alone(Report.read(results[0]))
     elif which == 2:
-        parts[which] = suites(_outcomes(results[0]), read_verdicts(results[1]))
+        parts[which] = suites(_outcomes(results[0]), read_records(results[1], Verdict))
     else:
         plain = _outcomes(results[1]) if len(results) > 1 else []
         others = {target: _outcomes(Path(path)) for target, path in named.items()}
@@ -302,7 +303,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _outcomes(path: Path) -> list[Outcome]:
-    return list(read_outcomes(path).values())
+    return list(read_records(path, Outcome).values())
 
 
 if __name__ == "__main__":

@@ -30,12 +30,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # run from a checkout, witho
 
 from corpus import Package, Source, packages, sources
 from machine_code import SHARED_MEMORY_64_BIT, instructions, likeness, plain_name
-from measure import Outcome, chosen, first_error, in_parallel, in_process, parser, run
+from measure import Outcome, chosen, first_error, in_parallel, in_process, parser, read_records, run
 
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.manifest import Manifest
 
-__all__ = ["Verdict", "judge", "of_the_source", "read_verdicts"]
+__all__ = ["Verdict", "judge", "of_the_source"]
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,6 @@ def of_the_source(symbols: Iterable[str]) -> list[str]:
     return [symbol for symbol in symbols if not symbol.startswith(("_ZN3cub", "_ZN6thrust"))]
 
 
-def read_verdicts(path: Path) -> dict[str, Verdict]:
-    """Return the verdicts of a file by key; {} if there is no file."""
-    if not path.exists():
-        return {}
-    return {each["key"]: Verdict(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
-
-
 def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield the lines of a summary."""
     both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
@@ -196,9 +189,9 @@ def judging_parser() -> argparse.ArgumentParser:
     return own
 
 
-def judging_options(own: argparse.ArgumentParser) -> argparse.Namespace:
+def judging_options(command_line: argparse.ArgumentParser) -> argparse.Namespace:
     """Return the options of the command line, with the corpus and all folders as absolute paths."""
-    options = own.parse_intermixed_args()
+    options = command_line.parse_intermixed_args()
     options.images = options.images or options.work / "images"
     options.corpus, options.work, options.images = (
         each.resolve() for each in (options.corpus, options.work, options.images)
@@ -213,7 +206,7 @@ def judging_options(own: argparse.ArgumentParser) -> argparse.Namespace:
 
 def main() -> None:
     options = judging_options(judging_parser())
-    every, verdicts = options.every, read_verdicts(options.result)
+    every, verdicts = options.every, read_records(options.result, Verdict)
 
     def received(verdict: Verdict) -> None:
         verdicts[verdict.key] = verdict

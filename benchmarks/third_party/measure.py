@@ -44,7 +44,7 @@ __all__ = [
     "in_parallel",
     "in_process",
     "parser",
-    "read_outcomes",
+    "read_records",
     "run",
     "settings_of",
     "write_outcomes",
@@ -246,11 +246,11 @@ def run(command: Sequence[str], limit: float, folder: Path | None = None, **envi
     return process.returncode, output, errors
 
 
-def read_outcomes(path: Path) -> dict[str, Outcome]:
-    """Return the outcomes of a file by key; {} if there is no file."""
+def read_records(path: Path, kind: Callable[..., T]) -> dict[str, T]:
+    """Return the records of a file by key, each as a `kind`; {} if there is no file."""
     if not path.exists():
         return {}
-    return {each["key"]: Outcome(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
+    return {each["key"]: kind(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
 
 
 def write_outcomes(path: Path, outcomes: Iterable[Outcome]) -> None:
@@ -286,7 +286,7 @@ def main() -> None:
         outcome = compile_source(source, options.corpus, options.images, not options.no_settings, architectures)
         print(json.dumps(asdict(outcome)))
         return
-    outcomes = read_outcomes(options.result)
+    outcomes = read_records(options.result, Outcome)
     done = {key for key, outcome in outcomes.items() if options.resume or outcome.result == "compiled"}
     todo = chosen(every, options.keys, done if options.resume or options.failed else set())
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # run from a checkout, witho
 
 from corpus import Source
 from judge import judging_options, judging_parser, nvcc_arguments
-from measure import chosen, first_error, in_parallel, in_process, run
+from measure import chosen, first_error, in_parallel, in_process, read_records, run
 
 from cuda_wheel.builder.config.architectures import settle
 from cuda_wheel.builder.toolchain.find import find_toolchain
@@ -81,13 +81,6 @@ def nvcc_targets(architectures: Sequence[str]) -> list[str]:
     return [f"-gencode=arch=compute_{arch},code=[{code}]" for arch, code in codes.items()]
 
 
-def read_times(path: Path) -> dict[str, Times]:
-    """Return the records of a file by key; {} if there is no file."""
-    if not path.exists():
-        return {}
-    return {each["key"]: Times(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
-
-
 def comparable(found: Iterable[Times]) -> list[Times]:
     """Return the records of the files that both compile, or with which nvcc was stopped."""
     return [each for each in found if each.ours == "compiled" and each.nvcc in ("compiled", "stopped")]
@@ -108,12 +101,12 @@ def summary(found: Sequence[Times]) -> Iterator[str]:
 
 def main() -> None:
     os.environ["CUDA_WHEEL_JOBS"] = "1"
-    own = judging_parser()
-    own.add_argument("--stop", type=float, default=float("inf"), metavar="RATIO")
-    options = judging_options(own)
+    command_line = judging_parser()
+    command_line.add_argument("--stop", type=float, default=float("inf"), metavar="RATIO")
+    options = judging_options(command_line)
     options.architecture = options.architecture or ["default"]
     options.code = nvcc_targets(options.architecture)
-    found = read_times(options.result) if options.resume else {}
+    found = read_records(options.result, Times) if options.resume else {}
 
     def received(each: Times) -> None:
         found[each.key] = each

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.declarations import (
     declared_names,
@@ -31,21 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["compile_cuda"]
 
 
-class _Earlier(NamedTuple):
-    """What is known of the last job of a source, for another target."""
-
-    asked_for_names: bool
-    """Whether it asked for the names that files declare."""
-    seconds: float
-    """How long the compiler took."""
-
-
-_earlier: dict[tuple[str, int], _Earlier] = {}
-"""The last job of each source, by the source's name and the hash of its text."""
+_names_at_once: dict[tuple[str, int], bool] = {}
+"""Whether the last job of a source asked for the names that files declare and took less than `_LONG`, by the source's
+name and the hash of its text."""
 
 _LONG = 10.0
-"""Seconds after which most of a compilation is instances of templates, which `cross_references` does not make. A
-compilation that writes the references takes a sixth longer (flash-attention: 10 s; `cross_references` 1.6 s)."""
+"""Seconds of a compilation after which a second call, of `cross_references`, takes less time than to write the names
+with the first: the second instantiates no templates. Measured for flash-attention: 1.6 s and 10 s."""
 
 
 def compile_cuda(job: Job) -> Compiled:
@@ -53,10 +45,11 @@ def compile_cuda(job: Job) -> Compiled:
     began = time.monotonic()
     compiled, request = _compile_with_nvrtc(job)
     place = job.source, hash(job.text)
-    _earlier[place] = _Earlier(asked_for_names=False, seconds=time.monotonic() - began)
+    seconds = time.monotonic() - began
+    _names_at_once[place] = False
 
     def names(files: Collection[str]) -> frozenset[str] | None:
-        _earlier[place] = _earlier[place]._replace(asked_for_names=True)
+        _names_at_once[place] = seconds < _LONG
         return declared_names(request, files)
 
     return with_own_variables(compiled, job, names)
@@ -65,30 +58,30 @@ def compile_cuda(job: Job) -> Compiled:
 @phase("compiling")
 def _compile_with_nvrtc(job: Job) -> tuple[Compiled, NvrtcRequest]:
     """Return NVRTC's result for a job, and the request that compiled it."""
-    answer = compile_with_host_code(job, partial(_call_nvrtc, job, _probably_asks_for_names(job)))
+    answer = compile_with_host_code(job, partial(_call_nvrtc, job, _writes_names(job)))
     compiled = read_nvrtc_result(job, answer)
     check_launches(job, compiled)
     return with_parameters(job, answer.request, compiled), answer.request
 
 
-def _probably_asks_for_names(job: Job) -> bool:
-    """Return whether a job will probably ask for the names that files declare, and is compiled sooner if they are
-    written at once. Only time depends on it."""
-    earlier = _earlier.get((job.source, hash(job.text)))
-    if earlier is not None:
-        return earlier.asked_for_names and earlier.seconds < _LONG
+def _writes_names(job: Job) -> bool:
+    """Return whether a job will probably ask for the names that files declare, and the compilation that writes them
+    takes less time than a second call. Only time depends on it."""
+    place = job.source, hash(job.text)
+    if place in _names_at_once:  # for another target
+        return _names_at_once[place]
     folders = (*job.include_dirs, *option_folders(job.options))
     return opens_library(some_project_texts(job.text, job.source, job.root, folders))
 
 
-def _call_nvrtc(job: Job, asks_for_names: bool, request: NvrtcRequest, *more_options: str) -> NvrtcResult:
+def _call_nvrtc(job: Job, writes_names: bool, request: NvrtcRequest, *more_options: str) -> NvrtcResult:
     """Return NVRTC's result for a request, with further options.
 
-    With `asks_for_names`, the compilation also writes what `declared_names` reads, which takes a second one otherwise.
+    With `writes_names`, the compilation also writes what `declared_names` reads, which takes a second one otherwise.
     """
     asked: NvrtcRequest = {**request, "options": [*request["options"], *more_options]}
     # Names in precompiled headers are not written.
-    if asks_for_names and (current_precompilation() is None or USED_PARTS_OPTION in request["options"]):
+    if writes_names and (current_precompilation() is None or USED_PARTS_OPTION in request["options"]):
         result, references = compile_with_references(asked)
         remember_references(request, references)
     else:

@@ -8,7 +8,8 @@ and so do the lines of a long kernel: the shorter text takes a tenth of the time
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 
 from cuda_wheel.builder.images.ptx_items import Item, items
 
@@ -158,7 +159,7 @@ def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
     general = _REGISTER.sub(_ANY_REGISTER, _without_name(body, kernel))
     for line, general_line in zip(body.split("\n"), general.split("\n"), strict=True):
         lines.append(line)
-        forms.add(_FORMS[general_line])
+        forms.add(_form(general_line))
         depth += line.count("{") - line.count("}")
         if depth == 0 and (line.endswith((";", ":", "}")) or line.startswith(".loc")):
             yield "\n".join(lines), forms
@@ -175,27 +176,19 @@ def _without_name(text: str, kernel: Item) -> str:
 
 def _forms_of(text: str) -> frozenset[str]:
     lines = dict.fromkeys(_REGISTER.sub(_ANY_REGISTER, text).split("\n"))
-    return frozenset([*_PARAMETER.findall(text), *map(_FORMS.__getitem__, lines)]) - {""}
+    return frozenset([*_PARAMETER.findall(text), *map(_form, lines)]) - {""}
 
 
-class _Cache(dict[str, str]):
-    """The values of a function. Texts repeat few lines, and lines few tokens."""
-
-    def __init__(self, function: Callable[[str], str]) -> None:
-        self._function = function
-
-    def __missing__(self, text: str) -> str:
-        value = self._function(text)
-        if len(self) < 1 << 18:
-            self[text] = value
-        return value
+@lru_cache(maxsize=1 << 18)
+def _form(line: str) -> str:
+    """Return the form of a line. Texts repeat few lines but for the numbers of registers, and lines few tokens."""
+    return "".join(map(_general, _TOKEN.findall(line)))
 
 
-_TOKENS = _Cache(lambda token: _VALUE.sub("0", token))
-"""For each token, the token with "0" for a register, number, label or name."""
-
-_FORMS = _Cache(lambda line: "".join(map(_TOKENS.__getitem__, _TOKEN.findall(line))))
-"""For each line, its form."""
+@lru_cache(maxsize=1 << 18)
+def _general(token: str) -> str:
+    """Return a token with "0" for a register, number, label or name."""
+    return _VALUE.sub("0", token)
 
 
 def _forms(ptx: str, kernel: Item) -> frozenset[str]:

@@ -59,7 +59,7 @@ _BRACES = re.compile(r"\{([^;{}]*)\}")
 _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
 """The operator mask(); its group is the first digit of a number. Source: PTX ISA, "Initializers"."""
 
-_REGISTERS = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
+_NUMBERED = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
 """The compiler's registers, by the kinds that a rule of `_OPERAND_RULES` tells apart, and what stands for each."""
 
 _STATEMENT = re.compile(
@@ -123,7 +123,7 @@ def requirement(text: str, arch: str) -> PtxNeeds:
 
 def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
     """Yield what a text contains, each with the version that it needs; None where that is not known."""
-    if "//" in text or "/*" in text:
+    if "//" in text or "/*" in text:  # normalised text has no comments, and the search takes long
         text = _COMMENT.sub(lambda match: match[1] or " ", text)
     pragmas = _PRAGMA.findall(text)
     yield from ((f'.pragma "{pragma}"', _words_of("pragmas").get(pragma)) for pragma in pragmas)
@@ -148,7 +148,7 @@ def _distinct(text: str) -> str:
     declarations of registers are kept.
     """
     general = text
-    for register, kind in _REGISTERS:
+    for register, kind in _NUMBERED:
         general = register.sub(kind, general)
     pairs = zip(general.split(";"), text.split(";"), strict=True)
     return ";".join({each if ".reg" in each else form: each for form, each in pairs}.values())
