@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.jobs import Bundle, Bundled
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.runtime.formats.fatbin import compression_of
+from cuda_wheel.runtime.jit.cuda_libraries import open_library
 from cuda_wheel.runtime.manifest import Compression
 
 __all__ = ["bundle"]
@@ -23,27 +26,10 @@ mode "default" is left out: it is "speed" for nvFatbin 12.9, and "balance" for 1
 @phase("bundling")
 def bundle(request: Bundle) -> Bundled:
     """Return the fatbin of a module's images, with the offset of each image in it."""
-    from cuda.bindings import nvfatbin
-
-    options = _OPTIONS[request.compress]
-    handle = nvfatbin.create(options, len(options))
-    try:
-        for (kind, arch, content), name in request.images:
-            if kind == "cubin":
-                nvfatbin.add_cubin(handle, content, len(content), arch, name)
-            elif kind == "ltoir":
-                nvfatbin.add_ltoir(handle, content, len(content), arch, name, "")
-            else:
-                nvfatbin.add_ptx(handle, content + b"\0", len(content) + 1, arch, name, "")
-        fatbin = bytearray(nvfatbin.size(handle))
-        nvfatbin.get(handle, fatbin)
-    except nvfatbin.nvFatbinError as error:
-        raise ToolchainError(f"nvFatbin cannot bundle {request.name}: {error}") from error
-    finally:
-        nvfatbin.destroy(handle)
-    compression = _compression(request, bytes(fatbin))
+    fatbin = _fatbin(request)
+    compression = _compression(request, fatbin)
     if request.compress != "none":
-        return Bundled(bytes(fatbin), (None,) * len(request.images), compression)
+        return Bundled(fatbin, (None,) * len(request.images), compression)
     offsets = []
     for (kind, arch, content), _ in request.images:
         offset = fatbin.find(content)
@@ -53,7 +39,39 @@ def bundle(request: Bundle) -> Bundled:
                 "please report it"
             )
         offsets.append(offset)
-    return Bundled(bytes(fatbin), tuple(offsets), compression)
+    return Bundled(fatbin, tuple(offsets), compression)
+
+
+def _fatbin(request: Bundle) -> bytes:
+    library = open_library("nvfatbin")
+    if library is None:
+        raise ToolchainError("nvFatbin is not installed")
+    library.nvFatbinGetErrorString.restype = ctypes.c_char_p
+
+    def check(status: int) -> None:
+        if status:
+            reason = library.nvFatbinGetErrorString(status).decode(errors="replace")
+            raise ToolchainError(f"nvFatbin cannot bundle {request.name}: {reason}")
+
+    options = _OPTIONS[request.compress]
+    arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    handle, size = ctypes.c_void_p(), ctypes.c_size_t()
+    check(library.nvFatbinCreate(ctypes.byref(handle), arguments, ctypes.c_size_t(len(options))))
+    try:
+        for (kind, arch, content), name in request.images:
+            code = content + b"\0" if kind == "ptx" else content
+            described = (code, ctypes.c_size_t(len(code)), arch.encode(), name.encode())
+            if kind == "cubin":
+                check(library.nvFatbinAddCubin(handle, *described))
+            else:
+                add = library.nvFatbinAddLTOIR if kind == "ltoir" else library.nvFatbinAddPTX
+                check(add(handle, *described, b""))
+        check(library.nvFatbinSize(handle, ctypes.byref(size)))
+        fatbin = ctypes.create_string_buffer(size.value)
+        check(library.nvFatbinGet(handle, fatbin))
+        return fatbin.raw
+    finally:
+        library.nvFatbinDestroy(ctypes.byref(handle))
 
 
 def _compression(request: Bundle, fatbin: bytes) -> Compression:

@@ -5,6 +5,8 @@ import struct
 import sys
 from typing import BinaryIO
 
+from .cuda_libraries import library_path
+
 __all__ = ["build_id", "build_of", "driver_build", "files_of", "loaded_build"]
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
@@ -69,18 +71,14 @@ def files_of(library: str) -> list[str]:
 
 
 def loaded_build(library: str) -> str | None:
-    """Return what identifies the exact build of the library that cuda.pathfinder loads for a name, such as "nvJitLink".
+    """Return what identifies the exact build of an installed library, such as "nvJitLink".
 
     None if that is unknown: what such a library makes must not be kept.
     """
+    path = library_path(library)
     try:
-        from cuda.pathfinder import load_nvidia_dynamic_lib  # cuda.bindings loads its libraries by this
-    except ImportError:
-        return None
-    try:
-        path = str(load_nvidia_dynamic_lib(library).abs_path)
-        return "; ".join(map(build_of, files_of(path)))
-    except (OSError, RuntimeError):
+        return None if path is None else "; ".join(map(build_of, files_of(path)))
+    except OSError:
         return None
 
 
