@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.jobs import Bundle, Bundled
+from cuda_wheel.builder.jobs import Bundle, Bundled, Content
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.runtime.formats.fatbin import compression_of
 from cuda_wheel.runtime.jit.cuda_libraries import open_library
 from cuda_wheel.runtime.manifest import Compression
 
-__all__ = ["bundle"]
+__all__ = ["bundle", "make_fatbin"]
 
 _OPTIONS = {
     "none": ["-compress=false"],
@@ -26,7 +27,10 @@ mode "default" is left out: it is "speed" for nvFatbin 12.9, and "balance" for 1
 @phase("bundling")
 def bundle(request: Bundle) -> Bundled:
     """Return the fatbin of a module's images, with the offset of each image in it."""
-    fatbin = _fatbin(request)
+    try:
+        fatbin = make_fatbin(request.images, _OPTIONS[request.compress])
+    except ToolchainError as error:
+        raise ToolchainError(f"{request.name} cannot be bundled: {error}") from error
     compression = _compression(request, fatbin)
     if request.compress != "none":
         return Bundled(fatbin, (None,) * len(request.images), compression)
@@ -42,7 +46,8 @@ def bundle(request: Bundle) -> Bundled:
     return Bundled(fatbin, tuple(offsets), compression)
 
 
-def _fatbin(request: Bundle) -> bytes:
+def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -> bytes:
+    """Return what nvFatbin makes of images, each with its name, and of its own options. Raises ToolchainError."""
     library = open_library("nvfatbin")
     if library is None:
         raise ToolchainError("nvFatbin is not installed")
@@ -50,22 +55,20 @@ def _fatbin(request: Bundle) -> bytes:
 
     def check(status: int) -> None:
         if status:
-            reason = library.nvFatbinGetErrorString(status).decode(errors="replace")
-            raise ToolchainError(f"nvFatbin cannot bundle {request.name}: {reason}")
+            raise ToolchainError(f"nvFatbin: {library.nvFatbinGetErrorString(status).decode(errors='replace')}")
 
-    options = _OPTIONS[request.compress]
     arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     handle, size = ctypes.c_void_p(), ctypes.c_size_t()
     check(library.nvFatbinCreate(ctypes.byref(handle), arguments, ctypes.c_size_t(len(options))))
     try:
-        for (kind, arch, content), name in request.images:
+        for (kind, arch, content), name in images:
             code = content + b"\0" if kind == "ptx" else content
-            described = (code, ctypes.c_size_t(len(code)), arch.encode(), name.encode())
+            image = (code, ctypes.c_size_t(len(code)), arch.encode(), name.encode())
             if kind == "cubin":
-                check(library.nvFatbinAddCubin(handle, *described))
+                check(library.nvFatbinAddCubin(handle, *image))
             else:
                 add = library.nvFatbinAddLTOIR if kind == "ltoir" else library.nvFatbinAddPTX
-                check(add(handle, *described, b""))
+                check(add(handle, *image, b""))
         check(library.nvFatbinSize(handle, ctypes.byref(size)))
         fatbin = ctypes.create_string_buffer(size.value)
         check(library.nvFatbinGet(handle, fatbin))

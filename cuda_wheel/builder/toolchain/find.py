@@ -26,7 +26,7 @@ __all__ = ["find_nvvm", "find_toolchain", "libdevice_beside", "toolchain_parts"]
 
 NVVM_HINTS = {
     12: 'Add "nvidia-cuda-nvcc-cu12>=12.9,<13" (cuda-wheel[cu12] has it) to build-system.requires, or pip install it.',
-    13: 'Add "nvidia-nvvm>=13,<14" to build-system.requires, or pip install it.',
+    13: 'Add "cuda-toolkit[nvvm]>=13" to build-system.requires, or pip install it.',
 }
 """The package that contains libNVVM and libdevice, by the toolchain's major version. The package for CUDA 13 is 75 MB
 to download and 177 MB installed: too much for the many projects without NVVM IR."""

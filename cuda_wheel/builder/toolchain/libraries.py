@@ -76,8 +76,8 @@ class Compilers(NamedTuple):
 def chosen_compilers() -> Compilers:
     """Return the compilers that builds in this environment use, all of them installed.
 
-    Of several toolchains it is the one that `TOOLCHAIN_VARIABLE` names, else the only one that has everything a build needs, else
-    the one in the first folder of `sys.path`. Raises ToolchainError if that does not decide.
+    Of several toolchains it is the one that `TOOLCHAIN_VARIABLE` names, else the only one that has everything a build
+    needs, else the one in the first folder of `sys.path`. Raises ToolchainError if that does not decide.
     """
     wanted = os.environ.get(TOOLCHAIN_VARIABLE, "")
     if wanted and not re.fullmatch(r"cu\d+", wanted):
