@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
+import zipfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,7 +22,7 @@ else:
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.slow]
 
 
-def resolved(*requirements: str) -> dict[str, str]:
+def resolved_by_uv(*requirements: str) -> dict[str, str]:
     """Return the versions that uv chooses for Linux, by name."""
     command = [sys.executable, "-m", "uv", "pip", "compile", "-", "-q", "--no-header", "--no-annotate"]
     command += ["--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.12"]
@@ -27,13 +31,45 @@ def resolved(*requirements: str) -> dict[str, str]:
     return dict(line.split("==") for line in result.stdout.splitlines() if "==" in line)
 
 
+def resolved_by_pip(*requirements: str) -> dict[str, str]:
+    """Return the versions that pip chooses for this platform, by name."""
+    command = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-"]
+    result = run(*command, *requirements, PIP_CONFIG_FILE=os.devnull)
+    assert result.returncode == 0, result.stdout
+    report = json.loads(result.stdout[result.stdout.index("{") : result.stdout.rindex("}") + 1])
+    return {each["metadata"]["name"].lower(): each["metadata"]["version"] for each in report["install"]}
+
+
+RESOLVERS = {"uv": resolved_by_uv, "pip": resolved_by_pip}
+
+
+@pytest.fixture(scope="module")
+def extras(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let resolvers find cuda-wheel 99, a wheel without files that requires what pyproject.toml declares."""
+    folder = tmp_path_factory.mktemp("wheels")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = ["Metadata-Version: 2.1", "Name: cuda-wheel", "Version: 99"]
+    lines += [f"Requires-Dist: {each}" for each in project["dependencies"]]
+    for extra in ("cu12", "cu13"):
+        required = project["optional-dependencies"][extra]
+        lines += [f"Provides-Extra: {extra}", *(f"Requires-Dist: {each}; extra == '{extra}'" for each in required)]
+    with zipfile.ZipFile(folder / "cuda_wheel-99-py3-none-any.whl", "w") as archive:
+        archive.writestr("cuda_wheel-99.dist-info/METADATA", "\n".join(lines) + "\n")
+        archive.writestr("cuda_wheel-99.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("cuda_wheel-99.dist-info/RECORD", "")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS"):
+            patch.setenv(name, str(folder))
+        yield
+
+
 @pytest.fixture(scope="module")
 def torch_releases() -> list[tuple[str, str]]:
     """Return a requirement of each of PyTorch's three newest minor releases, and the release that it chooses alone."""
     found = []
     requirement = "torch"
     for _ in range(3):
-        release = resolved(requirement)["torch"]
+        release = resolved_by_uv(requirement)["torch"]
         found.append((requirement, release))
         requirement = "torch<" + ".".join(release.split(".")[:2])
     return found
@@ -46,17 +82,23 @@ PARTS = {
 LINKERS = {"cu12": "nvidia-nvjitlink-cu12", "cu13": "nvidia-nvjitlink"}
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize(("resolver", "number"), [("uv", 0), ("uv", 1), ("uv", 2), ("pip", 0)])
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
 def test_an_extra_beside_pytorch_is_of_one_release(
-    extra: str, number: int, torch_releases: list[tuple[str, str]]
+    extra: str, resolver: str, number: int, torch_releases: list[tuple[str, str]], extras: None
 ) -> None:
     """PyTorch stays the release that it is without the extra, and pins the parts of CUDA 13 to its own release."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     torch, release = torch_releases[number]
-    versions = resolved(*project["dependencies"], *project["optional-dependencies"][extra], torch)
+    versions = RESOLVERS[resolver]("hatchling", f"cuda-wheel[{extra}]==99", torch)
     assert versions["torch"] == release
-    releases = {re.match(r"\d+\.\d+", versions[name])[0] for name in PARTS[extra]}  # type: ignore[index]
-    # The package of CCCL may begin with the major version of CUDA, and that of CCCL follows.
-    assert len({each for each in releases if each != "13.3"}) == 1, versions
-    assert tuple(map(int, versions[LINKERS[extra]].split(".")[:2])) >= tuple(map(int, min(releases).split(".")))
+    parts = {name: re.match(r"\d+\.\d+", versions[name])[0] for name in PARTS[extra]}  # type: ignore[index]
+    assert len(set(parts.values())) == 1, parts
+    linker = tuple(map(int, versions[LINKERS[extra]].split(".")[:2]))
+    assert linker >= tuple(map(int, parts[PARTS[extra][0]].split(".")))
+
+
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+def test_an_extra_alone_is_of_its_major_version(extra: str, extras: None) -> None:
+    versions = resolved_by_uv(f"cuda-wheel[{extra}]==99")
+    assert versions[PARTS[extra][0]].startswith(extra[2:] + ".")
+    assert {name for name in versions if name.startswith("nvidia-")} == {*PARTS[extra], LINKERS[extra]}
