@@ -15,6 +15,7 @@ from cuda_wheel.builder.config.parsers import (
     COMPILER_OPTIONS,
     FLAG,
     MACROS,
+    NAME_EXPRESSIONS,
     PTX_VERSION,
     SECONDS,
     SIZE,
@@ -98,7 +99,7 @@ class ModuleConfig(Settings):
         "`.cu` file of that name.",
     )
     instantiate: tuple[str, ...] = _key(
-        STRINGS,
+        NAME_EXPRESSIONS,
         (),
         'C++ name expressions of the templates to compile, such as "gemm<float, 16>".',
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from cuda_wheel.builder.config.cxx_text import check_expression, check_macro_value
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
@@ -92,8 +93,13 @@ def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
 def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance: str | None) -> SourceModule:
     """Return a module with the macros of a variant, and with only this template instance to compile if it is given.
 
-    Equal macros give an equal module: 4 and "4" are one value.
+    Equal macros give an equal module: 4 and "4" are one value. Raises ConfigError for a name or a value that reaches
+    beyond itself in the source: both may come from a program's input.
     """
+    for name, value in macros.items():
+        check_macro_value(macro_text(value), f"the macro {name}")
+    if instance is not None:
+        check_expression(instance, "the name of an instance")
     variant: Variant = tuple((name, _number_or_text(text)) for name, text in same_macros(macros))
     settings = _with_macros(module.settings, variant)
     if instance is not None:
