@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +54,7 @@ class Import:
 
 def project_root(files: Sequence[Path]) -> Path:
     """Return the folder of the project that the files belong to: the nearest with a pyproject.toml or a setup.py."""
-    first = files[0].resolve()
+    first = Path(os.path.realpath(files[0]))  # of a link to itself too
     for folder in first.parents:
         if any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
             return folder
@@ -86,7 +87,10 @@ def read_import(root: Path, files: Sequence[Path], package: str = "", options: S
         raise ConfigError(f"{outside[0]} is no file of the project in {root}: copy it into the project first.")
     done.modules += source_modules(done.project, sources, options)
     for path, extension in extensions:
-        done.modules += extension_modules(done.project, extension)
+        modules = extension_modules(done.project, extension)
+        done.modules += modules
+        if not modules:
+            done.lines.append(f"{_shown(path, root)}:{extension.line}: no source of {extension.name} exists")
         done.lines.append(
             f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
         )
@@ -102,7 +106,7 @@ def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
 
 
 def _shown(path: Path, root: Path) -> str:
-    return relative_path(path.resolve(), root)
+    return relative_path(os.path.realpath(path), root)
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:

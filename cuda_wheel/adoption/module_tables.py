@@ -45,6 +45,8 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     lost = [path for path in paths if not (root / path).is_file()]
     notes += [f"{path} does not exist" for path in lost]
     paths = [path for path in paths if path not in lost]
+    if not paths:
+        return []
     package = extension.name.rpartition(".")[0] or project.package
     if extension.is_linked or "link" in settings:
         name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
