@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..runtime.errors import ArgumentError, UnknownKernelError
+from ..runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
 from ..runtime.files import files_and_manifest
 from ..runtime.launching.parameters import argument_type, long_size
 from ..runtime.launching.pointers import element_types, pointee
 from ..runtime.loading import load
-from ..runtime.manifest import KernelInfo, Parameter
+from ..runtime.manifest import KernelInfo, Manifest, Parameter
 from ..runtime.module import ByName, Kernel
+from ..runtime.source_hook import source_hook
 
 __all__ = ["KernelInstances", "ParameterKind"]
 
@@ -66,12 +67,25 @@ class KernelInstances:
             raise ArgumentError(f"{self._operator}: the first tensor is in host memory, but others are on a GPU")
         return load(self._module, device=device)[found]
 
+    def _manifest(self, module: str) -> Manifest:
+        """Return a module's manifest, from a wheel or compiled now. It may be for other GPUs than this machine's."""
+        try:
+            return files_and_manifest(module, None, needs_gpu=False)[1]
+        except CudaWheelError as error:
+            hook = source_hook()
+            if hook is None or not isinstance(error, hook.ToolchainError):
+                raise
+            raise type(error)(
+                f"{self._operator}: {module} lies in a source tree and has no images, so it must be compiled to know "
+                f"the parameters of its kernels: {error}"
+            ) from error
+
     def _infos(self) -> list[KernelInfo]:
         """Return what the manifest says of each kernel."""
         named: Mapping[str, KernelInfo] = {}
         manifests = [each.module.manifest for each in self._given.values() if isinstance(each, Kernel)]
         if self._module is not None:
-            manifest = files_and_manifest(self._module, None)[1]
+            manifest = self._manifest(self._module)
             named = ByName(self._module, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
             manifests.append(manifest)
         self.long_size = long_size(manifests[0]) if manifests else None
