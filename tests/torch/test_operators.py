@@ -56,7 +56,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what operators register for GPUs serve tensors in host memory, whose addresses stand-ins can compute with."""
     monkeypatch.setattr(operator_functions, "GPU_KEY", "CPU")
     monkeypatch.setattr(operator_functions, "AUTOGRAD_KEY", "AutogradCPU")
-    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: STREAM)
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: STREAM, raising=False)
     data_ptr = torch.Tensor.data_ptr
 
     def address(tensor: Any) -> Address:
@@ -163,7 +163,7 @@ def test_with_several_gpus_that_of_the_tensors_is_current(
         current = before
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: current)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: current, raising=False)
     monkeypatch.setattr(torch.cuda, "device", device)
     contexts: list[int] = []
     monkeypatch.setattr(operator_functions, "device_with_context", lambda number: contexts.append(number))
@@ -558,7 +558,7 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ),
         ({"arguments": "x, y, n, n"}, "'n' in arguments is no name of its own"),
         ({"arguments": "x, y, n, class-"}, "'class-' in arguments is no name of its own"),
-        ({"arguments": "x, y, n, class"}, "'class' in arguments is no name of its own"),
+        ({"arguments": "x, y, n, class"}, "'class' in arguments is a keyword of Python"),
         ({"arguments": "x, y, n, _n"}, "'_n' in arguments begins with an underscore"),
         ({"outputs": {"z": "x"}}, "outputs names 'z', which is not one of x, y, n, beta"),
         ({"outputs": {"x": "y"}}, r"the output x is const float\* in swish<float>, which does not write it"),
