@@ -1,7 +1,7 @@
 """Decide what each parameter of an operator's kernel is: an input, an output, or a value that the operator computes."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
@@ -71,24 +71,11 @@ def operator_arguments(
 ) -> OperatorArguments:
     """Return the roles of a kernel's parameters; raise ArgumentError for a declaration that does not fit the kernel."""
     names = tuple(arguments.replace(",", " ").split() if isinstance(arguments, str) else arguments)
-    if len(names) != len(kernels.kinds):
-        types = ", ".join(parameter.cpp_or_ptx_type for parameter in kernels.parameters)
-        raise ArgumentError(
-            f"{operator}: {kernels.name} takes {len(kernels.kinds)} arguments, ({types}), but arguments names "
-            f"{len(names)}: {', '.join(names)}"
-        )
-    for what, given in (("outputs", outputs), ("values", values), ("defaults", defaults), ("read_only", read_only)):
-        for name in given:
-            if name not in names:
-                raise ArgumentError(f"{operator}: {what} names {name!r}, which is not one of {', '.join(names)}")
+    given = {"outputs": outputs, "values": values, "defaults": defaults, "read_only": read_only}
+    _check_names(operator, kernels, names, given)
     inputs = []
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         cpp = parameter.cpp_or_ptx_type
-        if not name.isidentifier() or iskeyword(name) or names.count(name) > 1:
-            why = "is a keyword of Python" if iskeyword(name) else "is no name of its own"
-            raise ArgumentError(f"{operator}: {name!r} in arguments {why}")
-        if name.startswith("_"):  # the generated functions have such names
-            raise ArgumentError(f"{operator}: {name!r} in arguments begins with an underscore")
         if name in outputs and not (type_ == "Pointer" and written):
             raise ArgumentError(f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it")
         if name in outputs or name in values:
@@ -110,6 +97,8 @@ def operator_arguments(
     known = {each.name for each in inputs}
     bound_values = {}
     for name, value in values.items():
+        if name in outputs:
+            raise ArgumentError(f"{operator}: {name} is in outputs and in values")
         bound_values[name] = bound(f"{operator}: the value {name}", value, known)
         known = {*known, name}
     arrays = {each.name for each in inputs if each.type == "Pointer" and not each.has_default}
@@ -119,6 +108,31 @@ def operator_arguments(
         {name: _output(operator, name, output, known, arrays) for name, output in outputs.items()},
         bound_values,
     )
+
+
+def _check_names(
+    operator: str, kernels: KernelInstances, names: tuple[str, ...], given: Mapping[str, Collection[str]]
+) -> None:
+    """Raise ArgumentError for names that cannot be those of the kernel's parameters, and for others in the settings."""
+    if len(names) != len(kernels.kinds):
+        types = ", ".join(parameter.cpp_or_ptx_type for parameter in kernels.parameters)
+        raise ArgumentError(
+            f"{operator}: {kernels.name} takes {len(kernels.kinds)} arguments, ({types}), but arguments names "
+            f"{len(names)}: {', '.join(names)}"
+        )
+    for what, mentioned in given.items():
+        for name in mentioned:
+            if name not in names:
+                raise ArgumentError(f"{operator}: {what} names {name!r}, which is not one of {', '.join(names)}")
+    outputs, values, defaults = given["outputs"], given["values"], given["defaults"]
+    for name in names:
+        if not name.isidentifier() or iskeyword(name) or names.count(name) > 1:
+            why = "is a keyword of Python" if iskeyword(name) else "is no name of its own"
+            raise ArgumentError(f"{operator}: {name!r} in arguments {why}")
+        if name.startswith("_"):  # the generated functions have such names
+            raise ArgumentError(f"{operator}: {name!r} in arguments begins with an underscore")
+        if name in defaults and (name in outputs or name in values):
+            raise ArgumentError(f"{operator}: defaults names {name!r}, which is no argument of the operator")
 
 
 def _default(operator: str, name: str, type_: str, value: Any) -> Any:

@@ -2,8 +2,8 @@
 
 It raises nothing, since C cannot take an exception: it returns XLA's error objects.
 
-At exit, Python ends a daemon thread as soon as that asks for Python's lock. Inside XLA's C++ code, this ends the process
-with an error. So a handler holds the thread that calls it before: there it waits without the lock.
+At exit, Python ends a daemon thread as soon as that asks for Python's lock. Inside XLA's C++ code, this ends the
+process with an error. So a handler holds the thread that calls it before: there it waits without the lock.
 """
 
 import ctypes
