@@ -1,7 +1,7 @@
 """Decide what each parameter of an operator's kernel is: an input, an output, or a value that the operator computes."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
@@ -71,7 +71,8 @@ def operator_arguments(
 ) -> OperatorArguments:
     """Return the roles of a kernel's parameters; raise ArgumentError for a declaration that does not fit the kernel."""
     names = tuple(arguments.replace(",", " ").split() if isinstance(arguments, str) else arguments)
-    given = {"outputs": outputs, "values": values, "defaults": defaults, "read_only": read_only}
+    read_only = tuple(read_only)
+    given = {"outputs": [*outputs], "values": [*values], "defaults": [*defaults], "read_only": [*read_only]}
     _check_names(operator, kernels, names, given)
     inputs = []
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
@@ -111,7 +112,7 @@ def operator_arguments(
 
 
 def _check_names(
-    operator: str, kernels: KernelInstances, names: tuple[str, ...], given: Mapping[str, Collection[str]]
+    operator: str, kernels: KernelInstances, names: tuple[str, ...], given: Mapping[str, Sequence[str]]
 ) -> None:
     """Raise ArgumentError for names that cannot be those of the kernel's parameters, and for others in the settings."""
     if len(names) != len(kernels.kinds):

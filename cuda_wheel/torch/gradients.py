@@ -67,7 +67,7 @@ class Gradients:
             f"return {', '.join(results)},",
         ]
         # No argument of an operator begins with an underscore, so that these names stay what they are.
-        names = {"_backward": backward, "_refuse": self._refuse, "_len": len}
+        names: dict[str, Any] = {"_backward": backward, "_refuse": self._refuse, "_len": len}
         names |= {"_isinstance": isinstance, "_several": (tuple, list)}
         self.differentiate = _function(f"_ctx, {', '.join(gradients)}", lines, names)
         """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
