@@ -51,9 +51,10 @@ template <class T> __global__ void k(ns::Params<T, 3> params, Tail2 tail, E e, P
 template __global__ void k<float>(ns::Params<float, 3>, Tail2, E, Packed, Al, int);
 __global__ void more(Priv priv, A1 a1, const Anon anon, const __grid_constant__ Tail tail, float3 known, Tail (&r)[2]) {}
 struct V { virtual __device__ void f() {} int a; }; struct Bits { int a : 3; int b : 5; };
+struct OneBit { int a : 3; }; struct LastBit { int a; unsigned b : 31; };
 struct Dup1 { int a; }; struct Dup2 : Dup1 { int a; }; struct Empty {}; struct W { __int128 i; };
 struct NU { [[no_unique_address]] Empty e; int a; };
-__global__ void absent(V v, Bits bits, Dup2 dup, Empty, W wide, NU nu) {}
+__global__ void absent(V v, Bits bits, Dup2 dup, Empty, W wide, NU nu, OneBit one, LastBit last) {}
 template <class F> __global__ void lam(F f) { f(1); }
 void host() { float* p = 0; Tail t = {}; lam<<<1, 1>>>([=] __device__ (int i) { p[i] = t.c; }); }
 typedef float real;
@@ -147,7 +148,7 @@ def test_layouts_that_alignment_packing_and_enumerations_change(manifest: Manife
 def test_what_fields_cannot_describe_has_none(manifest: Manifest) -> None:
     (info,) = [info for info in manifest.kernels if info.name == "absent"]
     assert [(each.name, each.struct, each.dtype) for each in info.parameters] == [
-        (name, None, None) for name in ("v", "bits", "dup", "", "wide", "nu")
+        (name, None, None) for name in ("v", "bits", "dup", "", "wide", "nu", "one", "last")
     ]
 
 
