@@ -2,7 +2,8 @@
 
     python scripts/option_leaks.py [NVRTC_LIBRARY ...]
 
-Each argument is the path of a `libnvrtc.so`; without one, the installed toolchain's is tried. A worker process of a
+Each argument is the path of a `libnvrtc.so`, with the headers of its release in `../include` where they differ from
+the installed ones; without an argument, the installed toolchain's is tried. A worker process of a
 build serves jobs whose options are equal, but the calls of a job differ in the options of `DIFFERENCES`: attempts
 with other declarations, the asking for names, targets and forms. For each difference, a new process compiles programs
 with it and then those of `PROBES` without; their PTX and machine code must be those of a process that compiled nothing
@@ -168,7 +169,9 @@ def main(libraries: list[str]) -> int:
     status = 0
     toolchain = find_toolchain(None)
     for library in libraries or [toolchain.libraries[0]]:
-        found = leaks(library, toolchain.header_folders)
+        own = Path(library).parents[1] / "include"  # of the same release, if its headers are installed beside it
+        folders = [folder for folder in toolchain.header_folders if folder not in toolchain.include_dirs]
+        found = leaks(library, (*folders, str(own), *toolchain.include_dirs))
         print(library, ".".join(map(str, version(library))), json.dumps(found, indent=2), flush=True)
         if set(found) - set(CONTROLS):
             status = 1
