@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PackagedLibrary",
+    "files_of",
     "library_path",
     "library_release",
     "load_library",
@@ -105,14 +106,21 @@ def open_library(name: str) -> "Any":
         return None
 
 
+def files_of(library: str) -> list[str]:
+    """Return the paths of a library and of what it loads from its own folder: NVRTC has its builtins there."""
+    import glob  # only for what is compiled on this machine
+
+    folder, name = os.path.split(library)
+    builtins = glob.glob(os.path.join(glob.escape(folder), "*nvrtc-builtins*")) if "nvrtc" in name.lower() else []
+    return [library, *(each for each in sorted(builtins) if each != library)]
+
+
 @cache
 def load_library(path: str) -> "Any":
     """Return the library at a path; raises OSError."""
     import ctypes  # only where something is compiled
 
     if "nvrtc" in os.path.basename(path):  # some releases do not find their builtins
-        from .library_builds import files_of
-
         for builtins in files_of(path)[1:]:
             ctypes.CDLL(builtins)
     return ctypes.CDLL(path)

@@ -5,9 +5,9 @@ import struct
 import sys
 from typing import BinaryIO
 
-from .cuda_libraries import library_path
+from .cuda_libraries import files_of, library_path
 
-__all__ = ["build_id", "build_of", "driver_build", "files_of", "loaded_build"]
+__all__ = ["build_id", "build_of", "driver_build", "loaded_build"]
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
 """Source: ELF, PT_NOTE and NT_GNU_BUILD_ID. The linker computes the build ID from the library's content."""
@@ -59,15 +59,6 @@ def _build_id_note(notes: bytes) -> bytes | None:
             return notes[start : start + size] or None
         at = start + -(-size // 4) * 4
     return None
-
-
-def files_of(library: str) -> list[str]:
-    """Return the paths of a library and of what it loads from its own folder: NVRTC has its builtins there."""
-    import glob  # only for what is compiled on this machine
-
-    folder, name = os.path.split(library)
-    builtins = glob.glob(os.path.join(glob.escape(folder), "*nvrtc-builtins*")) if "nvrtc" in name.lower() else []
-    return [library, *(each for each in sorted(builtins) if each != library)]
 
 
 def loaded_build(library: str) -> str | None:
