@@ -154,7 +154,7 @@ from cuda_wheel.runtime.manifest import Target
 text = b"__device__ int one() { return 1; }"
 code, _ = compile_cuda(text, "one.cu", None, Target.parse("sm_80"), True, JitOptions())
 cubin, _ = link_code([("LTOIR", "one.cu", code)], ["-arch=sm_80", "-lto"])
-print(nvrtc_version() == nvjitlink_version(), cubin[:4], len(make_fatbin([(("cubin", "80", cubin), "one")], [])) > 100)
+print(nvrtc_version()[0] == nvjitlink_version()[0], cubin[:4], len(make_fatbin([(("cubin", "80", cubin), "one")], [])) > 100)
 """
 
 
@@ -168,7 +168,10 @@ def test_packages_are_searched_where_cuda_pathfinder_is_not_installed(
     toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
-    assert [library_path(name) for name in ("nvrtc", "nvJitLink", "nvfatbin")] == list(toolchain.libraries)
+    found = [library_path(name) for name in ("nvrtc", "nvJitLink", "nvfatbin")]
+    if len(list(packaged_libraries("nvrtc"))) > 1:  # such as PyTorch's
+        pytest.skip("this environment has two NVRTCs")
+    assert found == list(toolchain.libraries)
 
 
 @pytest.mark.parametrize(
