@@ -54,7 +54,7 @@ def named_stream(arrays: Iterable[Any]) -> int:
         if (interface := getattr(array, "__cuda_array_interface__", None)) and not dlpack.exports(type(array)):
             stream = producer_stream(array, interface)
             if stream is not None:
-                return stream
+                return stream if stream > LEGACY else 0
     return 0
 
 

@@ -209,7 +209,7 @@ class PointerConverter(dict[type, Reader], Converter):
 
     def namespace(self, name: str) -> dict[str, Any]:
         names = {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
-        return {**names, f"misaligned_{name}": self._refuse_address}
+        return names if self._alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
 
     def _refuse_address(self, address: int) -> None:
         raise TypeError(f"is at {address:#x}, which is not a multiple of the {self._alignment} bytes that its type needs")
@@ -336,6 +336,8 @@ class PointerConverter(dict[type, Reader], Converter):
 
     def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
         kind, number = array.__dlpack_device__()
+        if kind not in dlpack.PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
+            return self._read_array_interface(array, device, stream, kept)
         if kind == dlpack.ON_GPU and device is not None and number != device:
             self._refuse_device(number, device)
         try:

@@ -8,10 +8,10 @@ until it has ended. The GPU waits, not the host; nothing here runs in a thread o
 import atexit
 import gc
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..driver import check_result, cuda_driver, device_with_context, is_forked
 from . import dlpack
@@ -29,11 +29,19 @@ for the launch because the kernel may write to the array, None if there is none.
 LIMIT = 1000
 """The number of launches to keep arrays for. The next one waits for the oldest."""
 
-_kept: deque[tuple[Any, list[Any]]] = deque()
+
+class _Mark(NamedTuple):
+    """An event that is recorded, and the address of its context."""
+
+    event: Any
+    context: int
+
+
+_kept: deque[tuple[_Mark, list[Any]]] = deque()
 """The arrays of the launches that may still run, each with the event after it, in the order of the launches."""
 
-_events: dict[int, list[Any]] = {}
-"""The events that are free, by the address of their context."""
+_free_events: dict[int, list[Any]] = {}
+"""Events to record again, by the address of their context."""
 
 _releasing = Lock()
 """Held by whoever releases arrays. That may run Python code of any kind, which may come back here."""
@@ -57,22 +65,24 @@ def wait_for(stream: int, producer: int) -> None:
         with relaxed_capture():
             check_result(driver.cuStreamSynchronize(producer), doing)
         return
-    context, event = _recorded(producer)
+    event, context = _recorded(producer)
     check_result(driver.cuStreamWaitEvent(stream, event, 0), doing)
-    _events[context].append(event)  # the wait is for this record, whatever is recorded later
+    _free_events[context].append(event)  # the wait is for this record, whatever is recorded later
 
 
 def export_for(array: Any, stream: int) -> dlpack.Exported:
     """Return an array as its library exports it by DLPack, after letting a stream wait for the work that computes it.
 
-    Nothing is waited for if a graph is captured on the stream, except for arrays whose library lets the host wait, as
-    JAX does: a producer would make the graph depend on its own work, which is not in it.
+    Nothing is waited for if a graph is captured on the stream, or if it is `dlpack.NO_WAIT`: a producer would make the
+    graph depend on work outside of it. Only JAX's arrays are, by the host. Raises what `dlpack.export` raises.
     """
-    if not is_capturing(stream):
+    if stream != dlpack.NO_WAIT and not is_capturing(stream):
         return dlpack.export(array, stream or LEGACY)
-    with relaxed_capture():
-        getattr(array, "block_until_ready", bool)()
+    if not hasattr(array, "block_until_ready"):
         return dlpack.export(array, dlpack.NO_WAIT)
+    with relaxed_capture():
+        array.block_until_ready()
+        return dlpack.export(array, None)  # JAX takes the number for a stream
 
 
 def keep(arrays: Kept, stream: int) -> None:
@@ -86,12 +96,12 @@ def keep(arrays: Kept, stream: int) -> None:
     if not _started:
         _start()
     release()
-    _, event = mark = _recorded(stream)
+    mark = _recorded(stream)
     _kept.append((mark, [array for array, _ in arrays]))
-    producers = {producer for _, producer in arrays if producer is not None}
+    producers = {producer for _, producer in arrays if producer is not None and not same_stream(stream, producer)}
     arrays.clear()
     for producer in producers:
-        check_result(cuda_driver().cuStreamWaitEvent(producer, event, 0), "letting the stream of an array wait")
+        check_result(cuda_driver().cuStreamWaitEvent(producer, mark.event, 0), "letting the stream of an array wait")
     if len(_kept) > LIMIT:
         release(wait=len(_kept) - LIMIT)
 
@@ -102,22 +112,24 @@ def release(wait: int = 0) -> None:
         return  # in a forked process, the driver cannot be asked
     try:
         with relaxed_capture():  # others may ask nothing of events while this thread captures a graph
-            while _kept and _has_ended(_kept[0][0], wait > 0):
-                mark, _ = _kept.popleft()
-                context, event = mark
-                _events[context].append(event)
+            while _kept and _has_ended(_kept[0][0].event, wait > 0):
+                event, context = _kept.popleft()[0]
+                _free_events[context].append(event)
                 wait -= 1
     finally:
         _releasing.release()
 
 
-def _has_ended(mark: tuple[int, Any], wait: bool) -> bool:
-    """Return whether an event is over, after waiting for it if asked to. It counts as over after an error of the GPU."""
+def _has_ended(event: Any, wait: bool) -> bool:
+    """Return whether what was queued before an event has ended, after waiting for it if asked to.
+
+    After an error of the GPU, which ends all work, it has.
+    """
     driver = cuda_driver()
     if wait:
-        driver.cuEventSynchronize(mark[1])
+        driver.cuEventSynchronize(event)
         return True
-    return int(driver.cuEventQuery(mark[1])[0]) != int(driver.CUresult.CUDA_ERROR_NOT_READY)
+    return int(driver.cuEventQuery(event)[0]) != int(driver.CUresult.CUDA_ERROR_NOT_READY)
 
 
 def is_capturing(stream: int) -> bool:
@@ -142,18 +154,21 @@ def relaxed_capture() -> Iterator[None]:
             driver.cuThreadExchangeStreamCaptureMode(mode[1])
 
 
-def _recorded(stream: int) -> tuple[int, Any]:
-    """Return an event that is recorded on a stream, with the address of the context that it belongs to."""
+def _recorded(stream: int) -> _Mark:
+    """Return an event that is recorded on a stream."""
     driver = cuda_driver()
-    device_with_context()
-    context = int(check_result(driver.cuCtxGetCurrent(), "getting the context"))
-    free = _events.setdefault(context, [])
-    with_free = free.pop() if free else None
-    if with_free is None or driver.cuEventRecord(with_free, stream)[0]:  # refused if its context was reset
-        created = driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
-        with_free = check_result(created, "creating an event")
-        check_result(driver.cuEventRecord(with_free, stream), "recording an event on a stream")
-    return context, with_free
+    current = check_result(driver.cuCtxGetCurrent(), "getting the context")
+    if not int(current):
+        device_with_context()
+        current = check_result(driver.cuCtxGetCurrent(), "getting the context")
+    context = int(current)
+    free = _free_events.setdefault(context, [])
+    event = free.pop() if free else None
+    if event is None or driver.cuEventRecord(event, stream)[0]:  # refused if its context was reset
+        flags = driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        event = check_result(driver.cuEventCreate(flags), "creating an event")
+        check_result(driver.cuEventRecord(event, stream), "recording an event on a stream")
+    return _Mark(event, context)
 
 
 _started: list[bool] = []
@@ -174,7 +189,5 @@ def _after_collection(phase: str, info: Any) -> None:
 
 def _finish() -> None:
     """Wait for the launches whose arrays are kept: at exit, their libraries free their memory."""
-    with_callback: list[Callable[..., None]] = gc.callbacks
-    if _after_collection in with_callback:
-        with_callback.remove(_after_collection)
+    gc.callbacks.remove(_after_collection)
     release(wait=len(_kept))

@@ -13,7 +13,8 @@ __all__ = ["Exported", "export", "exports"]
 ON_GPU, PINNED, MANAGED = 2, 3, 13
 """kDLCUDA, kDLCUDAHost and kDLCUDAManaged."""
 
-ON_GPUS = (ON_GPU, MANAGED)
+PLACES = (ON_GPU, PINNED, MANAGED)
+"""Where kernels can read arrays."""
 
 NO_WAIT = -1
 """The stream of a consumer that asks the producer not to wait."""
@@ -71,20 +72,23 @@ def exports(kind: type) -> bool:
     return hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__")
 
 
-def export(array: Any, stream: int) -> Exported:
+def export(array: Any, stream: int | None) -> Exported:
     """Return an array as its library exports it for work on a stream: its library makes the stream wait for the array.
 
-    `stream` is 1 for the legacy default stream, or `NO_WAIT`. Raises TypeError if the array is not in memory of a GPU, or
+    `stream` is 1 for the legacy default stream, `NO_WAIT`, or None for the library's own choice. Raises TypeError if the array is not in memory of a GPU, or
     is exported as a copy or in a form that a kernel cannot read; and what the library raises.
     """
     place, _ = array.__dlpack_device__()
-    if place not in (ON_GPU, PINNED, MANAGED):
+    if place not in PLACES:
         raise TypeError("is an array in host memory: copy it to the GPU")
     options: dict[str, Any] = {} if place == PINNED else {"stream": stream}
     try:
         capsule = array.__dlpack__(max_version=_NEWEST, copy=False, **options)
-    except TypeError:  # a library from before DLPack 1.0
-        capsule = array.__dlpack__(**options)
+    except TypeError:  # a library that has fewer arguments: before DLPack 1.0, or with that only the version
+        try:
+            capsule = array.__dlpack__(max_version=_NEWEST, **options)
+        except TypeError:
+            capsule = array.__dlpack__(**options)
     name = _capsule_function("PyCapsule_GetName", ctypes.c_char_p)(capsule)
     pointer = _capsule_function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, name)
     flags = 0

@@ -19,7 +19,7 @@ __all__ = ["read_variable", "write_variable"]
 def write_variable(variable: "Global", data: Any, offset: int, stream: Any) -> None:
     """Copy a buffer or an array on the GPU into a variable; see `Global.write`."""
     address, driver = variable.address, cuda_driver()
-    on_gpu = is_on_gpu(data) or (dlpack.exports(type(data)) and data.__dlpack_device__()[0] in dlpack.ON_GPUS)
+    on_gpu = is_on_gpu(data) or (dlpack.exports(type(data)) and data.__dlpack_device__()[0] in dlpack.PLACES)
     if stream is not None:
         on_stream = stream_address(stream)
     elif (chosen := block_stream()) is not None:
