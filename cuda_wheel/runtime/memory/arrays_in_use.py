@@ -108,7 +108,7 @@ def keep(arrays: Kept, stream: int) -> None:
 
 def release(wait: int = 0) -> None:
     """Release the arrays of launches that have ended; wait for the `wait` oldest ones."""
-    if is_forked() or not _releasing.acquire(blocking=False):
+    if not _kept or is_forked() or not _releasing.acquire(blocking=False):
         return  # in a forked process, the driver cannot be asked
     try:
         with relaxed_capture():  # others may ask nothing of events while this thread captures a graph
