@@ -79,15 +79,16 @@ def content(out: Memory) -> Any:
 
 def ways(copy: Any, sample: Any, out: Any, stream: int) -> dict[str, Callable[..., None]]:
     """Return the ways to launch: with each choice of a stream, at once and bound."""
+    bound = copy.bind(GRID, BLOCK, sample, out, N, 0)
+    bound_to_stream = copy.bind(GRID, BLOCK, sample, out, N, 0, stream=stream)
+    bound_address = copy.bind(GRID, BLOCK, 0, 0, N, 0)
     return {
         "launch": lambda x, cycles=0: copy.launch(GRID, BLOCK, x, out, N, cycles),
         "default": lambda x, cycles=0: copy.launch(GRID, BLOCK, x, out, N, cycles, stream="default"),
         "given": lambda x, cycles=0: copy.launch(GRID, BLOCK, x, out, N, cycles, stream=stream),
-        "bound": lambda x, cycles=0, step=copy.bind(GRID, BLOCK, sample, out, N, 0): step(x, out, N, cycles),
-        "bound to a stream": lambda x, cycles=0, step=copy.bind(GRID, BLOCK, sample, out, N, 0, stream=stream): step(
-            x, out, N, cycles
-        ),
-        "an address was bound": lambda x, cycles=0, step=copy.bind(GRID, BLOCK, 0, 0, N, 0): step(x, out, N, cycles),
+        "bound": lambda x, cycles=0: bound(x, out, N, cycles),
+        "bound to a stream": lambda x, cycles=0: bound_to_stream(x, out, N, cycles),
+        "an address was bound": lambda x, cycles=0: bound_address(x, out, N, cycles),
     }
 
 

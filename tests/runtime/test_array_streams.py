@@ -43,7 +43,9 @@ def driver(use: Callable[..., Driver]) -> Driver:
 class Exported:
     """An array that is exported by DLPack as `versioned` says, and notes how it was asked for."""
 
-    def __init__(self, *, versioned: bool = True, flags: int = 0, version: int = 1, lanes: int = 1, **more: Any) -> None:
+    def __init__(
+        self, *, versioned: bool = True, flags: int = 0, version: int = 1, lanes: int = 1, **more: Any
+    ) -> None:
         self._name = b"dltensor_versioned" if versioned else b"dltensor"
         self.asked: list[dict[str, Any]] = []
         self.capsules: list[Any] = []
@@ -155,7 +157,9 @@ def test_numbas_arrays_without_a_stream_are_computed_on_its_default_stream(drive
 @pytest.mark.parametrize("stream", [0, -1, 1.0, True, "1", 1 << 64])
 def test_what_is_no_stream_is_refused(driver: Driver, stream: Any) -> None:
     for more in ({}, {"stream": OTHER}):
-        with pytest.raises(ArgumentError, match=r"k, argument 1 \(float\*\): names .* as its stream, but the array int"):
+        with pytest.raises(
+            ArgumentError, match=r"k, argument 1 \(float\*\): names .* as its stream, but the array int"
+        ):
             takes("float*").launch(1, 1, Named(stream), **more)
     assert not driver.launches
 

@@ -68,8 +68,8 @@ class Converter:
         """Return the expression for a bound launch, which needs to be right only for values of the type of `sample`;
         "" if each launch has to go the way of `Kernel.launch`.
 
-        For other values it may raise any exception. It may use the names of the checked expression of `value`, and those
-        that `bound_function` has. `device` is the expression of the launch's GPU.
+        For other values it may raise any exception. It may use the names of the checked expression of `value`, and
+        those of `bound_function`. `device` is the expression of the launch's GPU.
         """
         return self.expression(value, value)
 

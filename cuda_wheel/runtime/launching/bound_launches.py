@@ -9,7 +9,7 @@ from typing import Any
 from .buffers import is_of
 from .current_streams import FindStream
 
-__all__ = ["address_function", "bound_function"]
+__all__ = ["address_function", "bound_function", "is_last"]
 
 _BOUND = """
 def bound_maker(slots, new_slot, find, launch_any, stream, {defaults}):
@@ -44,7 +44,7 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {defaults}):
         launch_any({names})
     return bound
 """
-"""The same for arguments that an ordinary launch has to convert each time, such as arrays that may still be computed."""
+"""The same for arguments that an ordinary launch has to convert, such as arrays that may still be computed."""
 
 
 def bound_function(
@@ -62,8 +62,8 @@ def bound_function(
 
     `namespace` has the names of the kernel's launch function, and keeps what is generated for equal expressions.
     `new_slot` returns a slot in which the stream is filled in: `stream`, or if that is None the default stream, which
-    `launch_stream` and `find` may replace. `device` is the expression of the launch's GPU. The expression of an argument
-    a0 may use what was bound: the value bound_a0, its type kind_a0, its element type dtype_a0 and its address address_a0.
+    `launch_stream` and `find` may replace. `device` is the expression of the launch's GPU. The expression of an
+    argument a0 may use what was bound: bound_a0, its type kind_a0, element type dtype_a0 and address address_a0.
     """
     names = [f"a{index}" for index in range(len(expressions))]
     found = f"find({device} or 0)" if find else "0"
@@ -95,14 +95,20 @@ def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
     )
 
 
+def is_last(name: str) -> str:
+    """Return the condition that a size is the last launch's: the same object, or equal integers. 2.0 equals 2 as well."""
+    integers = f"(type({name}) is int or (type({name}) is tuple and type(sum({name})) is int))"
+    return f"({name} is last_{name} or ({name} == last_{name} and {integers}))"
+
+
 _BY_ADDRESS = """
 def launch_addresses(grid, block, stream, {parameters}):
     global last
     try:
         last_grid, last_block, last_shared_memory, slots = last
         if not (
-            (grid is last_grid or (type(grid) is int and grid == last_grid))
-            and (block is last_block or (type(block) is int and block == last_block))
+            {same_grid}
+            and {same_block}
             and last_shared_memory == 0
         ):
             check_whole(grid, block)
@@ -137,6 +143,12 @@ def address_function(namespace: dict[str, Any], expressions: Sequence[str]) -> C
     `namespace` has the names of the kernel's launch function, which the expressions of the arguments may use.
     """
     parameters = "".join(f"a{index}, " for index in range(len(expressions)))
-    exec(_BY_ADDRESS.format(parameters=parameters, expressions="".join(f", {each}" for each in expressions)), namespace)
+    source = _BY_ADDRESS.format(
+        same_grid=is_last("grid"),
+        same_block=is_last("block"),
+        parameters=parameters,
+        expressions="".join(f", {each}" for each in expressions),
+    )
+    exec(source, namespace)
     function: Callable[..., None] = namespace["launch_addresses"]
     return function

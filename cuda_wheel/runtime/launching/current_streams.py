@@ -11,16 +11,18 @@ from ..memory import dlpack
 from ..memory.arrays_in_use import LEGACY, PER_THREAD, same_stream
 from .buffers import is_array, is_of
 
-__all__ = ["CurrentStreams", "NamedStream", "array_stream", "named_stream", "producer_stream"]
+__all__ = ["CurrentStreams", "array_stream", "by_arrays", "named_stream", "producer_stream"]
 
 FindStream = Callable[[int], int]
 """Returns the address of a library's current stream on the GPU of this number."""
 
-class NamedStream:
-    """Stands for the function that finds a stream where it is not the library's, but each array's."""
+
+def by_arrays(device: int) -> int:
+    """Stand for the function that finds a stream where each array may name its own; see `named_stream`."""
+    return 0
 
 
-class CurrentStreams(dict[tuple[type, ...], FindStream | type[NamedStream] | None]):
+class CurrentStreams(dict[tuple[type, ...], FindStream | None]):
     """Finds the stream of a launch by the types of the arguments that may be arrays.
 
     It is a mapping from these types to the function that finds the stream, which is chosen when the types are first
@@ -29,13 +31,13 @@ class CurrentStreams(dict[tuple[type, ...], FindStream | type[NamedStream] | Non
     arrays that are exported by DLPack, such as JAX's, and cuda.core's buffers, which do not tell their stream.
     """
 
-    def __missing__(self, types: tuple[type, ...]) -> FindStream | type[NamedStream] | None:
+    def __missing__(self, types: tuple[type, ...]) -> FindStream | None:
         libraries = dict.fromkeys(library for kind in types if (library := _library(kind)))
         finders = {library: _FINDERS[library]() for library in libraries}
         if finders:
             self[types] = next(iter(finders.values())) if len(finders) < 2 else _common_finder(finders)
         else:
-            self[types] = NamedStream if any(map(_may_name_stream, types)) else None
+            self[types] = by_arrays if any(map(_may_name_stream, types)) else None
         return self[types]
 
 
@@ -43,9 +45,9 @@ def array_stream(array: Any) -> int:
     """Return the address of the stream of a launch with an array; 0, the default stream, if it has none."""
     device = current_device() if device_count() > 1 else None
     find = CurrentStreams()[(type(array),)]
-    if find is NamedStream:
+    if find is by_arrays:
         return named_stream([array])
-    return find(device or 0) if find else 0  # type: ignore[call-arg, return-value]
+    return find(device or 0) if find else 0
 
 
 def named_stream(arrays: Iterable[Any]) -> int:
@@ -59,7 +61,7 @@ def named_stream(arrays: Iterable[Any]) -> int:
 
 
 def producer_stream(array: Any, interface: Mapping[str, Any]) -> int | None:
-    """Return the stream of the work that an array waits for, by its array interface; None if there is nothing to wait for.
+    """Return the stream of the work that computes an array, by its array interface; None if it needs no waiting.
 
     Raises TypeError if it is no stream. Source: Numba, "CUDA Array Interface (Version 3)", "Synchronization".
     """

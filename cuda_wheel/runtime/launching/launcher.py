@@ -6,11 +6,11 @@ loop over the parameters would take as long as all the rest; benchmarks/launch.p
 """
 
 import ctypes
+import operator
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from ..driver import check_result, cuda_driver, current_device, device_count, device_with_context
@@ -19,9 +19,9 @@ from ..manifest import Parameter
 from ..memory import dlpack
 from ..memory.arrays_in_use import keep
 from .arguments import Converter, value_text
-from .bound_launches import address_function, bound_function
+from .bound_launches import address_function, bound_function, is_last
 from .configurations import Configuration, admit_cluster, check_configuration, is_sequence
-from .current_streams import CurrentStreams, NamedStream, named_stream
+from .current_streams import CurrentStreams, by_arrays, named_stream
 from .driver_functions import driver_function
 from .function_attributes import allow_block
 from .parameters import converter_for, long_size
@@ -44,9 +44,12 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
             check_whole(grid, block, shared_memory, *attributes.values())
             slots = pools[(grid, block, shared_memory, *attributes, *attributes.values())]
         elif not (
-            (grid is last_grid or (type(grid) is int and grid == last_grid))
-            and (block is last_block or (type(block) is int and block == last_block))
-            and (shared_memory is last_shared_memory or (type(shared_memory) is int and shared_memory == last_shared_memory))
+            {same_grid}
+            and {same_block}
+            and (
+                shared_memory is last_shared_memory
+                or (type(shared_memory) is int and shared_memory == last_shared_memory)
+            )
         ):
             check_whole(grid, block, shared_memory)
             slots = pools[grid, block, shared_memory]
@@ -166,6 +169,8 @@ class Launcher:
     def _launch_function(self) -> Callable[..., None]:
         names = [f"a{index}" for index in range(len(self._checked))]
         source = _LAUNCH.format(
+            same_grid=is_last("grid"),
+            same_block=is_last("block"),
             parameters="".join(f"{name}=missing, " for name in names),
             names="".join(f"{name}, " for name in names),
             kinds="; ".join(f"kind_a{index} = type(a{index})" for index in self._pointers) or "pass",
@@ -210,7 +215,7 @@ class Launcher:
             [each.bound_expression(f"a{index}", args[index], device) for index, each in enumerate(self._checked)],
             args,
             new_slot,
-            None if find is NamedStream else find,
+            None if find is by_arrays else find,
             launch_any,
             stream=address,
             device=device,
@@ -234,7 +239,7 @@ class Launcher:
         """Return the stream of a launch with these arguments, and keep the rule of their types for the next launch."""
         kinds = tuple(map(type, arrays))
         find = self._current_streams[kinds]
-        if find is NamedStream:
+        if find is by_arrays:
             return named_stream(arrays)
         self._namespace["stream_rule"] = (*kinds, find)
         return find(device) if find else 0
@@ -403,7 +408,7 @@ def _check_whole(*sizes: Any) -> None:
         if type(size) is tuple:
             range(*size)  # takes one to three integers, and is the fastest to say so
         elif type(size) not in (int, bool, str, type(None)):
-            index(size)
+            operator.index(size)
 
 
 def _refuse() -> None:

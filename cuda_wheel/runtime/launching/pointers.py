@@ -1,6 +1,5 @@
 """Convert arrays on the GPU to pointer arguments: CuPy, PyTorch, cuda.core, the CUDA array interface, DLPack."""
 
-import ctypes
 import re
 import struct
 from collections.abc import Callable
@@ -133,8 +132,8 @@ Reader = Callable[[Any, int | None, int, Kept], int]
 """Returns the address of an argument, and lets the launch's stream wait for the work that computes it.
 
 It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `dlpack.NO_WAIT` if
-nothing is launched, and the list to which it adds what the launch has to keep. Raises TypeError where the parameter does
-not accept the argument, or where that is on another GPU."""
+nothing is launched, and the list to which it adds what the launch has to keep. Raises TypeError where the parameter
+does not accept the argument, or where that is on another GPU."""
 
 
 class PointerConverter(dict[type, Reader], Converter):
@@ -186,8 +185,8 @@ class PointerConverter(dict[type, Reader], Converter):
     def _bound_address(self, value: str, sample: Any, device: str) -> str:
         """Return the expression of the address of an array like `sample`; "" if that is not read so quickly.
 
-        Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as for
-        `module.cpu()` and `module.half()`: its address is compared.
+        Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as
+        for `module.cpu()` and `module.half()`: its address is compared.
         """
         kind = type(sample)
         if kind is int:
@@ -212,7 +211,9 @@ class PointerConverter(dict[type, Reader], Converter):
         return names if self._alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
 
     def _refuse_address(self, address: int) -> None:
-        raise TypeError(f"is at {address:#x}, which is not a multiple of the {self._alignment} bytes that its type needs")
+        raise TypeError(
+            f"is at {address:#x}, which is not a multiple of the {self._alignment} bytes that its type needs"
+        )
 
     def _remember(self, library: str, array: Any) -> None:
         """Let the expression read arrays like this one, which are the most frequent, without a call."""

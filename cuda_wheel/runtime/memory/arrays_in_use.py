@@ -1,8 +1,8 @@
 """Arrays of launches that their libraries still compute, or free too early.
 
-A launch with arrays of PyTorch and CuPy runs on the current stream of their library, and their allocators hand out freed
-memory in the order of that stream. For other arrays, a launch waits for the work that computes them, and keeps them
-until it has ended. The GPU waits, not the host; nothing here runs in a thread or in a callback of the driver.
+A launch with arrays of PyTorch and CuPy runs on the current stream of their library, and their allocators hand out
+freed memory in the order of that stream. For other arrays, a launch waits for the work that computes them, and keeps
+them until it has ended. The GPU waits, not the host; nothing here runs in a thread or in a callback of the driver.
 """
 
 import atexit

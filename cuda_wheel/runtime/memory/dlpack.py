@@ -75,8 +75,9 @@ def exports(kind: type) -> bool:
 def export(array: Any, stream: int | None) -> Exported:
     """Return an array as its library exports it for work on a stream: its library makes the stream wait for the array.
 
-    `stream` is 1 for the legacy default stream, `NO_WAIT`, or None for the library's own choice. Raises TypeError if the array is not in memory of a GPU, or
-    is exported as a copy or in a form that a kernel cannot read; and what the library raises.
+    `stream` is 1 for the legacy default stream, `NO_WAIT`, or None for the library's own choice. Raises TypeError if
+    the array is not in memory of a GPU, or is exported as a copy or in a form that a kernel cannot read; and what the
+    library raises.
     """
     place, _ = array.__dlpack_device__()
     if place not in PLACES:

@@ -45,8 +45,10 @@ def write_variable(variable: "Global", data: Any, offset: int, stream: Any) -> N
 
 
 def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
-    """Return the address and the size in bytes of an array on the GPU, after letting a stream wait for it; add what has to
-    be kept during the copy to `kept`."""
+    """Return the address and the size in bytes of an array on the GPU, after letting a stream wait for it.
+
+    What has to be kept during the copy is added to `kept`.
+    """
     kind = type(array)
     if is_of(kind, "torch", "Tensor") or is_of(kind, "cupy", "ndarray"):
         return device_bytes(array)
