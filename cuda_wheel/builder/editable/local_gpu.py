@@ -27,6 +27,7 @@ from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
+from cuda_wheel.builder.toolchain.limited_time import compile_apart
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
@@ -89,7 +90,7 @@ def _compile_cubin(
         if answer["error"] not in ("", INVALID_OPTION):
             return None
         compiled = read_nvrtc_result(job, Answer(answer, request))
-        compiled = with_parameters(job, request, compiled, lambda asked: worker.call(compile_text, asked, timeout))
+        compiled = with_parameters(job, request, compiled, lambda asked: worker.call(compile_apart, asked, timeout))
         result = with_own_variables(
             compiled,
             job,
