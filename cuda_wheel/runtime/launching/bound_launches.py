@@ -96,7 +96,7 @@ def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
 
 
 def is_last(name: str) -> str:
-    """Return the condition that a size is the last launch's: the same object, or equal integers. 2.0 equals 2 as well."""
+    """Return the condition that a size is the last launch's: the same object, or equal integers; 2.0 equals 2 too."""
     integers = f"(type({name}) is int or (type({name}) is tuple and type(sum({name})) is int))"
     return f"({name} is last_{name} or ({name} == last_{name} and {integers}))"
 
