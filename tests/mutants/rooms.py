@@ -103,7 +103,5 @@ ROOMS = {
     "build-keys": Room(
         ("builder/cache/whole_builds.py",), ("tests/builder/cache/test_whole_builds.py",), "*x__facts__*"
     ),
-    "struct-layouts": Room(
-        ("builder/images/struct_layouts.py",), ("tests/builder/compile/test_parameter_layouts.py",)
-    ),
+    "struct-layouts": Room(("builder/images/struct_layouts.py",), ("tests/builder/compile/test_parameter_layouts.py",)),
 }

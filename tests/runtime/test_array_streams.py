@@ -317,10 +317,15 @@ def test_nothing_is_kept_of_a_launch_that_fails(driver: Driver) -> None:
 
 def test_a_tensor_map_keeps_its_array(driver: Driver) -> None:
     made = TensorMap(bytes(128))
+    kernel = kernel_of(Parameter("b8", 0, 128, "CUtensorMap"), Parameter("u32", 128, 4, "int"))
+    driver.busy = {0}
     for made.kept_by_launches in (False, True):
-        takes("CUtensorMap", "b8", 128).launch(1, 1, made)
-        takes("CUtensorMap", "b8", 128).bind(1, 1, made)()
-        assert kept_arrays() == [made] * made.kept_by_launches
+        bound = kernel.bind(1, 1, made, 7)
+        with pytest.raises(ArgumentError, match="takes an integer"):
+            bound(made, "x")
+        bound()
+        kernel.launch(1, 1, made, 7)
+        assert kept_arrays() == [made, made] * made.kept_by_launches
 
 
 def test_at_exit_the_launches_are_waited_for(driver: Driver) -> None:
