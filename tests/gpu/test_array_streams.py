@@ -60,6 +60,7 @@ def streams(driver: Any) -> Iterator[tuple[int, int]]:
     made = [int(value(driver.cuStreamCreate(1))) for _ in range(2)]
     yield made[0], made[1]
     value(driver.cuCtxSynchronize())
+    arrays_in_use.release()  # arrays that are freed on these streams
     for stream in made:
         value(driver.cuStreamDestroy(stream))
 
