@@ -14,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,6 +22,7 @@ import pytest
 from cuda_wheel.builder.toolchain.find import libdevice_beside
 from cuda_wheel.builder.toolchain.places import Place, header_folders
 from cuda_wheel.builder.toolchain.records import HEADERS, LIBRARIES
+from cuda_wheel.runtime.jit import cuda_libraries
 from cuda_wheel.runtime.jit.cuda_libraries import packaged_libraries
 from tests.soak import SOAK
 from tests.support.processes import run
@@ -149,8 +151,8 @@ def test_wheels_contain_the_files_that_builds_look_for(
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    monkeypatch.setattr(sys, "platform", "win32" if system == "windows" else "linux")
+    platform_name = "win32" if system == "windows" else "linux"
+    monkeypatch.setattr(cuda_libraries, "sys", SimpleNamespace(path=[str(tmp_path)], platform=platform_name))
     monkeypatch.setattr(platform, "machine", lambda: "AMD64" if system == "windows" else "aarch64")
     found = {name: list(packaged_libraries(name)) for name in (*LIBRARIES, "nvvm")}
     assert [len(each) for each in found.values()] == [1] * 4, found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.toolchain import libraries
+from cuda_wheel.builder.toolchain import libraries, packages
 from cuda_wheel.builder.toolchain.find import find_toolchain, toolchain_parts
 from cuda_wheel.builder.toolchain.libraries import chosen_compilers, find_library, installed
 from cuda_wheel.builder.toolchain.records import Toolchain
@@ -36,11 +37,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux's layouts
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Return a function that makes a folder of packages with empty files the last one of `sys.path`.
+    """Return a function that makes a folder of packages with empty files the last one that is searched.
 
-    There are no other folders, and nothing outside of packages.
+    There are no other folders, and nothing outside of packages. `sys.path` itself stays: other threads start workers.
     """
-    monkeypatch.setattr(sys, "path", [])
+    searched = SimpleNamespace(path=[], platform=sys.platform)
+    for module in (cuda_libraries, packages):
+        monkeypatch.setattr(module, "sys", searched)
     monkeypatch.setattr(libraries, "_outside_of_packages", lambda name: None)
     for variable in ("CUDA_WHEEL_TOOLCHAIN", "CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX"):
         monkeypatch.delenv(variable, raising=False)
@@ -50,7 +53,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
             path = tmp_path / folder / "nvidia" / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-        sys.path.append(str(tmp_path / folder))
+        searched.path.append(str(tmp_path / folder))
         installed.cache_clear()
         return tmp_path / folder
 
@@ -186,6 +189,6 @@ def test_packages_are_searched_where_cuda_pathfinder_is_not_installed(
 )
 def test_windows_libraries_are_found(name: str, files: tuple[str, ...], found: int, install, monkeypatch) -> None:
     folder = install(*files)
-    monkeypatch.setattr(cuda_libraries.sys, "platform", "win32")
+    monkeypatch.setattr(cuda_libraries.sys, "platform", "win32")  # not the real `sys`; see `install`
     monkeypatch.setattr("platform.machine", lambda: "AMD64")
     assert [path for _, _, path in packaged_libraries(name)] == [f"{folder}/nvidia/{files[found]}"]
