@@ -76,6 +76,10 @@ class Job:
     """Whether it is for the module's first architecture, for which the compiler tells the fields of structs; see
     `compile.parameter_layouts`."""
 
+    arch_list: str = ""
+    """The value of `__CUDA_ARCH_LIST__`: "750,800" for a module with targets of these architectures. Empty if the job's
+    architecture is the only one."""
+
     @property
     def target_name(self) -> str:
         """The target, such as "sm_80"; "compute_80" only for a job that produces no machine code."""
@@ -138,6 +142,8 @@ class Compiled:
     `images.variables.identity`."""
     uses_build_time: bool = False
     """Whether `__DATE__`, `__TIME__` or `__TIMESTAMP__` takes part, so that every compilation may differ."""
+    names_arch_list: bool = False
+    """Whether a file that the compiler read names `__CUDA_ARCH_LIST__`, so that the module's other targets count."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
     """The declared parameters by symbol, if the compiler was asked for them; () for a kernel without an answer. See
     `compile.parameter_layouts`."""

@@ -197,7 +197,14 @@ class _ModulePlanner:
             ptx_version=ptx_version,
             host_code=settings.host_code if is_cuda else "keep",
             describes=arch == self.targets[0].arch,
+            arch_list=self._arch_list if is_cuda else "",
         )
+
+    @cached_property
+    def _arch_list(self) -> str:
+        """Return nvcc's `__CUDA_ARCH_LIST__` for the targets: each architecture once, without letters, ascending."""
+        numbers = {int(target.arch.rstrip("af")) for target in self.targets}
+        return ",".join(f"{number}0" for number in sorted(numbers))
 
     @cached_property
     def _options(self) -> tuple[str, ...]:

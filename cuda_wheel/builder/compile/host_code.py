@@ -97,7 +97,7 @@ def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
         request = nvrtc_request(job, relaxed_constexpr)
         if PREAMBLE_OPTION not in request["options"]:
             options = [*request["options"], PREAMBLE_OPTION]
-            request = {**request, "options": options, "headers": operator_headers()}
+            request = {**request, "options": options, "headers": request["headers"] | operator_headers()}
         result, request = _first_answer(request, call)
     if not result["error"]:
         return Answer(result, request)
@@ -179,7 +179,8 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
         return None
     macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
     options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
-    return {**request, "options": options, "headers": used_headers(names)}
+    others = {name: text for name, text in request["headers"].items() if name not in operator_headers()}
+    return {**request, "options": options, "headers": others | used_headers(names)}
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:

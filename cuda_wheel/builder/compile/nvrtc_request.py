@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.hostcode.front_end import (
@@ -13,7 +14,9 @@ from cuda_wheel.builder.hostcode.front_end import (
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.sources.include_graph import split_undefinitions
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
+from cuda_wheel.builder.toolchain.records import INCLUDE
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
@@ -28,6 +31,27 @@ cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
 """The front end's option, which this package's options have after `-Xcudafe`, and a project's as one word with it."""
+
+
+_COMMAND_LINE = "cuda_wheel_detail/command_line.h"
+"""A header in memory, which is included before each source. It has what nvcc's command line gives the preprocessor and
+NVRTC's cannot: options define macros before NVRTC's own headers, which define some of them again."""
+
+
+def _command_line(job: Job, undefined: Iterable[str]) -> bytes:
+    """Return the text of `_COMMAND_LINE` for a job: what GCC predefines, the module's architectures, and which macros
+    the project's options undefine."""
+    lines = (
+        "#undef __CUDA_ARCH_LIST__",
+        f"#define __CUDA_ARCH_LIST__ {job.arch_list or job.arch.rstrip('af') + '0'}",
+        *(f"#undef {name}" for name in undefined),
+    )
+    return _predefined_macros() + "".join(f"{line}\n" for line in lines).encode()
+
+
+@cache
+def _predefined_macros() -> bytes:
+    return (INCLUDE / "cuda_wheel_detail/predefined_macros.h").read_bytes()
 
 
 def is_whole_program(job: Job) -> bool:
@@ -56,7 +80,9 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
     Without `relaxed_constexpr`, device code cannot call `constexpr` host functions; see `constexpr_crash`.
     """
     cubin = nvrtc_generates_cubin(job)
-    options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", *job.options]
+    options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", f"--pre-include={_COMMAND_LINE}"]
+    others, undefined = split_undefinitions(job.options)
+    options += others
     options += [f"--include-path={folder}" for folder in job.include_dirs]
     # NVRTC gives functions and variables without linkage a unique symbol. Without a seed it contains the process
     # number.
@@ -76,7 +102,7 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
         "name": job.source,
         "options": options if relaxed_constexpr else _without_relaxed_constexpr(options),
         "expressions": list(job.instantiate),
-        "headers": operator_headers() if is_host_code else {},
+        "headers": {_COMMAND_LINE: _command_line(job, undefined), **(operator_headers() if is_host_code else {})},
     }
 
 

@@ -93,4 +93,6 @@ def _hash_of_settings(job: Job) -> str:
     """Return a hash of all that must be equal for NVRTC to use the same precompiled headers, but the source."""
     preamble = looks_like_host_code(job.text)
     settings = (job.library, job.root, job.arch, job.cubin, job.options, job.include_dirs, job.lineinfo, job.form)
-    return sha256(repr((*settings, job.host_code, preamble)).encode(errors="surrogateescape")).hexdigest()
+    return sha256(
+        repr((*settings, job.host_code, preamble, job.arch_list)).encode(errors="surrogateescape")
+    ).hexdigest()
