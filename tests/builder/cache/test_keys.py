@@ -50,7 +50,14 @@ def other(value: Any) -> Any:
 @pytest.mark.parametrize("name", [item.name for item in fields(Job)])
 def test_each_field_of_a_job_is_in_its_key_except_locations(name: str) -> None:
     changed = replace(JOB, **{name: other(getattr(JOB, name))})
-    assert (job_key(changed, TOOLCHAIN) == job_key(JOB, TOOLCHAIN)) == (name in ("library", "root", "libdevice"))
+    assert (job_key(changed, TOOLCHAIN) == job_key(JOB, TOOLCHAIN)) == (
+        name in ("library", "root", "libdevice", "arch_list")
+    )
+
+
+def test_the_list_of_architectures_is_in_the_key_of_a_job_that_reads_it() -> None:
+    changed = replace(JOB, arch_list="750,800")
+    assert job_key(changed, TOOLCHAIN, names_arch_list=True) != job_key(JOB, TOOLCHAIN, names_arch_list=True)
 
 
 def test_the_toolchains_folders_are_not_in_a_jobs_key() -> None:
@@ -152,7 +159,7 @@ def with_link(plan: ModulePlan, **changes: Any) -> ModulePlan:
         *(
             pytest.param(lambda plan, name=name: with_job(plan, **{name: other(getattr(plan.jobs[0], name))}), id=name)
             for name in [item.name for item in fields(Job)]
-            if name not in ("library", "root", "libdevice", "text")
+            if name not in ("library", "root", "libdevice", "text", "arch_list")  # the last is that of the targets
         ),
         pytest.param(lambda plan: replace(plan, jobs=plan.jobs[1:]), id="fewer jobs"),
         pytest.param(lambda plan: with_link(plan, target=Target.parse("sm_90")), id="target of a link"),

@@ -16,6 +16,7 @@ from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.toolchain.records import Toolchain
 from tests.support.processes import run
 
 PASTED = [

@@ -1,7 +1,7 @@
 // The macros that GCC predefines on Linux, which nvcc lets device code see, and those that nvcc adds: what is in a `#if` of
 // a project means the same as with nvcc. Included before every file. A project's own definition counts.
 // As `gcc -dM -E -x c++ -std=c++17 -fPIC` of GCC 12.2 prints them for x86-64, without those that NVRTC has and those of the
-// formats of ISO/IEC TS 18661. With GCC 12.2 the layouts of the standard library are compared too.
+// formats of ISO/IEC TS 18661. The limits of float and double are spelled as CCCL spells them for NVRTC.
 #ifndef CUDA_WHEEL_DETAIL_PREDEFINED_MACROS_H
 #define CUDA_WHEEL_DETAIL_PREDEFINED_MACROS_H
 
@@ -57,13 +57,13 @@
 #define __DBL_DECIMAL_DIG__ 17
 #endif
 #ifndef __DBL_DENORM_MIN__
-#define __DBL_DENORM_MIN__ double(4.94065645841246544176568792868221372e-324L)
+#define __DBL_DENORM_MIN__ 4.94065645841246544176568792868221372e-324
 #endif
 #ifndef __DBL_DIG__
 #define __DBL_DIG__ 15
 #endif
 #ifndef __DBL_EPSILON__
-#define __DBL_EPSILON__ double(2.22044604925031308084726333618164062e-16L)
+#define __DBL_EPSILON__ 2.22044604925031308084726333618164062e-16
 #endif
 #ifndef __DBL_HAS_DENORM__
 #define __DBL_HAS_DENORM__ 1
@@ -87,7 +87,7 @@
 #define __DBL_MAX_EXP__ 1024
 #endif
 #ifndef __DBL_MAX__
-#define __DBL_MAX__ double(1.79769313486231570814527423731704357e+308L)
+#define __DBL_MAX__ 1.79769313486231570814527423731704357e+308
 #endif
 #ifndef __DBL_MIN_10_EXP__
 #define __DBL_MIN_10_EXP__ (-307)
@@ -96,7 +96,7 @@
 #define __DBL_MIN_EXP__ (-1021)
 #endif
 #ifndef __DBL_MIN__
-#define __DBL_MIN__ double(2.22507385850720138309023271733240406e-308L)
+#define __DBL_MIN__ 2.22507385850720138309023271733240406e-308
 #endif
 #ifndef __DBL_NORM_MAX__
 #define __DBL_NORM_MAX__ double(1.79769313486231570814527423731704357e+308L)
@@ -291,7 +291,7 @@
 #define __INT32_TYPE__ int
 #endif
 #ifndef __INT64_C
-#define __INT64_C(c) c ## L
+#define __INT64_C(c) c##L
 #endif
 #ifndef __INT64_MAX__
 #define __INT64_MAX__ 0x7fffffffffffffffL
@@ -309,7 +309,7 @@
 #define __INT8_TYPE__ signed char
 #endif
 #ifndef __INTMAX_C
-#define __INTMAX_C(c) c ## L
+#define __INTMAX_C(c) c##L
 #endif
 #ifndef __INTMAX_MAX__
 #define __INTMAX_MAX__ 0x7fffffffffffffffL
@@ -633,7 +633,7 @@
 #define __UINT16_TYPE__ short unsigned int
 #endif
 #ifndef __UINT32_C
-#define __UINT32_C(c) c ## U
+#define __UINT32_C(c) c##U
 #endif
 #ifndef __UINT32_MAX__
 #define __UINT32_MAX__ 0xffffffffU
@@ -642,7 +642,7 @@
 #define __UINT32_TYPE__ unsigned int
 #endif
 #ifndef __UINT64_C
-#define __UINT64_C(c) c ## UL
+#define __UINT64_C(c) c##UL
 #endif
 #ifndef __UINT64_MAX__
 #define __UINT64_MAX__ 0xffffffffffffffffUL
@@ -660,7 +660,7 @@
 #define __UINT8_TYPE__ unsigned char
 #endif
 #ifndef __UINTMAX_C
-#define __UINTMAX_C(c) c ## UL
+#define __UINTMAX_C(c) c##UL
 #endif
 #ifndef __UINTMAX_MAX__
 #define __UINTMAX_MAX__ 0xffffffffffffffffUL
