@@ -147,7 +147,7 @@ _GCC_PRAGMA = re.compile(r"pragma\W+(?:GCC|STDC)\b")
 
 _UNKNOWN_ATTRIBUTE = re.compile(r'unknown attribute "_*(\w+?)_*"')
 
-_LAYOUT_ATTRIBUTES = ("vector_size", "ms_struct", "scalar_storage_order")
+_LAYOUT_ATTRIBUTES = ("vector_size", "ms_struct", "scalar_storage_order", "no_unique_address")
 """GCC's attributes that change the layout of a type, and that NVRTC ignores with a warning."""
 
 _HOST_ATTRIBUTES = (
