@@ -28,6 +28,7 @@ from cuda_wheel.builder.sources.include_graph import is_toolkit_header
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
+from cuda_wheel.builder.sources.pytorch_options import pytorch_note
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.wheel.carried_sources import carried_sources
 from cuda_wheel.builder.wheel.outputs import (
@@ -175,6 +176,7 @@ def build_modules(
     for line in [
         *ignored_options(module.settings for module in modules),
         *unneeded_folders(plan.toolchain, unneeded),
+        *pytorch_note(module.settings for module in modules),
     ]:
         reporter.warning(line)
     outside_header = _outside_header_finder(root, plan.toolchain.header_folders)

@@ -317,7 +317,8 @@ def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
         **dict.fromkeys([each[2:] for each in BUILD_EXTENSION[1:4]], True),
         **{"A": 2, "B": "x y", "LAST": True},
     }
-    rest = {"options": ["--expt-relaxed-constexpr", "--maxrregcount=50"], "std": "c++20", "lineinfo": True}
+    others = ["--expt-relaxed-constexpr", "--maxrregcount=50", "-U__CUDA_NO_HALF_OPERATORS__"]
+    rest = {"options": others, "std": "c++20", "lineinfo": True}
     assert table == {"include-dirs": ["include"], **rest}
     assert len([note for note in notes if "gencode" in note]) == 1
     assert any("architectures" in note for note in notes) and any("/else" in note for note in notes)

@@ -75,6 +75,12 @@ class Settings:
         "compile, unless a kernel would be lost; "
         '"keep" leaves nothing out; "reject" makes host code an error.',
     )
+    pytorch_options: bool = _key(
+        FLAG,
+        True,
+        "Whether sources that include PyTorch's headers are compiled with the macros that PyTorch's `BuildExtension` "
+        "defines; a macro in `defines` or `options` counts more.",
+    )
     optional_kernels: tuple[str, ...] = _key(
         STRINGS,
         (),
