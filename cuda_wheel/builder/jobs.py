@@ -9,6 +9,7 @@ from cuda_wheel.runtime.formats.manifest_structs import Struct
 from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Target, Version
 
 __all__ = [
+    "ABSENT",
     "EMPTY",
     "BuiltModule",
     "Bundle",
@@ -72,6 +73,12 @@ class Job:
     """The exact release of libNVVM if that is the compiler; else empty. NVRTC's release is in the toolchain."""
     nvvm_build: str = ""
     """What identifies libNVVM and libdevice exactly, if they are used."""
+    system_dirs: tuple[str, ...] = ()
+    """Those of `include_dirs` that the project names outside its folder. The locations do not affect the result."""
+    missing_headers: tuple[str, ...] = ()
+    """Globs over the names of headers that may be missing."""
+    absent_headers: tuple[str, ...] = ()
+    """The names of those that are missing; the compiler finds them empty."""
     describes: bool = True
     """Whether it is for the module's first architecture, for which the compiler tells the fields of structs; see
     `compile.parameter_layouts`."""
@@ -91,18 +98,22 @@ class Declared(NamedTuple):
     struct: Struct | None = None
 
 
+ABSENT = "missing header"
+"""The kind of what is left out for a header that is not found, and that `missing-headers` lists."""
+
+
 class LeftOutCode(NamedTuple):
-    """Host code that was left out of a source, because it does not compile."""
+    """What was left out of a source: host code that does not compile, or a missing header."""
 
     file: str
     """Project-relative path."""
     line: int
     last_line: int
     kind: str
-    """ "include", "function", "variable" or "code in"."""
+    """ "function", "variable", "code in" or ABSENT."""
     name: str
     reason: str
-    """The compiler's message."""
+    """The compiler's message; for a missing header, the pattern that lists it."""
 
     def __str__(self) -> str:
         """Return the place and what it is: "k.cu:12-40: function main"."""
@@ -175,6 +186,8 @@ class LinkJob:
     ptx_version: str
     include_dirs: tuple[str, ...]
     """The toolchain's folders, as line information names them. The locations do not affect the result."""
+    system_dirs: tuple[str, ...] = ()
+    """Those that the project names outside its folder, as line information names them."""
     device_runtime: str = ""
     """What identifies the device runtime library, which is linked if kernels launch kernels."""
 

@@ -18,7 +18,7 @@ from cuda_wheel.builder.compile.constexpr_crash import (
     with_missing_functions,
 )
 from cuda_wheel.builder.compile.error_text import read_job_log
-from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.precompiled import precompiles
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
@@ -65,7 +65,6 @@ class Answer:
     request: NvrtcRequest
     left_out: tuple[LeftOutCode, ...] = ()
     notes: tuple[str, ...] = ()
-    missing_headers: tuple[str, ...] = ()
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
 
 
@@ -97,7 +96,7 @@ def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
         request = nvrtc_request(job, relaxed_constexpr)
         if PREAMBLE_OPTION not in request["options"]:
             options = [*request["options"], PREAMBLE_OPTION]
-            request = {**request, "options": options, "headers": operator_headers()}
+            request = {**request, "options": options, "headers": in_memory(job, operator_headers())}
         result, request = _first_answer(request, call)
     if not result["error"]:
         return Answer(result, request)
@@ -179,7 +178,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
         return None
     macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
     options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
-    return {**request, "options": options, "headers": used_headers(names)}
+    return {**request, "options": options, "headers": in_memory(job, used_headers(names))}
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:
@@ -270,10 +269,7 @@ def _failure(
     notes = [f"note: {code} was left out, as host code: {code.reason}" for code in outcome.left_out]
     notes += [f"note: this host code cannot be left out: {outcome.reason}."] if outcome.reason else []
     notes += more_notes
-    missing = tuple(code.name.strip("<>") for code in outcome.left_out if code.kind == "include")
-    return Answer(
-        whole, request, (), tuple(notes), missing, lambda each: each.severity != "error" or _key(each) in reported
-    )
+    return Answer(whole, request, (), tuple(notes), lambda each: each.severity != "error" or _key(each) in reported)
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:

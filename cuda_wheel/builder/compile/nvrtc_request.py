@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.hostcode.front_end import (
@@ -18,7 +18,7 @@ from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
 
-__all__ = ["is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
+__all__ = ["in_memory", "is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
 
 _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
 """The macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers that CCCL does
@@ -76,8 +76,13 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
         "name": job.source,
         "options": options if relaxed_constexpr else _without_relaxed_constexpr(options),
         "expressions": list(job.instantiate),
-        "headers": operator_headers() if is_host_code else {},
+        "headers": in_memory(job, operator_headers() if is_host_code else {}),
     }
+
+
+def in_memory(job: Job, headers: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return headers in memory, with the empty ones in place of those that a job may lack."""
+    return {**headers, **dict.fromkeys(job.absent_headers, b"")}
 
 
 def _without_relaxed_constexpr(options: Sequence[str]) -> list[str]:

@@ -63,6 +63,18 @@ class Settings:
         f'"{DEFAULT}"',
     )
     include_dirs: tuple[str, ...] = _key(STRINGS, (), "Folders for `#include`, relative to the project.")
+    system_include_dirs: tuple[str, ...] = _key(
+        STRINGS,
+        (),
+        "Folders of libraries outside the project, searched after `include-dirs`. `$NAME` and `${NAME}` stand for "
+        "environment variables.",
+    )
+    missing_headers: tuple[str, ...] = _key(
+        STRINGS,
+        (),
+        'Headers that may be missing, as globs over their names, such as "Eigen/*": each that is not found is empty, '
+        "with a warning. Any other header that is not found is an error.",
+    )
     std: str = _key(STANDARD, "c++17", "The C++ standard.")
     defines: tuple[tuple[str, str], ...] = _key(MACROS, (), "Macros, as a table of names and values.", "{}")
     options: tuple[str, ...] = _key(

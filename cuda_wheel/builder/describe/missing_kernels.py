@@ -14,7 +14,7 @@ from cuda_wheel.builder.cxx.function_definitions import (
     open_namespaces,
 )
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
-from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
+from cuda_wheel.builder.jobs import ABSENT, Compiled, Job, LeftOutCode
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
 
@@ -53,15 +53,13 @@ def left_out_code(results: Mapping[str, Compiled]) -> list[LeftOutCode]:
 
 
 def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each part of the host code that was left out, if its headers were all found.
-
-    If one was not, its names are missing, and nothing is wrong with the code that uses them.
-    """
-    left_out = left_out_code(results)
-    return [] if any(code.kind == "include" for code in left_out) else list(map(_left_out_warning, left_out))
+    """Return a warning for each part of the host code that was left out, and each missing header that was empty."""
+    return list(map(_left_out_warning, left_out_code(results)))
 
 
 def _left_out_warning(code: LeftOutCode) -> str:
+    if code.kind == ABSENT:
+        return f'{code.file}:{code.line}: warning: {code.name} is not found, and empty: missing-headers has "{code.reason}"'
     return f"{code.file}:{code.line}: warning: {code.kind} {code.name} is left out, as host code: {code.reason}"
 
 
@@ -73,6 +71,7 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
     others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
     on_demand = module.module.on_demand  # there is no table to edit
     text = f"{module.module.label} has no kernel: it compiles to an empty image."
+    left_out = [code for code in left_out if code.kind != ABSENT]
     if left_out:
         # A launch may be there, or in what that would have called.
         text += " What does not compile of its host code was left out:\n"

@@ -77,9 +77,9 @@ def _compile_cubin(
 ) -> BuiltModule | None:
     """Return a module that is a single cubin. It needs NVRTC only, and no fatbin around the cubin.
 
-    None if the source must be compiled more than once, as for host code.
+    None if the source may have to be compiled more than once, as for host code or without headers.
     """
-    if job.host_code == "reject":
+    if job.host_code == "reject" or job.missing_headers:
         return None
     try:
         request = nvrtc_request(job)

@@ -1,6 +1,6 @@
 """Leave out host code that does not compile, at the places that the compiler names.
 
-Only these are left out: includes of host libraries, expressions and initializers in host functions, the bodies of host
+Only these are left out: expressions and initializers in host functions, the bodies of host
 functions, and whole host functions and variables whose names nothing else has. Never anything that device code may see,
 and never a launch of a kernel template, unless `instantiate` names its instances. An error anywhere else ends this: it
 is in the user's own code.
@@ -33,9 +33,6 @@ __all__ = ["LocatedError", "Outcome", "Project", "compile_leaving_out", "unmarke
 _ATTEMPTS = 24
 """The maximum number of times that a file is compiled to find out what must be left out."""
 
-DEVICE_HEADERS = (".cuh", ".cu", ".inl", ".inc")
-"""Suffixes of headers that probably contain device code: they are never left out."""
-
 _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
 """Matches a name in a message."""
 
@@ -61,9 +58,8 @@ class LocatedError(NamedTuple):
 
     @property
     def is_overcome(self) -> bool:
-        """Whether to report the other errors, if there are any, and not this one: the include is left out, or the macro
-        is rewritten."""
-        return self.is_missing_header or is_pragma_error(self.message)
+        """Whether to report the other errors, if there are any, and not this one: the macro is rewritten."""
+        return is_pragma_error(self.message)
 
 
 class Project(NamedTuple):
@@ -278,25 +274,12 @@ class _LeavingOut:
             if blocks is None:
                 continue
             if error.is_missing_header:
-                return self._include(file, blocks, line, error.message)
+                raise _Refusal
             offset = blocks.offset(line, column)
             around = blocks.definition_at(offset)
             if around is None or not self.code.is_host(around):
                 raise _Refusal
             return self._part(file, blocks, around, offset, error.message)
-        raise _Refusal
-
-    def _include(self, file: str, blocks: SourceBlocks, line: int, message: str) -> LeftOut:
-        """Return the include directive at a line, if what it names cannot be a header with kernels."""
-        for directive in blocks.directives:
-            asked = included_name(directive)
-            if asked is not None and blocks.line(directive.start) == line:
-                name, quoted = asked
-                if quoted or name.endswith(DEVICE_HEADERS):
-                    break
-                span = (directive.start, directive.end)
-                last_line = blocks.line(directive.end - 1)
-                return LeftOut(LeftOutCode(file, line, last_line, "include", f"<{name}>", message), (span,))
         raise _Refusal
 
     def _part(self, file: str, blocks: SourceBlocks, around: CodeBlock, offset: int, message: str) -> LeftOut:

@@ -28,7 +28,7 @@ DEVICE_LIBRARIES = (
     (
         r"(?:cutlass|cute)/.*",
         '<{0}> is in a separate package: add "nvidia-cutlass" to build-system.requires, and install it in the '
-        "environment of editable installs; or add the include folder of your copy of CUTLASS to include-dirs",
+        "environment of editable installs; or name the include folder of your copy of CUTLASS in system-include-dirs",
     ),
     (
         r"(?:cufftdx|cublasdx|curanddx|cusolverdx|nvcompdx)(?:\.hpp|/.*)|commondx/.*",
