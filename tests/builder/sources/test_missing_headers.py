@@ -151,7 +151,7 @@ def test_a_header_that_is_tested_for_and_included_without_a_condition_is_an_erro
     compiled: Callable[..., Compiled],
 ) -> None:
     with pytest.raises(
-        CompileError, match=r"k.cu:5:\d+: error: cannot open source file .Eigen/Core.*\n(.*\n)*.*__has_include"
+        CompileError, match=r"(?s)k.cu:5:\d+: error: cannot open source file .Eigen/Core.*__has_include"
     ):
         compiled(TESTED + USES, missing_headers=("Eigen/*",))
 
@@ -182,7 +182,7 @@ def test_a_pattern_that_matches_nothing_missing_is_told(make_project: Callable[.
     assert not any('"Eigen/*" matches' in text for text in reporter.texts)
     manifest = Manifest.from_json(files["demo/k.fatbin.json"], "")
     assert manifest.host_code == ("demo/k.cu:1: missing header Eigen/Core",)
-    with pytest.raises(CompileError, match="demo/k.cu:1:22: error: cannot open source file"):
+    with pytest.raises(CompileError, match=r"demo/k\.cu:1:22: error: cannot open source file"):
         build_module(project, table, {}, reporter)
 
 
