@@ -178,6 +178,12 @@ def build_modules(
     for line in [
         *ignored_options(module.settings for module in modules),
         *unneeded_folders(plan.toolchain, unneeded),
+        *(
+            f"{each.module.full_name}: the LTO-IR for linking depends on where the headers of system-include-dirs are, so "
+            "builds on other machines differ."
+            for each in plan.modules
+            if each.relocatable and each.system_dirs
+        ),
     ]:
         reporter.warning(line)
     outside_header = _outside_header_finder(root, plan.toolchain.header_folders)

@@ -177,3 +177,24 @@ def test_a_job_with_them_is_left_to_this_machine_and_says_so(job_of: Callable[..
 def test_a_wheel_that_carries_sources_would_lack_them(built: Callable[..., Any], tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="specialize with system-include-dirs"):
         built(write_files(tmp_path / "library", **LIBRARY), specialize=True)
+
+
+@pytest.mark.one_toolchain
+@pytest.mark.parametrize("link", ["none", "lto", "ptx"])
+def test_images_have_no_trace_of_the_folder(
+    link: str, built: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is compiled, without the cache of the other."""
+    keys = {"link": link, "lineinfo": True, "architectures": ["80-real"]}
+    found = []
+    for name in ("here", "elsewhere/deep"):
+        monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / name / "cache"))
+        found.append(built(write_files(tmp_path / name, **LIBRARY), **keys)[0])
+    assert b"elsewhere" not in found[1]["demo/k.fatbin"]
+    assert found[0] == found[1]
+
+
+@pytest.mark.one_toolchain
+def test_code_for_linking_that_depends_on_the_folder_is_told(built: Callable[..., Any], tmp_path: Path) -> None:
+    _, reporter, _ = built(write_files(tmp_path / "library", **LIBRARY), relocatable=True, architectures=["80-real"])
+    assert [text for text in reporter.warnings if text.startswith("demo.k: the LTO-IR for linking depends on where")]
