@@ -26,7 +26,7 @@ from cuda_wheel.builder.jobs import ABSENT, Compiled, Job, LeftOutCode
 from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.missing_headers import including_line, is_listed, optional_headers, unsafe_names
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.nvrtc import compile_with_references
+from cuda_wheel.builder.toolchain.nvrtc import compile_with_references, preprocessed
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
@@ -55,7 +55,7 @@ def compile_cuda(job: Job) -> Compiled:
         _names_at_once[place] = seconds < _LONG
         return declared_names(request, files)
 
-    return with_own_variables(compiled, job, names)
+    return with_own_variables(compiled, job, names, partial(preprocessed, request))
 
 
 @phase("compiling")

@@ -216,7 +216,7 @@ class Config(Settings):
             module = replace(config.for_module(), **_parsed(ModuleConfig, own, where))  # type: ignore[arg-type]
             if not module.name:
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
-            _check_macros(module, own, where)
+            _check_macros(module, own, where)  # type: ignore[arg-type]
             modules.append(module)
         config = replace(config, module=tuple(modules))
         override = (environ or {}).get(VARIABLE, "").strip()

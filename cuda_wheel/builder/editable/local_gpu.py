@@ -27,7 +27,7 @@ from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text, preprocessed
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
@@ -94,6 +94,7 @@ def _compile_cubin(
             compiled,
             job,
             lambda files: worker.call(partial(declared_names, request), files, timeout),
+            lambda: worker.call(preprocessed, request, timeout),
         )
         check_launches(job, result)
         if not nvrtc_generates_cubin(job):

@@ -55,6 +55,7 @@ __all__ = [
     "compile_with_references",
     "cross_references",
     "load",
+    "preprocessed",
     "scratch_file",
     "set_precompiled_heap",
     "standards",
@@ -251,6 +252,22 @@ def cross_references(request: NvrtcRequest) -> bytes | None:
     """
     options = [*request["options"], "-Xcudafe", "--instantiate=none", "--fdevice-syntax-only"]
     return compile_with_references({**request, "options": options})[1]
+
+
+def preprocessed(request: NvrtcRequest) -> bytes | None:
+    """Return a source and its headers with all macros expanded, and `#line` directives that name the files; None if
+    NVRTC's front end does not write that, by two undocumented options of it."""
+    import tempfile  # only for a source that needs this: start-up time
+
+    with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
+        path = os.path.join(folder, "text")
+        options = [*request["options"], "-Xcudafe", "--preprocess", "-Xcudafe", f"--output={path}"]
+        compile_text({**request, "options": options, "expressions": []})
+        try:
+            with open(path, "rb") as text:
+                return text.read()
+        except OSError:
+            return None
 
 
 def scratch_file() -> int:
