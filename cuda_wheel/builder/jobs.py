@@ -11,6 +11,7 @@ from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest,
 __all__ = [
     "ABSENT",
     "EMPTY",
+    "AbsentHeader",
     "BuiltModule",
     "Bundle",
     "Bundled",
@@ -98,27 +99,42 @@ class Declared(NamedTuple):
     struct: Struct | None = None
 
 
-ABSENT = "missing header"
-"""The kind of what is left out for a header that is not found, and that `missing-headers` lists."""
-
-
 class LeftOutCode(NamedTuple):
-    """What was left out of a source: host code that does not compile, or a missing header."""
+    """Host code that was left out of a source, because it does not compile."""
 
     file: str
     """Project-relative path."""
     line: int
     last_line: int
     kind: str
-    """ "function", "variable", "code in" or ABSENT."""
+    """ "function", "variable" or "code in"."""
     name: str
     reason: str
-    """The compiler's message; for a missing header, the pattern that lists it."""
+    """The compiler's message."""
 
     def __str__(self) -> str:
         """Return the place and what it is: "k.cu:12-40: function main"."""
         lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
         return f"{self.file}:{lines}: {self.kind} {self.name}".rstrip()
+
+
+ABSENT = "missing header"
+"""How manifests name a header that is not found, and may be missing."""
+
+
+class AbsentHeader(NamedTuple):
+    """A header that is not found, and that was empty."""
+
+    file: str
+    """The first file that includes it: a project-relative path, or for a library's header its name."""
+    line: int
+    name: str
+    pattern: str
+    """What lists it in `missing-headers`."""
+
+    def __str__(self) -> str:
+        """Return the place and the name: "k.cu:1: missing header Eigen/Core"."""
+        return f"{self.file}:{self.line}: {ABSENT} {self.name}"
 
 
 @dataclass(frozen=True)
@@ -143,6 +159,7 @@ class Compiled:
     log: str
     """The compiler's warnings."""
     left_out: tuple[LeftOutCode, ...] = ()
+    absent_headers: tuple[AbsentHeader, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
     """The names that the project's files declare and that look like those of a library or of the compiler; by

@@ -22,7 +22,7 @@ from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.compile.precompiled import compile_text, current_precompilation
 from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.hostcode.project_texts import some_project_texts
-from cuda_wheel.builder.jobs import ABSENT, Compiled, Job, LeftOutCode
+from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job
 from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.missing_headers import including_line, is_listed, optional_headers, unsafe_names
 from cuda_wheel.builder.timing import phase
@@ -64,8 +64,8 @@ def _compile_with_nvrtc(job: Job) -> tuple[Compiled, NvrtcRequest]:
     job, answer = _answer(job)
     compiled = read_nvrtc_result(job, answer)
     check_launches(job, compiled)
-    absent = [_absence(job, compiled, name) for name in job.absent_headers if name in answer.result["in_memory"]]
-    compiled = replace(compiled, left_out=(*absent, *compiled.left_out))
+    absent = (_absence(job, compiled, name) for name in job.absent_headers if name in answer.result["in_memory"])
+    compiled = replace(compiled, absent_headers=tuple(absent))
     return with_parameters(job, answer.request, compiled), answer.request
 
 
@@ -97,10 +97,10 @@ _NOT_FOUND = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
 """NVRTC's error about a header that it does not find."""
 
 
-def _absence(job: Job, compiled: Compiled, name: str) -> LeftOutCode:
+def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
     """Return the record of a missing header that was empty."""
     file, line = including_line(job, compiled.headers or (), name)
-    return LeftOutCode(file, line, line, ABSENT, name, f"{is_listed(name, job.missing_headers)}")
+    return AbsentHeader(file, line, name, f"{is_listed(name, job.missing_headers)}")
 
 
 def _writes_names(job: Job) -> bool:

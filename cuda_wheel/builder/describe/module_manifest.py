@@ -11,7 +11,7 @@ from cuda_wheel.builder.cxx.known_types import LONG_SIZE
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import variable_table
 from cuda_wheel.builder.describe.merge import all_headers
-from cuda_wheel.builder.describe.missing_kernels import left_out_code
+from cuda_wheel.builder.describe.missing_kernels import absent_headers, left_out_code
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.releases import first_reading
@@ -64,7 +64,7 @@ def built_module(
         variant=module.module.variant,
         # Whoever loads it from a source tree has the sources; `finished_module` puts them into a wheel.
         specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
-        host_code=tuple(dict.fromkeys(map(str, left_out_code(results)))),
+        host_code=tuple(dict.fromkeys(map(str, (*absent_headers(results), *left_out_code(results))))),
     )
     text = manifest.to_json().encode()
     all_manifests(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads

@@ -104,7 +104,7 @@ USES = "#include <Eigen/Core>\n#include <cstdint>\n" + KERNEL
 
 
 def absent(compiled: Callable[..., Compiled], text: str, *patterns: str, **changes: Any) -> list[str]:
-    return [str(each) for each in compiled(text, missing_headers=patterns, **changes).left_out]
+    return [str(each) for each in compiled(text, missing_headers=patterns, **changes).absent_headers]
 
 
 @pytest.mark.one_toolchain
@@ -132,7 +132,7 @@ def test_a_header_that_is_found_is_used_though_it_may_be_missing(
 ) -> None:
     write_files(tmp_path, **{"Eigen/Core": "__device__ int eigen;\n"})
     result = compiled(USES, missing_headers=("Eigen/*",))
-    assert [each.name for each in result.variables] == ["eigen"] and not result.left_out
+    assert [each.name for each in result.variables] == ["eigen"] and not result.absent_headers
 
 
 TESTED = "#if __has_include(<Eigen/Core>)\n#include <Eigen/Core>\n__device__ int with_eigen;\n#endif\n"
@@ -143,7 +143,7 @@ TESTED = "#if __has_include(<Eigen/Core>)\n#include <Eigen/Core>\n__device__ int
 def test_has_include_stays_false_for_a_header_that_may_be_missing(test: str, compiled: Callable[..., Compiled]) -> None:
     text = "#define EIGEN <Eigen/Core>\n" + TESTED.replace("(<Eigen/Core>)", f"({test})") + KERNEL
     result = compiled(text, missing_headers=("Eigen/*",))
-    assert not result.variables and not result.left_out
+    assert not result.variables and not result.absent_headers
 
 
 @pytest.mark.one_toolchain
