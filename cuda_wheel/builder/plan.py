@@ -195,7 +195,7 @@ class _ModulePlanner:
             instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,
             ptx_version=ptx_version,
-            host_code=settings.host_code if is_cuda else "keep",
+            host_code=settings.host_code if is_cuda else "whole",
             describes=arch == self.targets[0].arch,
         )
 

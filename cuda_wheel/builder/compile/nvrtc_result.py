@@ -63,9 +63,7 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
             )
         raise ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
     if result["error"] or answer.notes:
-        raise CompileError(
-            error_text(job, log, answer.is_reported, answer.notes, answer.missing_headers) or result["error"]
-        )
+        raise CompileError(error_text(job, log, answer.is_reported, answer.notes) or result["error"])
     compiled = EMPTY if job.form == "lto" else described(result["ptx"])
     cubin = nvrtc_generates_cubin(job)
     return replace(

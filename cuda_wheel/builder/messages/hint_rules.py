@@ -13,7 +13,6 @@ from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.messages.hint_names import (
     BUILT_IN,
-    DEVICE_LIBRARIES,
     FOREIGN_HEADERS,
     HOST_NAMES,
     NEWER_NAMES,
@@ -26,7 +25,6 @@ __all__ = [
     "KERNEL_LAUNCH",
     "Case",
     "Rule",
-    "assumed_host_header",
     "instruction_not_supported",
     "matrix_fragment",
     "missing_header",
@@ -46,8 +44,7 @@ class Case(NamedTuple):
     """What hints may depend on: the text of the source, and how it was compiled.
 
     `searched` are the project's folders of headers; `find` returns the paths of the project's files of a name; `cuda`
-    is the major version of the compiler; `missing_headers` are headers that were not found and were taken for host
-    headers.
+    is the major version of the compiler.
     """
 
     text: str
@@ -57,7 +54,6 @@ class Case(NamedTuple):
     find: Callable[[str], list[str]]
     cuda: int
     macros: Callable[[str], Sequence[tuple[str, str]]] = lambda name: ()
-    missing_headers: tuple[str, ...] = ()
 
 
 Rule = Callable[[re.Match[str], Diagnostic, Case], "str | None"]
@@ -73,11 +69,6 @@ def missing_header(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> 
         or _listed_header(match[1], case, FOREIGN_HEADERS)
         or f"no file of the project has this name; the folders searched (include-dirs) are: {_searched(case)}"
     )
-
-
-def assumed_host_header(name: str, case: Case) -> str | None:
-    """Return the hint for a header that was not found and was taken for a host header."""
-    return _in_another_folder(name, case) or _listed_header(name, case, DEVICE_LIBRARIES)
 
 
 def _in_another_folder(name: str, case: Case) -> str | None:
