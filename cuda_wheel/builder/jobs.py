@@ -92,14 +92,12 @@ class Declared(NamedTuple):
 
 
 class LeftOutCode(NamedTuple):
-    """Host code that was left out of a source, because it does not compile."""
+    """A host function whose body was left out of a source, because it does not compile."""
 
     file: str
     """Project-relative path."""
     line: int
     last_line: int
-    kind: str
-    """What it is: "body of"."""
     name: str
     reason: str
     """The compiler's message."""
@@ -107,7 +105,7 @@ class LeftOutCode(NamedTuple):
     def __str__(self) -> str:
         """Return the place and what it is: "k.cu:12-40: body of main"."""
         lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
-        return f"{self.file}:{lines}: {self.kind} {self.name}".rstrip()
+        return f"{self.file}:{lines}: body of {self.name}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 #   [ARCHITECTURES 80-real 90 ...]  default: CMAKE_CUDA_ARCHITECTURES, then pyproject.toml, then "default"; CUDAARCHS
 #                                   replaces all but the a and f targets that are listed here
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
-#   [INSTANTIATE "gemm<float, 16>" ...] [INSTANCES "*<float*" ...] [LINK lto|ptx] [HOST_CODE auto]
+#   [INSTANTIATE "gemm<float, 16>" ...] [INSTANCES "*<float*" ...] [LINK lto|ptx] [HOST_CODE leave-out]
 #   [EXTERN function ...] [EXTERN_DEFAULT file.cu ...] [RELOCATABLE])
 #
 # Compile a CUDA module to NAME.fatbin and NAME.fatbin.json, and install both. The defaults of the settings come from

@@ -53,16 +53,11 @@ def left_out_code(results: Mapping[str, Compiled]) -> list[LeftOutCode]:
 
 
 def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each part of the host code that was left out, if its headers were all found.
-
-    If one was not, its names are missing, and nothing is wrong with the code that uses them.
-    """
-    left_out = left_out_code(results)
-    return [] if any(code.kind == "include" for code in left_out) else list(map(_left_out_warning, left_out))
-
-
-def _left_out_warning(code: LeftOutCode) -> str:
-    return f"{code.file}:{code.line}: warning: {code.kind} {code.name} is left out, as host code: {code.reason}"
+    """Return a warning for each function whose body was left out."""
+    return [
+        f"{code.file}:{code.line}: warning: body of {code.name} is left out, as host code: {code.reason}"
+        for code in left_out_code(results)
+    ]
 
 
 def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:

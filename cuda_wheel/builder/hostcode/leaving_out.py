@@ -145,7 +145,7 @@ class LeftOutBodies:
         for file, block, error, _ in self._bodies:
             blocks = self._files[file]
             lines = blocks.line(block.start), blocks.line(block.end - 1)
-            found.append(LeftOutCode(file, *lines, "body of", block.name, error.message))
+            found.append(LeftOutCode(file, *lines, block.name, error.message))
         return tuple(found)
 
     def _launches(self, unit: TranslationUnit, heading: Sequence[Token], body: Sequence[Token]) -> Iterator[str]:
