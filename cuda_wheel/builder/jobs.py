@@ -61,8 +61,8 @@ class Job:
     lineinfo: bool
     ptx_version: str
     """ "auto", "as-compiled" or MAJOR.MINOR."""
-    host_code: str = "auto"
-    """ "auto", "keep" or "reject"."""
+    host_code: str = "whole"
+    """ "whole", "leave-out" or "reject"."""
     kind: str = "cuda"
     """The language: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"
@@ -100,22 +100,20 @@ class Declared(NamedTuple):
 
 
 class LeftOutCode(NamedTuple):
-    """Host code that was left out of a source, because it does not compile."""
+    """A host function whose body was left out of a source, because it does not compile."""
 
     file: str
     """Project-relative path."""
     line: int
     last_line: int
-    kind: str
-    """ "function", "variable" or "code in"."""
     name: str
     reason: str
     """The compiler's message."""
 
     def __str__(self) -> str:
-        """Return the place and what it is: "k.cu:12-40: function main"."""
+        """Return the place and what it is: "k.cu:12-40: body of main"."""
         lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
-        return f"{self.file}:{lines}: {self.kind} {self.name}".rstrip()
+        return f"{self.file}:{lines}: body of {self.name}"
 
 
 ABSENT = "missing header"

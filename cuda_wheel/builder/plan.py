@@ -199,7 +199,7 @@ class _ModulePlanner:
             instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,
             ptx_version=ptx_version,
-            host_code=settings.host_code if is_cuda else "keep",
+            host_code=settings.host_code if is_cuda else "whole",
             system_dirs=self._system_dirs if is_cuda else (),
             missing_headers=settings.missing_headers if is_cuda else (),
             describes=arch == self.targets[0].arch,

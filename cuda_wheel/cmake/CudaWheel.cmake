@@ -6,7 +6,7 @@
 #                                   replaces all but the a and f targets that are listed here
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
 #   [SYSTEM_INCLUDE_DIRECTORIES dir ...] [MISSING_HEADERS "Eigen/*" ...]
-#   [INSTANTIATE "gemm<float, 16>" ...] [INSTANCES "*<float*" ...] [LINK lto|ptx] [HOST_CODE whole]
+#   [INSTANTIATE "gemm<float, 16>" ...] [INSTANCES "*<float*" ...] [LINK lto|ptx] [HOST_CODE leave-out]
 #   [EXTERN function ...] [EXTERN_DEFAULT file.cu ...] [RELOCATABLE])
 #
 # Compile a CUDA module to NAME.fatbin and NAME.fatbin.json, and install both. The defaults of the settings come from

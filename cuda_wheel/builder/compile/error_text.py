@@ -28,7 +28,7 @@ def error_text(
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the diagnostics in a log of NVRTC, ptxas or nvJitLink for which `is_reported` is true, notes, and hints."""
+    """Return the diagnostics in the log of a compiler or linker for which `is_reported` is true, notes, and hints."""
     # Start-up time: most jobs have no errors.
     from cuda_wheel.builder.messages.hint_rules import Case
     from cuda_wheel.builder.messages.hints import hints
@@ -59,9 +59,7 @@ def missing_headers_error(job: Job) -> str:
     found = missing_headers(job)
     if not found:
         return ""
-    from cuda_wheel.builder.hostcode.operator_headers import (
-        operator_headers,
-    )  # start-up time: most jobs lack no headers
+    from cuda_wheel.builder.hostcode.operator_headers import operator_headers  # start-up time: most jobs lack none
 
     log = []
     for header in found:

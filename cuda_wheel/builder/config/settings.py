@@ -81,11 +81,11 @@ class Settings:
         COMPILER_OPTIONS, (), "Further options of NVRTC; those of nvcc are translated, or ignored and told."
     )
     host_code: str = _key(
-        one_of("auto", "keep", "reject"),
-        "auto",
-        'Host code in a `.cu` file: "auto" compiles it, and leaves out functions that do not '
-        "compile, unless a kernel would be lost; "
-        '"keep" leaves nothing out; "reject" makes host code an error.',
+        one_of("whole", "leave-out", "reject"),
+        "whole",
+        'Host code in a `.cu` file: "whole" compiles all of it; "leave-out" leaves out the bodies of host functions '
+        "that do not compile, if nothing else depends on them, with a warning for each; "
+        '"reject" makes host code an error.',
     )
     optional_kernels: tuple[str, ...] = _key(
         STRINGS,

@@ -68,9 +68,9 @@ def absent_header_warnings(results: Mapping[str, Compiled]) -> list[str]:
 
 
 def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each part of the host code that was left out."""
+    """Return a warning for each function whose body was left out."""
     return [
-        f"{code.file}:{code.line}: warning: {code.kind} {code.name} is left out, as host code: {code.reason}"
+        f"{code.file}:{code.line}: warning: body of {code.name} is left out, as host code: {code.reason}"
         for code in left_out_code(results)
     ]
 

@@ -59,7 +59,7 @@ FOREIGN_HEADERS = (
     ),
     (
         "|".join(map(re.escape, HOST_HEADERS)),
-        '<{0}> is a host header: move the device code to its own file, or leave host-code at "auto"',
+        "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
 """Headers that a project does not contain itself: a pattern of their names, and the hint."""
