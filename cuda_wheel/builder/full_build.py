@@ -179,8 +179,8 @@ def build_modules(
         *ignored_options(module.settings for module in modules),
         *unneeded_folders(plan.toolchain, unneeded),
         *(
-            f"{each.module.full_name}: the LTO-IR for linking depends on where the headers of system-include-dirs are, so "
-            "builds on other machines differ."
+            f"{each.module.full_name}: the LTO-IR for linking depends on where the headers of system-include-dirs are, "
+            "so builds on other machines differ."
             for each in plan.modules
             if each.relocatable and each.system_dirs
         ),

@@ -124,9 +124,11 @@ def test_a_file_outside_that_is_not_in_a_named_folder_is_an_error_with_the_cure(
     built: Callable[..., Any], tmp_path: Path
 ) -> None:
     library = write_files(tmp_path / "library", **LIBRARY, **{"include/../secret.h": ""})
-    with pytest.raises(ConfigError, match="lies outside the project.*name the library's folder in system-include-dirs"):
+    with pytest.raises(
+        ConfigError, match=r"lies outside the project.*name the library's folder in system-include-dirs"
+    ):
         built(library, f'#include "{library}/secret.h"\n' + SOURCE)
-    with pytest.raises(ConfigError, match="include-dirs: .*lies outside the project.*name it in system-include-dirs"):
+    with pytest.raises(ConfigError, match=r"include-dirs: .*lies outside the project.*name it in system-include-dirs"):
         built(library, **{"include-dirs": ["../library/include"]})
 
 
@@ -168,7 +170,7 @@ def test_a_job_with_them_is_left_to_this_machine_and_says_so(job_of: Callable[..
     job = job_of("", system_dirs=("/opt/tiles",))
     call: Call[Any] = Call(str, job)
     with pytest.raises(
-        NotPortableError, match="k.cu includes headers of system-include-dirs.*this machine compiles it"
+        NotPortableError, match=r"k.cu includes headers of system-include-dirs.*this machine compiles it"
     ):
         RemoteCall(call).pack(None, 1.0, None, lambda *arguments: {})  # type: ignore[arg-type]
 

@@ -25,7 +25,7 @@ def system_folders(root: Path, written: Iterable[str], environ: Mapping[str, str
     folders: dict[str, None] = {}
     for each in written:
         where = f"{TABLE}.system-include-dirs: {each}"
-        folder = os.path.normpath(os.path.join(root, _VARIABLE.sub(lambda name: _value(name, where, environ), each)))
+        folder = os.path.normpath(os.path.join(root, _expanded(each, where, environ)))
         if not os.path.isdir(folder):
             shown = "" if folder == os.path.normpath(each) else f" ({folder})"
             raise ConfigError(f"{where}: there is no such folder{shown}.")
@@ -38,11 +38,14 @@ def system_folders(root: Path, written: Iterable[str], environ: Mapping[str, str
     return tuple(folders)
 
 
-def _value(name: re.Match[str], where: str, environ: Mapping[str, str]) -> str:
-    variable = name[1] or name[2]
-    if not environ.get(variable):
-        raise ConfigError(
-            f"{where}: the environment variable {variable} is not set. Set it to the folder of the library, which "
-            "builds of the project need."
-        )
-    return environ[variable]
+def _expanded(text: str, where: str, environ: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        variable = match[1] or match[2]
+        if not environ.get(variable):
+            raise ConfigError(
+                f"{where}: the environment variable {variable} is not set. Set it to the folder of the library, which "
+                "builds of the project need."
+            )
+        return environ[variable]
+
+    return _VARIABLE.sub(value, text)

@@ -17,7 +17,7 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
-from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
+from cuda_wheel.builder.jobs import Compiled, Job, LinkInput, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
 from cuda_wheel.builder.toolchain.nvrtc import cross_references
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain

@@ -422,6 +422,7 @@ class Compiler:
             "error": "",
             "log": "",
             "headers": [],
+            "in_memory": [],
             "ptx": request["text"],
             "cubin": b"",
             "ltoir": b"",

@@ -134,7 +134,7 @@ def test_a_misspelt_call_of_a_launcher_is_never_lost_in_silence(built) -> None:
     reason = 'k.cu:5: {}body of other{}: identifier "lunch" is undefined'
     status, output = built(text % "launch", leave_out)
     assert status == 0 and "demo.k: 1 kernel" in output
-    assert "left out, as host code: demo/k.cu:5: body of other" in output
+    assert "left out: demo/k.cu:5: body of other" in output
     assert reason.format("warning: ", " is left out, as host code") in output
     status, output = built(text % "launch", f"{leave_out}warnings-as-errors = true")
     assert status == 1 and reason.format("warning: ", " is left out, as host code") in output

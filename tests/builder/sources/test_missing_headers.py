@@ -33,6 +33,7 @@ COMPILES = {
 #include "skipped.h"
 #include "config.h"
 #include "guarded.h"
+#include <not_there/host.h>
 #include <ATen/ops/zeros.h>
 #include "stdint.h"
 #include "cuda_fp16.h"
