@@ -15,11 +15,12 @@ __all__ = ["HostConstants", "host_constants"]
 _ATTRIBUTES = frozenset({"device", "constant", "managed", "shared"})
 """What the markers are, as arguments of `__attribute__`."""
 
-_PLAIN = frozenset(
-    "static extern inline thread_local const constexpr constinit volatile mutable typename auto void bool char short int "
-    "long float double signed unsigned wchar_t char8_t char16_t char32_t std size_t ptrdiff_t int8_t int16_t int32_t "
-    "int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t string alignas".split()  # noqa: SIM905
+_PLAIN_WORDS = (
+    "static extern inline thread_local const constexpr constinit volatile mutable typename auto void bool char short "
+    "int long float double signed unsigned wchar_t char8_t char16_t char32_t std size_t ptrdiff_t int8_t int16_t "
+    "int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t string alignas"
 )
+_PLAIN = frozenset(_PLAIN_WORDS.split())
 """Words of a declaration that are no macros."""
 
 
