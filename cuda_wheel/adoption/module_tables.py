@@ -18,7 +18,7 @@ from cuda_wheel.builder.sources.includes import includes
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.records import INCLUDE
 
-__all__ = ["ProposedModule", "extension_modules", "missing_folders", "options_table", "source_modules"]
+__all__ = ["ProposedModule", "Table", "extension_modules", "missing_folders", "options_table", "source_modules"]
 
 Table = dict[str, Any]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection
 from dataclasses import replace
@@ -24,7 +23,13 @@ from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.hostcode.project_texts import some_project_texts
 from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job
 from cuda_wheel.builder.sources.include_graph import option_folders
-from cuda_wheel.builder.sources.missing_headers import including_line, is_listed, optional_headers, unsafe_names
+from cuda_wheel.builder.sources.missing_headers import (
+    MISSING_HEADER,
+    including_line,
+    is_listed,
+    optional_headers,
+    unsafe_names,
+)
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.nvrtc import compile_with_references, preprocessed
 
@@ -82,7 +87,7 @@ def _answer(job: Job) -> tuple[Job, Answer]:
         answer = compile_with_host_code(job, partial(_call_nvrtc, job, writes_names))
         headers = answer.result["headers"] or ()
         if answer.result["error"]:
-            named = _NOT_FOUND.findall(answer.result["log"]) if job.missing_headers else ()
+            named = MISSING_HEADER.findall(answer.result["log"]) if job.missing_headers else ()
             new = {name for name in named if is_listed(name, job.missing_headers)} - absent
             new -= unsafe_names(job, headers, new)
             absent |= new
@@ -91,10 +96,6 @@ def _answer(job: Job) -> tuple[Job, Answer]:
             unsafe |= new
         if not new:
             return job, answer
-
-
-_NOT_FOUND = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
-"""NVRTC's error about a header that it does not find."""
 
 
 def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:

@@ -27,6 +27,7 @@ __all__ = [
     "KERNEL_LAUNCH",
     "Case",
     "Rule",
+    "header_pattern",
     "instruction_not_supported",
     "matrix_fragment",
     "missing_header",
@@ -88,9 +89,13 @@ def _nowhere(case: Case) -> str:
 
 
 def _without_header(name: str) -> str:
-    folder = name.strip("./").partition("/")
-    pattern = f"{folder[0]}/*" if folder[1] and not name.startswith(".") else name
-    return f'; if only host code needs it, set missing-headers = ["{pattern}"], which makes it empty'
+    return f'; if only host code needs it, set missing-headers = ["{header_pattern(name)}"], which makes it empty'
+
+
+def header_pattern(name: str) -> str:
+    """Return the pattern of `missing-headers` for a library's header and its others: "Eigen/*" for "Eigen/Core"."""
+    folder, slash, _ = name.partition("/")
+    return f"{folder}/*" if slash and folder.strip(".") else name
 
 
 def _in_another_folder(name: str, case: Case) -> str | None:

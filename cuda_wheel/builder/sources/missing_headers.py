@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -23,7 +24,19 @@ from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_inclu
 from cuda_wheel.builder.sources.job_searches import tested_names
 from cuda_wheel.builder.sources.paths import below
 
-__all__ = ["MissingHeader", "including_line", "is_listed", "missing_headers", "optional_headers", "unsafe_names"]
+__all__ = [
+    "MISSING_HEADER",
+    "MissingHeader",
+    "including_line",
+    "is_listed",
+    "missing_headers",
+    "optional_headers",
+    "unsafe_names",
+]
+
+
+MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
+"""NVRTC's error about a header that it does not find."""
 
 
 class MissingHeader(NamedTuple):
