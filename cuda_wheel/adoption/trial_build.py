@@ -37,6 +37,8 @@ class ModuleTrial:
     """Why it does not compile, and what would help; empty if it does."""
     is_host_code: bool = False
     """Whether the sources have no kernel, so that they need no module."""
+    includes_pytorch: bool = False
+    """Whether it includes headers of the installed PyTorch."""
 
 
 class _CollectedWarnings(SilentReporter):
@@ -170,7 +172,12 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
     manifests = all_manifests(text, module.name)
     one_target = gaps(manifests)  # this is for one, so it says nothing of the wheel
     warnings = [each for each in reporter.texts if each != one_target]
-    return ModuleTrial(module, tuple(kernel for manifest in manifests for kernel in manifest.kernels), warnings)
+    return ModuleTrial(
+        module,
+        tuple(kernel for manifest in manifests for kernel in manifest.kernels),
+        warnings,
+        includes_pytorch=any("pytorch" in manifest.toolchain for manifest in manifests),
+    )
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
