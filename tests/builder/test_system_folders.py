@@ -11,13 +11,18 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.cluster.parcel import NotPortableError, RemoteCall
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.editable.on_load import compile_on_load
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.system_folders import system_folders
 from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, Headers, Toolchain
+from cuda_wheel.builder.wheel.sdist import sdist_files
 from cuda_wheel.builder.workers.executor import Call
+from cuda_wheel.inspect import rebuild
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.projects import write_files
 
@@ -200,3 +205,43 @@ def test_images_have_no_trace_of_the_folder(
 def test_code_for_linking_that_depends_on_the_folder_is_told(built: Callable[..., Any], tmp_path: Path) -> None:
     _, reporter, _ = built(write_files(tmp_path / "library", **LIBRARY), relocatable=True, architectures=["80-real"])
     assert [text for text in reporter.warnings if text.startswith("demo.k: the LTO-IR for linking depends on where")]
+
+
+@pytest.mark.one_toolchain
+def test_compile_on_load_notices_the_library_and_the_variable(
+    make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    libraries = [write_files(tmp_path / name, **LIBRARY) for name in ("one", "two")]
+    (libraries[1] / "include/tiles/size.h").write_text("#define TILE 5\n")
+    table = '[tool.cuda-wheel]\nsystem-include-dirs = ["$TILES/include"]\nmissing-headers = ["Eigen/*"]\n'
+    project = make_project(table, **{"demo/k.cu": "#include <Eigen/Core>\n" + SOURCE})
+
+    def load(library: Path) -> bytes:
+        monkeypatch.setenv("TILES", str(library))
+        found = compile_on_load("demo.k", [str(project / "demo")], lambda: (8, 0))
+        assert found is not None
+        return found[1]
+
+    with pytest.warns(RuntimeWarning, match=r"k\.cu:1: warning: Eigen/Core is not found, and empty"):
+        first = load(libraries[0])
+    with pytest.warns(RuntimeWarning, match="Eigen/Core"):
+        assert load(libraries[1]) != first
+    assert load(libraries[0]) == first  # from the cache, without a warning
+    monkeypatch.delenv("TILES")
+    with pytest.raises(ConfigError, match="TILES is not set"):
+        compile_on_load("demo.k", [str(project / "demo")], lambda: (8, 0))
+
+
+def test_an_sdist_needs_no_library(make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILES", raising=False)
+    project = make_project(**{"demo/k.cu": SOURCE, "include/own.h": ""})
+    config = Config.from_table({"system-include-dirs": ["$TILES/include"], "include-dirs": ["include"]})
+    files = [WheelFile(project / "demo/k.cu", "demo/k.cu")]
+    assert sdist_files(config, project, files, pytest.fail) == ["demo/k.cu", "include/own.h"]
+
+
+def test_a_rebuild_with_other_headers_says_so() -> None:
+    """`verify --rebuild` compares the hash in the manifest and the files in the SBOM."""
+    digests = [{"nvrtc": "12.9.86", "system-headers": f"sha256:{digit * 64}"} for digit in "ab"]
+    assert rebuild._table_lines(*digests) == ["system-headers differs"]
