@@ -108,6 +108,9 @@ class _Declaration:
                     yield from words(tokens[index:end])
                 index = end
                 continue
+            if text == "<" and (end := template_arguments_end(tokens, index) or 0):
+                index = end
+                continue
             is_name = after in _AFTER_NAMES or _is_specialised(tokens, index + 1)
             if kind == "word" and text not in _NO_NAMES and is_name and (not is_value or before in (",", "*", "&")):
                 yield _EVERYTHING if text in _IMPLICIT else text
@@ -185,6 +188,52 @@ class TranslationUnit:
                     uses = mentions.get(name, ())
                     waiting += [each for each, is_call in uses if self._may_mean(name, at, each.block.start, is_call)]
         return found
+
+    def later_meaning(self, block: CodeBlock, body: Sequence[Token]) -> str | None:
+        """Return a name that is declared after a function, by which a template may mean something else if this function
+        is not the first that uses it; None if there is none.
+
+        A class template and a variable template are instantiated where they are used first, once: whether a class is
+        complete there and which functions are declared there may decide what device code gets later.
+        """
+        earlier = [each for each in self._declarations if each.block.start < block.start]
+        later = [each for each in self._declarations if each.block.start > block.start and not each.is_forward]
+        known = frozenset().union(*(each.words for each in earlier))
+        classes = {name for each in later if each.is_class for name in each.names() if name in known}
+        functions = {
+            name
+            for each in self._declarations
+            if each.block.start > block.start
+            for name in each.names()
+            if not each.is_class and name in known
+        }
+        tests = {
+            each: name
+            for each in earlier
+            if "template" in each.words and not each.block.is_function
+            for name in functions
+            & {each.block.tokens[i].text for i, is_call in _mentions(each.block.tokens) if is_call}
+        }
+        if not classes and not tests:
+            return None
+        by_name: dict[str, list[_Declaration]] = {}
+        for each in earlier:
+            for name in each.names():
+                by_name.setdefault(name, []).append(each)
+        seen: set[str] = set()
+        waiting = [_EVERYTHING, *words(body), *words(block.heading)]
+        while waiting:
+            word = waiting.pop()
+            if word in seen:
+                continue
+            seen.add(word)
+            if word in classes:
+                return word
+            for each in by_name.get(word, ()):
+                if each in tests:
+                    return tests[each]
+                waiting += words(each.reachable) - seen
+        return None
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
         """Return whether a use of a name at an offset may mean what is declared at another.
