@@ -182,7 +182,9 @@ class TranslationUnit:
         while waiting:
             user = waiting.pop()
             for name in user.names():
-                at = min(user.block.start, first.get(name, user.block.start))
+                at = user.block.start
+                if not user.is_device_code:  # each declaration of a kernel is marked
+                    at = min(at, first.get(name, at))
                 if at < found.get(name, at + 1):
                     found[name] = at
                     uses = mentions.get(name, ())

@@ -36,7 +36,15 @@ OPTIONS = {"OPTION_MARK": "__host__ __device__"}
 
 _MARKS = (
     *("__device__", "__host__ __device__", "static __device__ __forceinline__", "__attribute__((device))"),
-    *("FILE_MARK", "HEADER_MARK", "OPTION_MARK", "PASTED(device)", "constexpr", "__device__ constexpr", "LIBRARY_DEVICE"),
+    *(
+        "FILE_MARK",
+        "HEADER_MARK",
+        "OPTION_MARK",
+        "PASTED(device)",
+        "constexpr",
+        "__device__ constexpr",
+        "LIBRARY_DEVICE",
+    ),
 )
 
 _STATEMENTS = (
@@ -90,7 +98,9 @@ class _Writer:
         mark = self.random.choice(_MARKS)
         value = f"{n} + library::g(2) - 1" if bad else str(n)
         body = f"{{ return {value}; }}"
-        form = self.random.choice(("plain", "plain", "declared", "later", "member", "specialised", "template", "pragma"))
+        form = self.random.choice(
+            ("plain", "plain", "declared", "later", "member", "specialised", "template", "pragma")
+        )
         text = {
             "plain": f"{mark} int f{n}() {body}\n",
             "declared": f"{mark.replace('static ', '')} int f{n}();\nint f{n}() {body}\n",
@@ -146,18 +156,21 @@ class _Writer:
     def overload(self) -> str:
         """Return a kernel whose overload may be one that does not compile."""
         n, other = next(self.number), next(self.number)
-        return self.random.choice(
-            (
-                f"__device__ int pick{n}(long) {{ return {n}; }}\n"
-                f"LIBRARY_DEVICE int pick{n}(int) {{ return {other}; }}\n",
-                f"__device__ int pick{n}(long) {{ return {n}; }}\n"
-                f"__device__ int pick{n}(int, library::Mat = 2) {{ return {other}; }}\n",
-                f"template <class T> __device__ int pick{n}(T) {{ return {n}; }}\n"
-                f"template <> LIBRARY_DEVICE int pick{n}<int>(int) {{ return {other}; }}\n",
-                f"struct B{n} {{ __device__ operator int() const {{ return {n}; }} }};\n"
-                f"__device__ int pick{n}(int) {{ return B{n}(); }}\nbool operator==(B{n}, int) {{ {self.bad(0.8)} return true; }}\n",
+        return (
+            self.random.choice(
+                (
+                    f"__device__ int pick{n}(long) {{ return {n}; }}\n"
+                    f"LIBRARY_DEVICE int pick{n}(int) {{ return {other}; }}\n",
+                    f"__device__ int pick{n}(long) {{ return {n}; }}\n"
+                    f"__device__ int pick{n}(int, library::Mat = 2) {{ return {other}; }}\n",
+                    f"template <class T> __device__ int pick{n}(T) {{ return {n}; }}\n"
+                    f"template <> LIBRARY_DEVICE int pick{n}<int>(int) {{ return {other}; }}\n",
+                    f"struct B{n} {{ __device__ operator int() const {{ return {n}; }} }};\n"
+                    f"__device__ int pick{n}(int) {{ return B{n}(); }}\nbool operator==(B{n}, int) {{ {self.bad(0.8)} return true; }}\n",
+                )
             )
-        ) + f"__global__ void o{n}(int* p) {{ *p = pick{n}(3); }}\n"
+            + f"__global__ void o{n}(int* p) {{ *p = pick{n}(3); }}\n"
+        )
 
     def launch(self) -> str:
         """Return a kernel template, and host functions that launch it in one of many ways, in which code may fail."""
