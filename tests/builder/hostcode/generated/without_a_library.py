@@ -10,8 +10,9 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
-__all__ = ["HEADERS", "OPTIONS", "MixedFile", "mixed_files"]
+__all__ = ["HEADERS", "MixedFile", "compile_options", "mixed_files", "write_headers"]
 
 LIBRARY = """
 #pragma once
@@ -31,8 +32,17 @@ HEADERS = {
     "marks.h": "#pragma once\n#define HEADER_MARK __host__ __device__\n#define HEADER_GLOBAL __global__ void\n",
 }
 
-OPTIONS = {"OPTION_MARK": "__host__ __device__"}
-"""Macros that options define."""
+
+def write_headers(folder: Path) -> None:
+    """Write the headers that the files include, and the library's, which only the references do."""
+    for name, text in HEADERS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def compile_options() -> tuple[str, ...]:
+    """Return the options with which NVRTC and nvcc compile the files."""
+    return ("--std=c++17", "--define-macro=OPTION_MARK=__host__ __device__")
+
 
 _MARKS = (
     *("__device__", "__host__ __device__", "static __device__ __forceinline__", "__attribute__((device))"),
@@ -70,6 +80,14 @@ class MixedFile:
     name: str
     text: str
     instantiate: tuple[str, ...]
+
+    @property
+    def for_nvcc(self) -> str:
+        """The reference with explicit instantiations, which nvcc needs, and with the macro that an option defines."""
+        instances = (
+            f"template __global__ void {each}({each.partition('<')[2].rstrip('>')}*);" for each in self.instantiate
+        )
+        return "\n".join(("#define OPTION_MARK __host__ __device__", self.reference, *instances, ""))
 
     @property
     def reference(self) -> str:
