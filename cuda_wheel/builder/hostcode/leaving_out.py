@@ -133,7 +133,7 @@ class LeftOutBodies:
             if words(heading) & NOT_HOST:
                 return f"other code may depend on more of {name} than its type"
             if later := unit.later_meaning(block, tokens):
-                return f"{later} is declared after {name}, and a template that {name} uses first may depend on it"
+                return f"{later} may be declared after {name}, and a template that {name} uses first may depend on it"
             try:
                 launches = tuple(dict.fromkeys(self._launches(unit, heading, tokens)))
             except Refusal as refusal:

@@ -7,6 +7,7 @@ compiler would find: an entity may reach all that its declaration names.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,6 +84,32 @@ class _Declaration:
         if self.block.body and not {"template", "auto"} & words(heading):
             return heading  # the body of a function that is no template is compiled anyway
         return self.block.tokens
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether it is a template whose first use decides what an instance is."""
+        return "template" in self.words and (
+            not self.block.is_function or not {"constexpr", "consteval", "auto"}.isdisjoint(self.words)
+        )
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names of unqualified calls in it."""
+        tokens = self.block.tokens
+        return frozenset(tokens[index].text for index, is_call in _mentions(tokens) if is_call)
+
+    @cached_property
+    def friends(self) -> frozenset[str]:
+        """The names of functions that an instance declares as friends."""
+        if not {"template", "friend"} <= self.words:
+            return frozenset()
+        tokens = self.block.tokens
+        found = set()
+        for index, token in enumerate(tokens):
+            if token.text == "friend":
+                ends = (i for i in range(index, len(tokens)) if tokens[i].text in ("(", ";", "{"))
+                found.add(tokens[next(ends, index) - 1].text)
+        return frozenset(found)
 
     @property
     def is_forward(self) -> bool:
@@ -192,30 +219,20 @@ class TranslationUnit:
         return found
 
     def later_meaning(self, block: CodeBlock, body: Sequence[Token]) -> str | None:
-        """Return a name that is declared after a function, by which a template may mean something else if this function
-        is not the first that uses it; None if there is none.
+        """Return a name on which templates may depend that a function uses first, and that is declared after it or by
+        such a template; None if there is none.
 
-        A class template and a variable template are instantiated where they are used first, once: whether a class is
-        complete there and which functions are declared there may decide what device code gets later.
+        A class template is instantiated where it is used first, once: whether a class is complete there and which
+        functions are declared there may decide what device code gets later.
         """
         earlier = [each for each in self._declarations if each.block.start < block.start]
-        later = [each for each in self._declarations if each.block.start > block.start and not each.is_forward]
+        later = [each for each in self._declarations if each.block.start > block.start]
         known = frozenset().union(*(each.words for each in earlier))
-        classes = {name for each in later if each.is_class for name in each.names() if name in known}
-        functions = {
-            name
-            for each in self._declarations
-            if each.block.start > block.start
-            for name in each.names()
-            if not each.is_class and name in known
-        }
-        tests = {
-            each: name
-            for each in earlier
-            if "template" in each.words and not each.block.is_function
-            for name in functions
-            & {each.block.tokens[i].text for i, is_call in _mentions(each.block.tokens) if is_call}
-        }
+        classes = {name for each in later if each.is_class and not each.is_forward for name in each.names()} & known
+        functions = {name for each in later if not each.is_class for name in each.names()} & known
+        tests = {each: name for each in earlier if each.is_fixed for name in functions & each.calls}
+        asked = Counter(name for each in self._declarations if each.is_fixed for name in each.calls)
+        tests |= {each: name for each in earlier for name in each.friends if asked[name] > (name in each.calls)}
         if not classes and not tests:
             return None
         by_name: dict[str, list[_Declaration]] = {}

@@ -273,7 +273,9 @@ def test_a_body_that_may_use_a_template_first_is_not_left_out(test: str, late: s
         "__global__ void k(int* p) { *p = is<I>::v; }\n"
     )
     for use in ("(void)is<I>::v;", "through<I>();"):
-        assert "is declared after f" in reason_of(text % ("", use), ())
+        assert "may be declared after f" in reason_of(text % ("", use), ())
+    friend = "template <class T> struct Declares { friend int late(T&) { return 1; } };\n"
+    assert "late" in reason_of(text % (friend, "Declares<I> d;"), ())
     assert reason_of(text % ("", "int n = 1;"), ()) == ""
 
 
