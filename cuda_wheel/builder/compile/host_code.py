@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.hostcode.project_files import LocatedError, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["Answer", "check_launches", "compile_with_host_code"]
+__all__ = ["LEFT_OUT_OPTIONS", "Answer", "check_launches", "compile_with_host_code"]
 
 CallNvrtc = Callable[..., "NvrtcResult"]
 """Returns NVRTC's result for a request, with further options."""
@@ -213,7 +213,7 @@ _EDITED_OPTIONS = (
     "--diag-suppress=550",  # "set but never used"
 )
 
-_LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
+LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
 """The options for a source without bodies. The errors are those about a function that another declaration marks as
 device code."""
 
@@ -238,7 +238,7 @@ class _Compilations:
         """Return the outcome of compiling the source with changes; with `leaves_out`, without bodies that fail."""
         from cuda_wheel.builder.hostcode.editing import compile_edited  # start-up time: few jobs need it
 
-        options = (*(_LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS), *options)
+        options = (*(LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS), *options)
         return compile_edited(
             self._project,
             self.done[0][0],

@@ -25,9 +25,9 @@ from cuda_wheel.builder.hostcode.project_files import LocatedError, definition_a
 from cuda_wheel.builder.hostcode.reach import ProjectCode
 from cuda_wheel.builder.jobs import LeftOutCode
 
-__all__ = ["LeftOutBodies"]
+__all__ = ["BODY", "LeftOutBodies", "Refusal"]
 
-_BODY = " volatile int cuda_wheel_zero = 0; static int cuda_wheel_host = cuda_wheel_zero;"
+BODY = " volatile int cuda_wheel_zero = 0; static int cuda_wheel_host = cuda_wheel_zero;"
 """What a function has in place of its body. In device code and in `constexpr` functions such a variable is an error, in
 NVRTC 12.9 to 13.5, whatever warnings are suppressed: marked by a macro, an attribute or another declaration alike."""
 
@@ -113,7 +113,7 @@ class LeftOutBodies:
         found: dict[str, list[Replacement]] = {}
         for file, block, _, launches in self._bodies:
             opening = block.body[0].end
-            text = _BODY + "".join(f" (void)({each});" for each in launches)
+            text = BODY + "".join(f" (void)({each});" for each in launches)
             edits = found.setdefault(file, [])
             edits.append((opening, opening, f"{text} ".encode(errors="surrogateescape")))
             edits.extend((token.start, token.end, b"") for token in block.body[1:-1])
@@ -132,6 +132,8 @@ class LeftOutBodies:
                 return f"{name}: {_DEVICE_CODE}, or device code is in it"
             if words(heading) & NOT_HOST:
                 return f"other code may depend on more of {name} than its type"
+            if later := unit.later_meaning(block, tokens):
+                return f"{later} may be declared after {name}, and a template that {name} uses first may depend on it"
             try:
                 launches = tuple(dict.fromkeys(self._launches(unit, heading, tokens)))
             except Refusal as refusal:

@@ -7,6 +7,7 @@ compiler would find: an entity may reach all that its declaration names.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,6 +85,32 @@ class _Declaration:
             return heading  # the body of a function that is no template is compiled anyway
         return self.block.tokens
 
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether it is a template whose first use decides what an instance is."""
+        return "template" in self.words and (
+            not self.block.is_function or not {"constexpr", "consteval", "auto"}.isdisjoint(self.words)
+        )
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names of unqualified calls in it."""
+        tokens = self.block.tokens
+        return frozenset(tokens[index].text for index, is_call in _mentions(tokens) if is_call)
+
+    @cached_property
+    def friends(self) -> frozenset[str]:
+        """The names of functions that an instance declares as friends."""
+        if not {"template", "friend"} <= self.words:
+            return frozenset()
+        tokens = self.block.tokens
+        found = set()
+        for index, token in enumerate(tokens):
+            if token.text == "friend":
+                ends = (i for i in range(index, len(tokens)) if tokens[i].text in ("(", ";", "{"))
+                found.add(tokens[next(ends, index) - 1].text)
+        return frozenset(found)
+
     @property
     def is_forward(self) -> bool:
         """Whether it may declare what another declaration defines."""
@@ -106,6 +133,9 @@ class _Declaration:
                 end = balanced(tokens, index)
                 if (text == "(" and after in ("*", "&", "::")) or before == "auto" or "enum" in self.block.words:
                     yield from words(tokens[index:end])
+                index = end
+                continue
+            if text == "<" and (end := template_arguments_end(tokens, index) or 0):
                 index = end
                 continue
             is_name = after in _AFTER_NAMES or _is_specialised(tokens, index + 1)
@@ -179,12 +209,50 @@ class TranslationUnit:
         while waiting:
             user = waiting.pop()
             for name in user.names():
-                at = min(user.block.start, first.get(name, user.block.start))
+                at = user.block.start
+                if not user.is_device_code:  # each declaration of a kernel is marked
+                    at = min(at, first.get(name, at))
                 if at < found.get(name, at + 1):
                     found[name] = at
                     uses = mentions.get(name, ())
                     waiting += [each for each, is_call in uses if self._may_mean(name, at, each.block.start, is_call)]
         return found
+
+    def later_meaning(self, block: CodeBlock, body: Sequence[Token]) -> str | None:
+        """Return a name on which templates may depend that a function uses first, and that is declared after it or by
+        such a template; None if there is none.
+
+        A class template is instantiated where it is used first, once: whether a class is complete there and which
+        functions are declared there may decide what device code gets later.
+        """
+        earlier = [each for each in self._declarations if each.block.start < block.start]
+        later = [each for each in self._declarations if each.block.start > block.start]
+        known = frozenset().union(*(each.words for each in earlier))
+        classes = {name for each in later if each.is_class and not each.is_forward for name in each.names()} & known
+        functions = {name for each in later if not each.is_class for name in each.names()} & known
+        tests = {each: name for each in earlier if each.is_fixed for name in functions & each.calls}
+        asked = Counter(name for each in self._declarations if each.is_fixed for name in each.calls)
+        tests |= {each: name for each in earlier for name in each.friends if asked[name] > (name in each.calls)}
+        if not classes and not tests:
+            return None
+        by_name: dict[str, list[_Declaration]] = {}
+        for each in earlier:
+            for name in each.names():
+                by_name.setdefault(name, []).append(each)
+        seen: set[str] = set()
+        waiting = [_EVERYTHING, *words(body), *words(block.heading)]
+        while waiting:
+            word = waiting.pop()
+            if word in seen:
+                continue
+            seen.add(word)
+            if word in classes:
+                return word
+            for each in by_name.get(word, ()):
+                if each in tests:
+                    return tests[each]
+                waiting += words(each.reachable) - seen
+        return None
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
         """Return whether a use of a name at an offset may mean what is declared at another.

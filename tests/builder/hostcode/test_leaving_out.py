@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.compile.host_code import LEFT_OUT_OPTIONS
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.hostcode.blocks import SourceBlocks
+from cuda_wheel.builder.hostcode.edits import changed_files
+from cuda_wheel.builder.hostcode.leaving_out import BODY, LeftOutBodies
+from cuda_wheel.builder.hostcode.project_files import LocatedError
+from cuda_wheel.builder.hostcode.reach import project_code
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.workers.pool import Workers
 
 Compile = Callable[..., Compiled]
 
@@ -124,8 +133,37 @@ DEVICE = {
 }
 
 
+MARKED = {
+    name: text.replace("return library::n;", "BODY")
+    for name, text in DEVICE.items()
+    if "library::Mat" not in text
+    and "template <class T> int g" not in text
+    and "[]" not in text
+    and "auto g" not in text
+}
+
+
+def test_the_compiler_refuses_what_stands_in_for_a_body_in_all_device_code(
+    job_of: Callable[..., Job], workers: Workers
+) -> None:
+    """However a function is marked, and whatever warnings are suppressed."""
+    options = ("--define-macro=OPTION=__host__ __device__", "-w", "--diag-suppress=20037,20039,20040")
+    for name, text in {
+        **MARKED,
+        "a host function": "int f() { BODY }",
+        "a member": "struct S { S(); }; S::S() { BODY }",
+    }.items():
+        text = text.replace('#include "marks.h"', "#define MARK __host__ __device__").replace("BODY", BODY)
+        request = nvrtc_request(job_of(text))
+        result = workers.submit(
+            compile_text, {**request, "options": [*request["options"], *options, *LEFT_OUT_OPTIONS]}
+        ).result()
+        assert bool(result["error"]) == (name not in ("a host function", "a member")), (name, result["log"])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("text", DEVICE.values(), ids=list(DEVICE))
-def test_what_device_code_may_see_is_never_left_out(text: str, compiled: Compile, tmp_path: Path) -> None:
+def test_no_device_function_loses_its_body(text: str, compiled: Compile, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/marks.h").write_text("#define MARK __host__ __device__\n")
     text = f"{KERNELS}{text}\n__global__ void k(int* p) {{ *p = sizeof(int); }}\n"
@@ -189,6 +227,59 @@ LOST = {
 }
 
 
+def reason_of(text: str, instantiate: tuple[str, ...]) -> str:
+    """Return why the body with the first mention of the library cannot be left out, without a compiler: macros are not
+    expanded but for the markers."""
+    for name in ("global", "device"):
+        text = text.replace(f"__{name}__", f"__attribute__(({name}))")
+    files = {"k.cu": SourceBlocks(text.encode())}
+    line = text[: text.index("library::")].count("\n") + 1
+    column = text.index("library::") - text.rfind("\n", 0, text.index("library::"))
+    bodies = LeftOutBodies(files, project_code(files.values()), instantiate)
+    bodies.add([bodies.body_of(LocatedError((("k.cu", line, column),), "undefined"))])
+    return bodies.check(changed_files(files, "k.cu", bodies.marked(), lambda *each: None)["k.cu"])
+
+
+@pytest.mark.one_toolchain
+def test_a_body_that_may_instantiate_a_kernel_is_not_left_out() -> None:
+    for name, text in LOST.items():
+        if "#define" not in text and "#include" not in text:
+            for instantiate in ((), ("fill<float>",)):
+                assert "launch" in reason_of(KERNELS + text, instantiate), name
+    assert reason_of(KERNELS + "void f() { library::f(); plain<<<1, 1>>>(nullptr); }", ()) == ""
+    assert (
+        reason_of(KERNELS + "void f(float* p) { library::f(); fill<float><<<1, 1>>>(p, 1.f); }", ("fill<float>",)) == ""
+    )
+    caller = "void run(float* p) { fill<<<1, 1>>>(p, 1.f); }\nvoid f() { library::f(); run(nullptr); }"
+    assert reason_of(KERNELS + caller, ()) == ""  # run is compiled, whoever calls it
+    other = "namespace std { template <class T> void fill(T, T); template <class T> struct vector { void f() { fill(T(), T()); } }; }"
+    assert reason_of(f"{other}\n{KERNELS}void f() {{ library::f(); std::vector<int> v; v.fill(); }}", ()) == ""
+
+
+@pytest.mark.one_toolchain
+@pytest.mark.parametrize(
+    ("test", "late"),
+    [
+        ("void_t<decltype(sizeof(T))>", "struct I { int n; };"),
+        ("void_t<decltype(late(*(T*)nullptr))>", "int late(I&);"),
+    ],
+)
+def test_a_body_that_may_use_a_template_first_is_not_left_out(test: str, late: str) -> None:
+    """A class template is instantiated once: what it is depends on what is declared where it is used first."""
+    text = (
+        "struct I;\ntemplate <class T, class = void> struct is { static const int v = 1; };\n"
+        f"template <class T> struct is<T, {test}> {{ static const int v = 2; }};\n%s"
+        f"template <class T> int through() {{ return is<T>::v; }}\nvoid f() {{ library::f(); %s }}\n{late}\n"
+        "__global__ void k(int* p) { *p = is<I>::v; }\n"
+    )
+    for use in ("(void)is<I>::v;", "through<I>();"):
+        assert "may be declared after f" in reason_of(text % ("", use), ())
+    friend = "template <class T> struct Declares { friend int late(T&) { return 1; } };\n"
+    assert "late" in reason_of(text % (friend, "Declares<I> d;"), ())
+    assert reason_of(text % ("", "int n = 1;"), ()) == ""
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LOST.values(), ids=list(LOST))
 def test_no_instance_of_a_kernel_is_lost(text: str, compiled: Compile, tmp_path: Path) -> None:
     (tmp_path / "launch.h").write_text(
