@@ -1,5 +1,4 @@
-"""Decide what a project that `cuda-wheel import` moves needs for its builds: the extra of cuda-wheel, and no compiler
-of C++ any more."""
+"""Decide what the builds of a project require after `cuda-wheel import`: the extra that fits, and nothing for C++."""
 
 from __future__ import annotations
 

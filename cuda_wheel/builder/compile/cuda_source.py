@@ -69,7 +69,7 @@ def _compile_with_nvrtc(job: Job) -> tuple[Compiled, NvrtcRequest]:
     job, answer = _answer(job)
     compiled = read_nvrtc_result(job, answer)
     check_launches(job, compiled)
-    absent = (_absence(job, compiled, name) for name in job.absent_headers if name in answer.result["in_memory"])
+    absent = (_absence(job, compiled, name) for name in job.absent_headers if name in answer.result["absent"])
     compiled = replace(compiled, absent_headers=tuple(absent))
     return with_parameters(job, answer.request, compiled), answer.request
 

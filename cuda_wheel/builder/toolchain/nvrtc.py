@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         """The result of a compilation. `error` is the name of nvrtcCompileProgram's error; empty on success.
 
         `headers` are the absolute paths of all files that NVRTC read besides the source; None where it cannot list
-        them. `in_memory` are the names of those of the request's `headers` that it read. `symbols` are the lowered
+        them. `absent` are the names of the empty ones of the request's `headers` that it read. `symbols` are the lowered
         names of the expressions, in their order. `uses_build_time` says whether the source uses `__DATE__`, `__TIME__`
         or `__TIMESTAMP__`; `compile_text` leaves it False.
         """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         error: str
         log: str
         headers: list[str] | None
-        in_memory: list[str]
+        absent: list[str]
         ptx: bytes
         cubin: bytes
         ltoir: bytes
@@ -148,7 +148,11 @@ def compile_text(request: NvrtcRequest) -> NvrtcResult:
             "error": error,
             "log": _output(library, program, "ProgramLog").decode(errors="replace"),
             "headers": headers,
-            "in_memory": [name for name in request.get("headers", ()) if listed is None or name in listed],
+            "absent": [
+                name
+                for name, content in request.get("headers", {}).items()
+                if not content and (listed is None or name in listed)
+            ],
             "ptx": b"",
             "cubin": b"",
             "ltoir": b"",

@@ -422,7 +422,7 @@ class Compiler:
             "error": "",
             "log": "",
             "headers": [],
-            "in_memory": [],
+            "absent": [],
             "ptx": request["text"],
             "cubin": b"",
             "ltoir": b"",
