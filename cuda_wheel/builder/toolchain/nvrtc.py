@@ -34,9 +34,9 @@ if TYPE_CHECKING:
         """The result of a compilation. `error` is the name of nvrtcCompileProgram's error; empty on success.
 
         `headers` are the absolute paths of all files that NVRTC read besides the source; None where it cannot list
-        them. `absent` are the names of the empty ones of the request's `headers` that it read. `symbols` are the lowered
-        names of the expressions, in their order. `uses_build_time` says whether the source uses `__DATE__`, `__TIME__`
-        or `__TIMESTAMP__`; `compile_text` leaves it False.
+        them. `absent` are the names of the empty ones of the request's `headers` that it read. `symbols` are the
+        lowered names of the expressions, in their order. `uses_build_time` says whether the source uses `__DATE__`,
+        `__TIME__` or `__TIMESTAMP__`; `compile_text` leaves it False.
         """
 
         error: str
