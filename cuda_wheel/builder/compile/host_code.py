@@ -42,7 +42,7 @@ from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed
 if TYPE_CHECKING:
     from cuda_wheel.builder.hostcode.blocks import SourceBlocks
     from cuda_wheel.builder.hostcode.editing import Outcome
-    from cuda_wheel.builder.hostcode.project_files import LocatedError, Project
+    from cuda_wheel.builder.hostcode.own_files import LocatedError, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
 __all__ = ["LEFT_OUT_OPTIONS", "Answer", "check_launches", "compile_with_host_code"]
@@ -313,7 +313,7 @@ def _failure(
     lasting = {error.key for error in outcome.blocking} & {error.key for error in errors}
     if lasting:
         errors = [error for error in errors if error.key in lasting]
-    from cuda_wheel.builder.hostcode.project_files import project_files  # start-up time: few jobs need it
+    from cuda_wheel.builder.hostcode.own_files import project_files  # start-up time: few jobs need it
 
     reported = {error.key for error in _without_consequences(errors, project_files(_project(job)))}
     notes = [f"note: it cannot be left out: {outcome.reason}."] if outcome.reason else []
@@ -333,7 +333,7 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
 
     After a syntax error the compiler reads on at a place of its choice. Before it, it may misread the same declaration.
     """
-    from cuda_wheel.builder.hostcode.project_files import definition_at
+    from cuda_wheel.builder.hostcode.own_files import definition_at
 
     syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
     if syntax is not None and errors[syntax].places:
@@ -380,7 +380,7 @@ _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
 
 def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
     """Return the errors in a result's log."""
-    from cuda_wheel.builder.hostcode.project_files import LocatedError
+    from cuda_wheel.builder.hostcode.own_files import LocatedError
 
     errors = []
     for each in read_job_log(job, result["log"]).diagnostics:
@@ -394,7 +394,7 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
 
 def _project(job: Job) -> Project:
     """Return how to read the files of a job's project."""
-    from cuda_wheel.builder.hostcode.project_files import Project
+    from cuda_wheel.builder.hostcode.own_files import Project
 
     root = Path(job.root)
     folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]

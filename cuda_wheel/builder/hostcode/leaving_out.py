@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cuda_wheel.builder.cxx.tokens import Token, scan, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.own_files import LocatedError, definition_at
 from cuda_wheel.builder.hostcode.preprocessed import (
     NOT_HOST,
     TranslationUnit,
@@ -21,7 +22,6 @@ from cuda_wheel.builder.hostcode.preprocessed import (
     marks_device_code,
     template_arguments_end,
 )
-from cuda_wheel.builder.hostcode.project_files import LocatedError, definition_at
 from cuda_wheel.builder.hostcode.reach import ProjectCode
 from cuda_wheel.builder.jobs import LeftOutCode
 

@@ -7,12 +7,13 @@ compiler would find: an entity may reach all that its declaration names.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cuda_wheel.builder.cxx.tokens import Token, balanced, scan, words
+from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, definitions, parameters
 
 __all__ = ["NOT_HOST", "TranslationUnit", "marker", "marks_device_code", "template_arguments_end"]
@@ -49,6 +50,8 @@ class _Declaration:
     """A declaration at namespace scope; a class is one, with all its members."""
 
     block: CodeBlock
+    is_own: bool
+    """Whether it is in a file of the project."""
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -72,10 +75,10 @@ class _Declaration:
 
     @property
     def is_device_code(self) -> bool:
-        """Whether it is a kernel or a device variable that only a use brings into the image."""
+        """Whether it is a kernel, or a device variable of the project's, that only a use brings into the image."""
         if not self.is_instantiated or self.attributes.isdisjoint(_DEVICE):
             return False
-        return not self.attributes.isdisjoint(_DEVICE - {"device"}) or not (self.is_class or self.block.is_function)
+        return "global" in self.attributes or (self.is_own and not self.is_class and not self.block.is_function)
 
     @property
     def reachable(self) -> Sequence[Token]:
@@ -116,8 +119,12 @@ class _Declaration:
         """Whether it may declare what another declaration defines."""
         return not self.block.body and all(token.text != "{" for token in self.block.tokens)
 
-    def names(self) -> Iterator[str]:
-        """Yield all names that it may declare; "*" if it may be used without a name."""
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names that it may declare; "*" if it may be used without a name."""
+        return frozenset(self._names())
+
+    def _names(self) -> Iterator[str]:
         tokens = self._declarators()
         if not tokens:
             yield _EVERYTHING
@@ -160,17 +167,30 @@ class _Declaration:
         return [*heading[: name_end + 1], *heading[balanced(heading, brace) :]]
 
 
+def _with_places(blocks: Iterable[CodeBlock], directives: Iterable[Directive]) -> Iterator[_Declaration]:
+    """Yield definitions as declarations that say whether a file of the project has them: those have relative paths."""
+    named = [
+        (each.start, each.rest.partition('"')[2]) for each in directives if each.word == "line" and '"' in each.rest
+    ]
+    starts = [start for start, _ in named]
+    for block in blocks:
+        at = bisect_right(starts, block.start)
+        file = named[at - 1][1] if at else ""
+        yield _Declaration(block, not file.startswith(("/", "__nv_")) and file[1:2] != ":")
+
+
 class TranslationUnit:
     """The declarations of a preprocessed text, and the bodies between `marker`s in it."""
 
     def __init__(self, text: bytes) -> None:
-        self._tokens = scan(text)[0]
-        self._declarations = [_Declaration(block) for block in definitions(self._tokens, into_classes=False)]
+        self._tokens, directives = scan(text)
+        blocks = definitions(self._tokens, into_classes=False)
+        self._declarations = list(_with_places(blocks, directives))
         self.kernels: dict[str, bool] = {}
         """The kernels and device variables that only a use brings into the image, by name: whether it is a template."""
         for each in self._declarations:
             if each.is_device_code:
-                for name in each.names():
+                for name in each.names:
                     self.kernels[name] = self.kernels.get(name, False) or "template" in each.words
 
     def body(self, number: int) -> tuple[CodeBlock | None, Sequence[Token]]:
@@ -202,13 +222,13 @@ class TranslationUnit:
         for each in self._declarations:
             for index, is_call in _mentions(each.reachable):
                 mentions.setdefault(each.reachable[index].text, []).append((each, is_call))
-            for name in each.names() if each.is_forward else ():
+            for name in each.names if each.is_forward else ():
                 first.setdefault(name, each.block.start)
         found: dict[str, int] = {}
         waiting = [each for each in self._declarations if each.is_device_code]
         while waiting:
             user = waiting.pop()
-            for name in user.names():
+            for name in user.names:
                 at = user.block.start
                 if not user.is_device_code:  # each declaration of a kernel is marked
                     at = min(at, first.get(name, at))
@@ -228,8 +248,8 @@ class TranslationUnit:
         earlier = [each for each in self._declarations if each.block.start < block.start]
         later = [each for each in self._declarations if each.block.start > block.start]
         known = frozenset().union(*(each.words for each in earlier))
-        classes = {name for each in later if each.is_class and not each.is_forward for name in each.names()} & known
-        functions = {name for each in later if not each.is_class for name in each.names()} & known
+        classes = {name for each in later if each.is_class and not each.is_forward for name in each.names} & known
+        functions = {name for each in later if not each.is_class for name in each.names} & known
         tests = {each: name for each in earlier if each.is_fixed for name in functions & each.calls}
         asked = Counter(name for each in self._declarations if each.is_fixed for name in each.calls)
         tests |= {each: name for each in earlier for name in each.friends if asked[name] > (name in each.calls)}
@@ -237,7 +257,7 @@ class TranslationUnit:
             return None
         by_name: dict[str, list[_Declaration]] = {}
         for each in earlier:
-            for name in each.names():
+            for name in each.names:
                 by_name.setdefault(name, []).append(each)
         seen: set[str] = set()
         waiting = [_EVERYTHING, *words(body), *words(block.heading)]

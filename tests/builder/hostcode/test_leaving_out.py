@@ -14,7 +14,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.edits import changed_files
 from cuda_wheel.builder.hostcode.leaving_out import BODY, LeftOutBodies
-from cuda_wheel.builder.hostcode.project_files import LocatedError
+from cuda_wheel.builder.hostcode.own_files import LocatedError
 from cuda_wheel.builder.hostcode.reach import project_code
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
