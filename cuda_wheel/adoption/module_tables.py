@@ -20,7 +20,7 @@ from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS, includes_
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.records import INCLUDE
 
-__all__ = ["ProposedModule", "extension_modules", "missing_folders", "options_table", "source_modules"]
+__all__ = ["ProposedModule", "Table", "extension_modules", "missing_folders", "options_table", "source_modules"]
 
 Table = dict[str, Any]
 
@@ -32,6 +32,8 @@ class ProposedModule:
     table: Table
     notes: list[str] = field(default_factory=list)
     """What of the sources' own build was left out, and why; one line each."""
+    architectures: tuple[str, ...] = ()
+    """Those that the options of the sources' own build name, as entries of that key."""
 
     @property
     def name(self) -> str:
@@ -50,11 +52,12 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     package = extension.name.rpartition(".")[0] or project.package
     if extension.is_linked or "link" in settings:
         name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
-        settings = _without_pytorch_options(project, paths, settings)
-        return [ProposedModule({"name": name, "sources": paths, **settings, "link": "lto"}, notes)]
+        table = {"name": name, "sources": paths, **_without_pytorch_options(project, paths, settings), "link": "lto"}
+        return [ProposedModule(table, notes, _architectures(extension.options))]
     modules = [_module(project, path, settings, package) for path in paths]
     if modules:
         modules[0].notes += notes
+        modules[0].architectures = _architectures(extension.options)
     return modules
 
 
@@ -66,13 +69,14 @@ def source_modules(project: SeenProject, paths: Sequence[str], options: Sequence
     given, notes = options_table(options, project.root)
     if "link" in given and paths:
         module = _module(project, paths[0], given, project.package)
-        return [ProposedModule(module.table | {"sources": list(paths)}, notes)]
+        return [ProposedModule(module.table | {"sources": list(paths)}, notes, _architectures(options))]
     modules: list[ProposedModule] = []
     for path in paths:
         settings, _ = options_table(options, project.root)
         modules.append(_module(project, path, settings, project.package))
     if modules:
         modules[0].notes += notes
+        modules[0].architectures = _architectures(options)
     return modules
 
 
@@ -131,6 +135,12 @@ def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = (
     if any(re.fullmatch(r"-(dc|rdc=true)|--(device-c|relocatable-device-code=true)", option) for option in options):
         table["link"] = "lto"
     return {key: value for key, value in table.items() if value not in ([], {})}, list(dict.fromkeys(notes))
+
+
+def _architectures(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the architectures that options of nvcc name, as entries of `architectures`."""
+    found = (read_options(option, "nvcc's options").keys.get("architectures", ()) for option in _separate(options, []))
+    return tuple(dict.fromkeys(str(each) for entries in found for each in entries))  # type: ignore[attr-defined]
 
 
 def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:

@@ -34,7 +34,7 @@ _PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": 
 
 _WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
 
-_WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": ()}
+_WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": (), "system_dirs": ()}
 """The fields of a link that are hashed, or are locations."""
 
 
@@ -50,6 +50,7 @@ def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> st
     parts = {item.name: repr(getattr(job, item.name)) for item in fields(job) if item.name not in _LOCATIONS}
     if not names_arch_list:
         del parts["arch_list"]
+    parts["system_dirs"] = repr(len(job.system_dirs))
     parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
     return _key(toolchain, *(f"{name}={parts[name]}" for name in sorted(parts)))
 

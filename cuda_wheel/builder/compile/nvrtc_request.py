@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from cuda_wheel.builder.toolchain.records import INCLUDE
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
 
-__all__ = ["is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
+__all__ = ["in_memory", "is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
 
 _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
 """The macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers that CCCL does
@@ -81,8 +81,7 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
     """
     cubin = nvrtc_generates_cubin(job)
     options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", f"--pre-include={_COMMAND_LINE}"]
-    others, undefined = split_undefinitions(job.options)
-    options += others
+    options += split_undefinitions(job.options)[0]
     options += [f"--include-path={folder}" for folder in job.include_dirs]
     # NVRTC gives functions and variables without linkage a unique symbol. Without a seed it contains the process
     # number.
@@ -102,8 +101,15 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
         "name": job.source,
         "options": options if relaxed_constexpr else _without_relaxed_constexpr(options),
         "expressions": list(job.instantiate),
-        "headers": {_COMMAND_LINE: _command_line(job, undefined), **(operator_headers() if is_host_code else {})},
+        "headers": in_memory(job, operator_headers() if is_host_code else {}),
     }
+
+
+def in_memory(job: Job, headers: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return a job's headers in memory: these, the macros before its source, and empty ones for those that it may
+    lack."""
+    _, undefined = split_undefinitions(job.options)
+    return {_COMMAND_LINE: _command_line(job, undefined), **headers, **dict.fromkeys(job.absent_headers, b"")}
 
 
 def _without_relaxed_constexpr(options: Sequence[str]) -> list[str]:

@@ -86,7 +86,7 @@ def find_header_groups(jobs: Iterable[Job]) -> dict[Job, HeaderGroup]:
 
 
 def _is_candidate(job: Job) -> bool:
-    return job.kind == "cuda" and not any("pch" in option for option in job.options)
+    return job.kind == "cuda" and not job.missing_headers and not any("pch" in option for option in job.options)
 
 
 def _hash_of_settings(job: Job) -> str:

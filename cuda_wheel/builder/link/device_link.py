@@ -187,7 +187,7 @@ def _lto_text(job: LinkJob) -> str:
     options = [*_lto_options(job), "-ptx", *(["-lineinfo"] if job.lineinfo else [])]
     code, _ = _link(replace(job, inputs=inputs), options, ptx=True)
     text = code.rstrip(b"\0").decode()
-    return ptx_text.relocate_files(text, line_info_folders(job.include_dirs)) if job.lineinfo else text
+    return ptx_text.relocate_files(text, line_info_folders(job.include_dirs, job.system_dirs)) if job.lineinfo else text
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:

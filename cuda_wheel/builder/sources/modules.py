@@ -18,7 +18,7 @@ from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.included_sources import included_sources
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.module_names import check_case, check_name
-from cuda_wheel.builder.sources.paths import is_installed_toolkit
+from cuda_wheel.builder.sources.paths import is_installed_toolkit, leads_out
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
 from cuda_wheel.runtime.variants.macro_values import MacroValue, Variant, full_name, macro_text, same_macros
@@ -192,6 +192,11 @@ def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], obj
     unneeded = tuple(folder for folder in settings.include_dirs if is_installed_toolkit(root, folder))
     settings = replace(settings, include_dirs=tuple(each for each in settings.include_dirs if each not in unneeded))
     for folder in settings.include_dirs:
+        if leads_out(root / folder, root):
+            raise ConfigError(
+                f"{where}: {folder} lies outside the project. Copy it into the project, so that its sdist has it too; "
+                "or, if it is a library's folder, name it in system-include-dirs."
+            )
         if not (root / project_path(folder, where, root)).is_dir():
             raise ConfigError(f"{where}: there is no folder {folder} in {root.name}.")
     sources, defaults = (
@@ -215,6 +220,11 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
         raise ConfigError(
             f"{name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled again on "
             "the user's machine."
+        )
+    if settings.specialize and settings.system_include_dirs:
+        raise ConfigError(
+            f"{name} cannot have specialize with system-include-dirs: the user's machine may not have their headers. "
+            "Copy the headers into the project, so that the wheel carries them."
         )
     if settings.extern_default and not settings.extern:
         raise ConfigError(f"{name} has extern-default but no extern: name in extern what it defines.")

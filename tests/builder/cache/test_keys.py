@@ -70,7 +70,7 @@ def test_the_toolchains_folders_are_not_in_a_jobs_key() -> None:
 def test_each_field_of_a_link_is_in_its_key_except_locations(name: str) -> None:
     value = (LinkInput("k.cu", "ltoir", b"2"),) if name == "inputs" else other(getattr(LINK, name))
     changed = replace(LINK, **{name: value})
-    assert (link_key(changed, TOOLCHAIN) == link_key(LINK, TOOLCHAIN)) == (name == "include_dirs")
+    assert (link_key(changed, TOOLCHAIN) == link_key(LINK, TOOLCHAIN)) == (name in ("include_dirs", "system_dirs"))
 
 
 @pytest.mark.parametrize("name", [item.name for item in fields(LinkInput)])

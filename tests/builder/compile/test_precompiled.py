@@ -423,6 +423,7 @@ class Compiler:
             "error": "",
             "log": "",
             "headers": [],
+            "absent": [],
             "ptx": request["text"],
             "cubin": b"",
             "ltoir": b"",
