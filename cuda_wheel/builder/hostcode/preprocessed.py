@@ -46,7 +46,7 @@ def marker(kind: str, number: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Declaration:
+class _ScopeDeclaration:
     """A declaration at namespace scope; a class is one, with all its members."""
 
     block: CodeBlock
@@ -167,7 +167,7 @@ class _Declaration:
         return [*heading[: name_end + 1], *heading[balanced(heading, brace) :]]
 
 
-def _with_places(blocks: Iterable[CodeBlock], directives: Iterable[Directive]) -> Iterator[_Declaration]:
+def _with_places(blocks: Iterable[CodeBlock], directives: Iterable[Directive]) -> Iterator[_ScopeDeclaration]:
     """Yield definitions as declarations that say whether a file of the project has them: those have relative paths."""
     named = [
         (each.start, each.rest.partition('"')[2]) for each in directives if each.word == "line" and '"' in each.rest
@@ -176,7 +176,7 @@ def _with_places(blocks: Iterable[CodeBlock], directives: Iterable[Directive]) -
     for block in blocks:
         at = bisect_right(starts, block.start)
         file = named[at - 1][1] if at else ""
-        yield _Declaration(block, not file.startswith(("/", "__nv_")) and file[1:2] != ":")
+        yield _ScopeDeclaration(block, not file.startswith(("/", "__nv_")) and file[1:2] != ":")
 
 
 class TranslationUnit:
@@ -217,7 +217,7 @@ class TranslationUnit:
     def instantiating(self) -> dict[str, int]:
         """The names by whose use a kernel or a device variable may be instantiated, those of `kernels` among them, and
         the offset of the first declaration of each."""
-        mentions: dict[str, list[tuple[_Declaration, bool]]] = {}
+        mentions: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
         first: dict[str, int] = {}
         for each in self._declarations:
             for index, is_call in _mentions(each.reachable):
@@ -255,7 +255,7 @@ class TranslationUnit:
         tests |= {each: name for each in earlier for name in each.friends if asked[name] > (name in each.calls)}
         if not classes and not tests:
             return None
-        by_name: dict[str, list[_Declaration]] = {}
+        by_name: dict[str, list[_ScopeDeclaration]] = {}
         for each in earlier:
             for name in each.names:
                 by_name.setdefault(name, []).append(each)
