@@ -8,11 +8,11 @@ cannot be `constexpr` becomes a reference to a temporary, which is the same for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
 
 from cuda_wheel.builder.cxx.macros import macro_of
-from cuda_wheel.builder.cxx.tokens import words
+from cuda_wheel.builder.cxx.tokens import Token, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.reach import ProjectCode
 
@@ -111,15 +111,34 @@ class Constants:
 
 
 def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
-    """Return the words that stand in one definition with `decltype`, or with a macro that contains it: its type, as
-    written or deduced by `decltype(auto)`, may be that of any of them."""
+    """Return the words of which `decltype` may ask for the declared type, which a reference would change.
+
+    These are names that are all of its operand, as in `decltype(ns::limit)`; of other expressions it tells the type and
+    value category, which stay. Where `decltype(auto)` or a macro with `decltype` stands, all words of the definition.
+    """
     blocks = list(files)
     macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
-    deducing = {"decltype"}
-    while new := {macro.name for macro in macros if words(macro.body) & deducing} - deducing:
+    deducing: set[str] = set()
+    while new := {macro.name for macro in macros if words(macro.body) & (deducing | {"decltype"})} - deducing:
         deducing |= new
-    deduced = [words(each.tokens) for file in blocks for each in file.definitions]
-    return frozenset(word for found in deduced if found & deducing for word in found)
+    found: set[str] = set()
+    for definition in (each for file in blocks for each in file.definitions):
+        operands = list(_operands_of_decltype(definition.tokens))
+        if words(definition.tokens) & deducing or "auto" in operands:
+            found |= words(definition.tokens)
+        found.update(operands)
+    return frozenset(found)
+
+
+def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the last word of each operand of `decltype` that is a name alone."""
+    for index, token in enumerate(tokens):
+        if token.text != "decltype":
+            continue
+        operand = list(takewhile(lambda each: each.kind == "word" or each.text == "::", tokens[index + 2 :]))
+        end = index + 2 + len(operand)
+        if operand and end < len(tokens) and tokens[end].text == ")":
+            yield operand[-1].text
 
 
 def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:

@@ -129,6 +129,10 @@ template <class T> __global__ void k() {}
 """
     with pytest.raises(CompileError, match="dynamic initialization is not supported"):
         compiled(text + use)
+    by_expression = compiled(
+        text + "void f() { k<decltype((limit))><<<1, 1>>>(); k<decltype(limit + 1)><<<1, 1>>>(); }"
+    )
+    assert set(by_expression.kernels) == {"_Z1kIRKdEvv", "_Z1kIdEvv"}
     assert list(compiled(text + "void f() { k<double><<<1, 1>>>(); double x = limit; x += 1; }").kernels) == [
         "_Z1kIdEvv"
     ]
