@@ -11,29 +11,8 @@
 
 namespace c10 {
 
-template <typename T>
-struct is_complex : public std::false_type {};
-template <typename T>
-struct is_complex<c10::complex<T>> : public std::true_type {};
-
-// The type of the parts; another type is its own.
-template <typename T>
-struct scalar_value_type {
-  using type = T;
-};
-template <typename T>
-struct scalar_value_type<c10::complex<T>> {
-  using type = T;
-};
-
-#ifdef CUDA_WHEEL_COMPLEX_FUNCTIONS
-template <typename T>
-struct is_complex<std::complex<T>> : public std::true_type {};
-template <typename T>
-struct scalar_value_type<std::complex<T>> {
-  using type = T;
-};
-#endif
+using torch::headeronly::is_complex;
+using torch::headeronly::scalar_value_type;
 
 }
 

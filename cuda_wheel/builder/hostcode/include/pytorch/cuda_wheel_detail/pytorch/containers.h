@@ -165,18 +165,23 @@ template <class T>
 ArrayRef<T> makeArrayRef(const std::vector<T>&);
 template <class T>
 std::ostream& operator<<(std::ostream&, ArrayRef<T>);
+// With another ArrayRef, or with what converts to one.
 template <class T>
 constexpr bool operator==(ArrayRef<T> a, ArrayRef<T> b) { return a.equals(b); }
 template <class T>
 constexpr bool operator!=(ArrayRef<T> a, ArrayRef<T> b) { return !a.equals(b); }
-template <class T>
-bool operator==(const std::vector<T>&, ArrayRef<T>);
-template <class T>
-bool operator!=(const std::vector<T>&, ArrayRef<T>);
-template <class T>
-bool operator==(ArrayRef<T>, const std::vector<T>&);
-template <class T>
-bool operator!=(ArrayRef<T>, const std::vector<T>&);
+#define CUDA_WHEEL_PYTORCH_COMPARES(Other)     \
+    template <class T>                         \
+    bool operator==(const Other&, ArrayRef<T>); \
+    template <class T>                         \
+    bool operator!=(const Other&, ArrayRef<T>); \
+    template <class T>                         \
+    bool operator==(ArrayRef<T>, const Other&); \
+    template <class T>                         \
+    bool operator!=(ArrayRef<T>, const Other&);
+CUDA_WHEEL_PYTORCH_COMPARES(std::vector<T>)
+CUDA_WHEEL_PYTORCH_COMPARES(SmallVectorImpl<T>)
+#undef CUDA_WHEEL_PYTORCH_COMPARES
 using IntArrayRef = ArrayRef<int64_t>;
 using IntList = IntArrayRef;
 

@@ -7,7 +7,11 @@
 #include <cuda_wheel_detail/pytorch/device_guard.h>
 
 namespace c10 {
+using CaptureId_t = unsigned long long;
+using MempoolId_t = std::pair<CaptureId_t, CaptureId_t>;
 namespace cuda {
+using c10::CaptureId_t;
+using c10::MempoolId_t;
 
 DeviceIndex device_count() noexcept;
 DeviceIndex device_count_ensure_non_zero();

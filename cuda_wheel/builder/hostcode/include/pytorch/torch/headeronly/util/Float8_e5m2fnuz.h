@@ -8,7 +8,6 @@
 #include <limits>
 #include <torch/headeronly/macros/Macros.h>
 #include <torch/headeronly/util/Float8_fnuz_cvt.h>
-#include <torch/headeronly/util/TypeSafeSignMath.h>
 #include <torch/headeronly/util/floating_point_utils.h>
 
 namespace c10 {
