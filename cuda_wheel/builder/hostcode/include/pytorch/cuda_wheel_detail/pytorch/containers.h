@@ -82,6 +82,9 @@ class SmallVectorImpl {
     void assign(I first, I last);
     bool operator==(const SmallVectorImpl&) const;
     bool operator!=(const SmallVectorImpl&) const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 
 template <class T, unsigned N = 8>
@@ -98,6 +101,9 @@ class SmallVector : public SmallVectorImpl<T> {
     SmallVector(const SmallVector&);
     SmallVector& operator=(const SmallVector&);
     SmallVector& operator=(std::initializer_list<T>);
+
+  private:
+    alignas(T) char cuda_wheel_elements[N * sizeof(T)] = {};
 };
 
 // ArrayRef's base, which the stable interface takes; kernels' parameters may name it.
@@ -201,6 +207,9 @@ class OptionalArrayRef {
     const ArrayRef<T>& value() const;
     const ArrayRef<T>& operator*() const;
     const ArrayRef<T>* operator->() const;
+
+  private:
+    void* cuda_wheel_layout[3] = {};
 };
 using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
 using DimVector = SmallVector<int64_t, 5>;
@@ -243,6 +252,9 @@ class intrusive_ptr {
     static intrusive_ptr unsafe_steal_from_new(T*);
     bool operator==(const intrusive_ptr&) const noexcept;
     bool operator!=(const intrusive_ptr&) const noexcept;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 template <class T, class Null = void, class... Args>
 intrusive_ptr<T, Null> make_intrusive(Args&&...);
@@ -252,6 +264,9 @@ class weak_intrusive_ptr {
     weak_intrusive_ptr(const intrusive_ptr<T, Null>&);
     intrusive_ptr<T, Null> lock() const noexcept;
     bool expired() const noexcept;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 
 template <class T>
@@ -265,6 +280,9 @@ class MaybeOwned {
     const T& operator*() const&;
     const T* operator->() const;
     bool isOwned() const noexcept;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 
 template <class Signature>
@@ -340,6 +358,9 @@ class List {
     iterator end() const;
     std::vector<T> vec() const;
     List copy() const;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 
 template <class K, class V>
@@ -369,6 +390,9 @@ class Dict {
     void reserve(size_t) const;
     iterator begin() const;
     iterator end() const;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 
 template <class T>

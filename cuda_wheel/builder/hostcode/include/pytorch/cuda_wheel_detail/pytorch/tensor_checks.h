@@ -29,6 +29,8 @@ struct TensorGeometry {
     int64_t numel() const;
     bool is_contiguous() const;
     TensorGeometry transpose(int64_t, int64_t);
+
+    void* cuda_wheel_layout[9] = {};
 };
 struct TensorGeometryArg {
     TensorGeometry tensor;
