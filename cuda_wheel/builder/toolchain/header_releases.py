@@ -128,7 +128,9 @@ def _nvshmem(folder: str, place: Place) -> HeaderRelease | None:
 
 def _pytorch(folder: str, place: Place) -> HeaderRelease | None:
     names = ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h")  # the second before PyTorch 2.9
-    found = (_three_macros(os.path.join(folder, name), "TORCH_VERSION_{}", ("MAJOR", "MINOR", "PATCH")) for name in names)
+    found = (
+        _three_macros(os.path.join(folder, name), "TORCH_VERSION_{}", ("MAJOR", "MINOR", "PATCH")) for name in names
+    )
     return next(filter(None, found), None)
 
 
