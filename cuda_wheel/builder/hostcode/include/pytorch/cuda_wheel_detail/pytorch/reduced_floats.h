@@ -4,11 +4,7 @@
 
 #include <c10/util/complex.h>
 #include <torch/headeronly/util/BFloat16.h>
-#include <torch/headeronly/util/Float8_e4m3fn.h>
-#include <torch/headeronly/util/Float8_e4m3fnuz.h>
-#include <torch/headeronly/util/Float8_e5m2.h>
-#include <torch/headeronly/util/Float8_e5m2fnuz.h>
-#include <torch/headeronly/util/Float8_e8m0fnu.h>
+#include <cuda_wheel_detail/pytorch/float8.h>
 #include <torch/headeronly/util/Half.h>
 
 #endif

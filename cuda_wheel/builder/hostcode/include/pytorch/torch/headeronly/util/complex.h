@@ -314,22 +314,35 @@ C10_HOST_DEVICE complex<T> polar(const T& radius, const T& angle = T()) {
 }
 
 // Of two numbers of 16 bits, computed in float. They have only these operators of their own; the others are complex<float>'s.
-#define CUDA_WHEEL_COMPLEX_OF(Part)                                                                                \
-  template <>                                                                                                      \
-  struct alignas(2 * sizeof(Part)) complex<Part> {                                                                 \
-    typedef complex<float> Wide;                                                                                   \
-    Part real_;                                                                                                    \
-    Part imag_;                                                                                                    \
-                                                                                                                   \
-    complex() = default;                                                                                           \
-    explicit inline C10_HOST_DEVICE complex(const Part& re, const Part& im) : real_(re), imag_(im) {}              \
-    inline C10_HOST_DEVICE complex(const Wide& wide) : complex(Part(wide.real()), Part(wide.imag())) {}            \
-    inline C10_HOST_DEVICE operator Wide() const { return Wide(real_, imag_); }                                    \
-    C10_HOST_DEVICE constexpr Part real() const { return real_; }                                                  \
-    C10_HOST_DEVICE constexpr Part imag() const { return imag_; }                                                  \
-    C10_HOST_DEVICE complex& operator+=(const complex& other) { return *this = Wide(*this) += Wide(other); }       \
-    C10_HOST_DEVICE complex& operator-=(const complex& other) { return *this = Wide(*this) -= Wide(other); }       \
-    C10_HOST_DEVICE complex& operator*=(const complex& other) { return *this = Wide(*this) *= Wide(other); }       \
+#define CUDA_WHEEL_COMPLEX_OF(Part)                                                                             \
+  template <>                                                                                                   \
+  struct alignas(2 * sizeof(Part)) complex<Part> {                                                              \
+    typedef complex<float> Wide;                                                                                \
+    Part real_;                                                                                                 \
+    Part imag_;                                                                                                 \
+                                                                                                                \
+    complex() = default;                                                                                        \
+    explicit inline C10_HOST_DEVICE complex(const Part& re, const Part& im) : real_(re), imag_(im) {}           \
+    inline C10_HOST_DEVICE complex(const Wide& wide) : real_(wide.real()), imag_(wide.imag()) {}                \
+    inline C10_HOST_DEVICE operator Wide() const { return Wide(real_, imag_); }                                 \
+    C10_HOST_DEVICE constexpr Part real() const { return real_; }                                               \
+    C10_HOST_DEVICE constexpr Part imag() const { return imag_; }                                               \
+    C10_HOST_DEVICE complex& operator+=(const complex& other) {                                                 \
+      real_ += other.real_;                                                                                     \
+      imag_ += other.imag_;                                                                                     \
+      return *this;                                                                                             \
+    }                                                                                                           \
+    C10_HOST_DEVICE complex& operator-=(const complex& other) {                                                 \
+      real_ -= other.real_;                                                                                     \
+      imag_ -= other.imag_;                                                                                     \
+      return *this;                                                                                             \
+    }                                                                                                           \
+    C10_HOST_DEVICE complex& operator*=(const complex& other) {                                                 \
+      const float x = real_, y = imag_, u = other.real_, v = other.imag_;                                       \
+      real_ = x * u - y * v;                                                                                    \
+      imag_ = x * v + y * u;                                                                                    \
+      return *this;                                                                                             \
+    }                                                                                                           \
   };
 CUDA_WHEEL_COMPLEX_OF(Half)
 CUDA_WHEEL_COMPLEX_OF(BFloat16)
