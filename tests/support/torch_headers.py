@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.toolchain.records import Toolchain
 
 VARIABLE = "CUDA_WHEEL_TEST_TORCH_HEADERS"
 """The variable that names the folder `include` of a wheel of PyTorch. scripts/torch_headers.py unpacks one."""
@@ -48,3 +53,11 @@ def torch_headers() -> Path:
     if root is None:
         pytest.skip(f"PyTorch is not installed, and {VARIABLE} names no folder of its headers")
     return root
+
+
+@pytest.fixture
+def torch_compiled(
+    compiled: Callable[..., Compiled], toolchain: Toolchain, torch_headers: Path
+) -> Callable[..., Compiled]:
+    """Return `compiled` with PyTorch's headers after the stand-ins, as where PyTorch is installed."""
+    return partial(compiled, include_dirs=("", *toolchain.header_folders, str(torch_headers)))
