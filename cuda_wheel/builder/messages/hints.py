@@ -44,7 +44,7 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r'cannot open source file "([^"]+)"', missing_header),
     (
         r'incomplete (?:class |struct )?(?:type )?"((?:c10::|at::)(?:Float8_\w+|PhiloxCudaState))"',
-        '{0} is defined by PyTorch alone: add "torch" to build-system.requires, or name the folder of PyTorch\'s headers '
+        '{0} is defined by PyTorch alone: add "torch" to build-system.requires, or name the folder of its headers '
         "(.../torch/include) in system-include-dirs",
     ),
     (r"is considered a host function", _MARK.format("a function", "__device__")),

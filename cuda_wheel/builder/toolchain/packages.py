@@ -12,7 +12,7 @@ _CUDA_12 = ("cuda_nvrtc", "nvjitlink", "nvfatbin", "cuda_runtime", "cuda_cccl", 
 
 
 def cuda_folders() -> list[str]:
-    """Return the folders of `sys.path` that contain CUDA packages, or CUTLASS or PyTorch, which may be in other folders.
+    """Return the folders of `sys.path` that contain CUDA packages, or CUTLASS or PyTorch, which may be elsewhere.
 
     Relative entries are left out: the workers, which search for the toolchain, do not have them.
     """

@@ -306,7 +306,7 @@ def class_head(head: list[str]) -> tuple[str, bool] | None:
     if at is None or "(" in head[:at]:
         return None
     rest = re.sub(r"^(alignas \( .*? \) )+", "", " ".join(head[at + 1 :])).split()
-    return (rest[0], rest[1:2] == ["<"]) if rest else None
+    return (rest[0], rest[1:2] == ["<"]) if rest and rest[0].isidentifier() else None
 
 
 def defined_types(content: bytes) -> set[str]:
@@ -402,6 +402,8 @@ def test_layouts_are_those_of_gcc_with_pytorchs_headers(
     names = {**LAYOUTS, **HOST_LAYOUTS}
     found = [name for name in HEADERS if (torch_headers / name).exists() or name == "torch/all.h"]
     text = "".join(f"#include <{name}>\n" for name in found)
+    # PyTorch has it for CUDA only.
+    text += "namespace at { template <class T> struct RestrictPtrTraits { typedef T* __restrict__ PtrType; }; }\n"
     text += "".join(
         f'static_assert(sizeof({name}) == {size} && alignof({name}) == {align}, "{name}");\n'
         for name, (size, align) in names.items()
