@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.adoption.build_requirements import Imported
 from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, Extension, extensions_in
 from cuda_wheel.adoption.file_changes import read_text, relative_path
 from cuda_wheel.adoption.kernel_texts import KernelText, changed_lines, texts_in
@@ -34,6 +35,19 @@ class Import:
     """New sources, by path relative to the project."""
     lines: list[str] = field(default_factory=list)
     """What changes in Python files, and what stays as it is; one line each."""
+    extension_lines: set[tuple[Path, int]] = field(default_factory=set)
+    """The Python files and lines of the extensions whose sources are modules now."""
+
+    def imported(self, trials: Iterable[ModuleTrial]) -> Imported:
+        """Return what a project with these modules needs for its builds."""
+        trials = list(trials)
+        return Imported(
+            lines=frozenset(self.extension_lines),
+            failed=sum(bool(trial.error) for trial in trials),
+            architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
+            standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
+            pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
+        )
 
     def try_modules(self, architecture: str) -> Iterable[ModuleTrial]:
         """Compile the modules one after the other, and yield what each gives. Raises ToolchainError."""
@@ -87,6 +101,7 @@ def read_import(root: Path, files: Sequence[Path], package: str = "", options: S
     done.modules += source_modules(done.project, sources, options)
     for path, extension in extensions:
         done.modules += extension_modules(done.project, extension)
+        done.extension_lines.add((path.resolve(), extension.line))
         done.lines.append(
             f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
         )

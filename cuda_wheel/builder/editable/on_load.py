@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cuda_wheel.builder.editable.kept_modules import Work, kept_module
 from cuda_wheel.builder.sources.modules import specialized, variants_of
 from cuda_wheel.builder.sources.source_tree import find_source
+from cuda_wheel.builder.sources.system_folders import system_folders
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.variants.index import unknown_variant
 from cuda_wheel.runtime.variants.macro_values import same_macros
@@ -25,17 +26,17 @@ __all__ = ["compile_on_load"]
 def compile_on_load(
     name: str,
     folders: Sequence[str],
-    ask_capability: Callable[[], Version],
+    ask_capability: Callable[[], Version | None],
     macros: Mapping[str, Any] = {},
     instance: str | None = None,
 ) -> tuple[bytes, bytes] | None:
     """Return the manifest and fatbin of the module `name`, compiled for the compute capability of the GPU in use.
 
-    `folders` are those of the module's package; `macros` those of the variant to compile, of a module with variants;
-    `instance` is the name expression of a template instance that the module lacks and allows with `specialize`.
-    None, without calling `ask_capability`, if no project above them has a source for the module. Raises ConfigError,
-    ToolchainError or CompileError; UnknownVariantError for other macros than those of a variant, unless the module
-    allows them with `specialize`.
+    `ask_capability` returns that; None where there is no GPU. `folders` are those of the module's package; `macros`
+    those of the variant to compile, of a module with variants; `instance` is the name expression of a template instance
+    that the module lacks and allows with `specialize`. None, without calling `ask_capability`, if no project above them
+    has a source for the module. Raises ConfigError, ToolchainError or CompileError; UnknownVariantError for other
+    macros than those of a variant, unless the module allows them with `specialize`.
     """
     found = find_source(name, folders)
     if found is None:
@@ -44,7 +45,9 @@ def compile_on_load(
     module = _variant(module, macros)
     if instance is not None:
         module = specialized(module, macros, instance)
-    identity = f"{root} {(config, module)!r}"
+    # The variables that system-include-dirs names may have other values next time.
+    folders = system_folders(root, module.settings.system_include_dirs)
+    identity = f"{root} {(config, module)!r} {folders if folders else ''}"
     return kept_module(Work(identity, (str(root),), lambda: nullcontext((root, config, module))), ask_capability)
 
 
