@@ -43,8 +43,8 @@ DEVICE_LIBRARIES = (
     (
         r"(?:torch|ATen|c10|THC)/.*",
         '<{0}> is read from PyTorch, whose device code is not part of cuda-wheel: add "torch" to '
-        "build-system.requires, and install it in the environment of editable installs; or name the folder of its headers "
-        "(.../torch/include) in system-include-dirs. Not every release has each header",
+        "build-system.requires, and install it in the environment of editable installs; or name the folder of its "
+        "headers (.../torch/include) in system-include-dirs. Not every release has each header",
     ),
 )
 """Headers for device code that are not part of the toolkit: a pattern of their names, and the hint."""

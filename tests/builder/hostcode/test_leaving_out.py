@@ -254,9 +254,7 @@ def test_a_body_that_may_instantiate_a_kernel_is_not_left_out() -> None:
     )
     caller = "void run(float* p) { fill<<<1, 1>>>(p, 1.f); }\nvoid f() { library::f(); run(nullptr); }"
     assert reason_of(KERNELS + caller, ()) == ""  # run is compiled, whoever calls it
-    hidden = (
-        "struct V {}; namespace n { struct V {}; }\nvoid f() { library::x(); using n::V; fill<V><<<1, 1>>>(nullptr, {}); }"
-    )
+    hidden = "struct V {}; namespace n { struct V {}; }\nvoid f() { library::x(); using n::V; fill<V><<<1, 1>>>(nullptr, {}); }"
     assert "may mean something else" in reason_of(KERNELS + hidden, ("fill<V>",))
     other = "namespace std { template <class T> void fill(T, T); template <class T> struct vector { void f() { fill(T(), T()); } }; }"
     assert reason_of(f"{other}\n{KERNELS}void f() {{ library::f(); std::vector<int> v; v.fill(); }}", ()) == ""

@@ -368,13 +368,10 @@ def test_types_without_a_stand_in_are_pytorchs(torch_compiled: Compile) -> None:
     includes = "".join(
         f"#include <{name}>\n"
         for name in (
-            "torch/extension.h",
-            "ATen/cuda/CUDAGeneratorImpl.h",
-            "ATen/core/PhiloxRNGEngine.h",
-            "c10/util/Float8_e5m2.h",
+            *("torch/extension.h", "ATen/cuda/CUDAGeneratorImpl.h", "ATen/core/PhiloxRNGEngine.h"),
+            *("ATen/cuda/detail/TensorInfo.cuh", "ATen/cuda/detail/OffsetCalculator.cuh", "c10/util/Float8_e4m3fn.h"),
+            *("ATen/native/cuda/MemoryAccess.cuh", "c10/util/Float8_e5m2.h"),
         )
-        + ("ATen/cuda/detail/TensorInfo.cuh", "ATen/cuda/detail/OffsetCalculator.cuh", "c10/util/Float8_e4m3fn.h")
-        + ("ATen/native/cuda/MemoryAccess.cuh",)
     )
     text = "".join(f"__global__ void k{number}({name} value) {{}}\n" for number, name in enumerate(OF_PYTORCH))
     assert len(torch_compiled(includes + "using namespace at;\n" + text, cubin=False).kernels) == len(OF_PYTORCH)
