@@ -15,7 +15,7 @@ from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.toolchain.records import Toolchain
 
 VARIABLE = "CUDA_WHEEL_TEST_TORCH_HEADERS"
-"""The variable that names the folder `include` of a wheel of PyTorch. scripts/torch_headers.py unpacks one."""
+"""The variable that names the folder `include` of a wheel of PyTorch; `nox -s slow` downloads one."""
 
 
 def torch_include() -> Path | None:
