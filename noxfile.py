@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zipfile
 from pathlib import Path
 
 import nox
@@ -104,7 +105,10 @@ def run_tests(session: nox.Session, toolchain: str, *options: str) -> None:
     """Install a toolchain and the tests' requirements, and run the tests."""
     keep_bytecode(session)
     install(session, toolchain, f"test-{toolchain}")
-    environ = {"CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session))}
+    environ = {
+        "CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session)),
+        "CUDA_WHEEL_TEST_TORCH_HEADERS": str(torch_headers(session)),
+    }
     session.run("pytest", *PARALLEL, *(session.posargs or options), env=environ)
 
 
@@ -166,6 +170,25 @@ def nvidia_tools(session: nox.Session) -> Path:
             session.run("python", "-m", "pip", "install", "-q", "--no-deps", "--target", str(scratch), requirement)
             scratch.rename(folder / name)
     return folder.resolve()
+
+
+def torch_headers(session: nox.Session) -> Path:
+    """Download the headers of the newest PyTorch, and return their folder.
+
+    They are the same in all its wheels; the one for macOS has 130 MB, that for Linux with CUDA four times as many.
+    """
+    folder = Path(session.virtualenv.location).parent / "torch"
+    if not folder.is_dir():
+        scratch = folder.with_suffix(".part")
+        shutil.rmtree(scratch, ignore_errors=True)
+        options = ["--platform", "macosx_14_0_arm64", "--python-version", "3.13", "--only-binary=:all:"]
+        session.run("python", "-m", "pip", "download", "-q", "--no-deps", *options, "-d", str(scratch), "torch")
+        wheel = next(scratch.glob("*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("torch/include/")])
+        wheel.unlink()
+        scratch.rename(folder)
+    return (folder / "torch" / "include").resolve()
 
 
 @nox.session

@@ -19,6 +19,7 @@ pytest_plugins = [
         "shared_folders",
         "wheels",
         "toolchains",
+        "torch_headers",
         "nvidia_tools",
         "arithmetic",
         "environments",

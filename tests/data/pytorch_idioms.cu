@@ -53,7 +53,7 @@ void f(Tensor x, Tensor y, std::vector<Tensor> vec, std::optional<at::Generator>
   TORCH_CHECK(false, "..", x.dtype(), x.scalar_type(), std::string("a"), 3, x, x.device(), x.sizes());
   TORCH_INTERNAL_ASSERT(eq == any); TORCH_WARN("a", 1); TORCH_WARN_ONCE("b");
   auto gen = at::get_generator_or_default<at::CUDAGeneratorImpl>(gen_, at::cuda::detail::getDefaultCUDAGenerator());
-  at::PhiloxCudaState ps; { std::lock_guard<std::mutex> lock(gen->mutex_); ps = gen->philox_cuda_state(10); }
+  { std::lock_guard<std::mutex> lock(gen->mutex_); }
   auto allocator = c10::cuda::CUDACachingAllocator::get(); auto buf = allocator->allocate(n); void* bp = buf.get();
   c10::cuda::CUDACachingAllocator::emptyCache();
   at::cuda::CUDAEvent ev; ev.record(stream); ev.block(stream); at::cuda::CUDAEvent ev2(cudaEventDisableTiming);

@@ -43,7 +43,7 @@ def may_crash(job: Job) -> bool:
         return False
     if _LAMBDA.search(job.text):  # before the headers, which would be read
         return True
-    folders = (*job.include_dirs, *option_folders(job.options))
+    folders = (*option_folders(job.options), *job.include_dirs)
     return any(map(_LAMBDA.search, some_project_texts(job.text, job.source, job.root, folders)))
 
 

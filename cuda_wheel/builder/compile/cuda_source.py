@@ -110,7 +110,7 @@ def _writes_names(job: Job) -> bool:
     place = job.source, hash(job.text)
     if place in _names_at_once:  # for another target
         return _names_at_once[place]
-    folders = (*job.include_dirs, *option_folders(job.options))
+    folders = (*option_folders(job.options), *job.include_dirs)
     return opens_library(some_project_texts(job.text, job.source, job.root, folders))
 
 

@@ -167,7 +167,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     options = request["options"]
     if PREAMBLE_OPTION not in options or precompiles(request):
         return None
-    texts = project_texts(job.text, job.source, job.root, (*job.include_dirs, *option_folders(job.options)))
+    texts = project_texts(job.text, job.source, job.root, (*option_folders(job.options), *job.include_dirs))
     if texts is None or pre_includes(job.options):
         return None
     # What an option defines is a name of the project; its value may be a name of a part.

@@ -1,4 +1,7 @@
-"""Read a source's text and those of the headers that it includes, but for those of the toolkit and of this package."""
+"""Read a source's text and those of the headers that it includes, but for those of the toolkit and of this package.
+
+PyTorch's own headers are read like the project's: they name what they use of the stand-ins.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header, visit
 from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS
 
@@ -22,8 +26,9 @@ _LIMIT = 1 << 20
 def project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -> list[bytes] | None:
     """Return a source's text and those of its headers, directly or not; None if they are too long or cannot be told.
 
-    Relative include folders start from `root`. Every file of a name in any of the folders counts, also those that the
-    compiler skips or finds elsewhere first.
+    `folders` are the include folders in search order; relative ones start from `root`. Every file of a name in any of
+    the folders counts, also those that the compiler skips or finds elsewhere first; but not one that has a stand-in,
+    which the compiler finds before it.
     """
     texts, is_known = _read(text, source, root, folders)
     return texts if is_known else None
@@ -38,7 +43,9 @@ def _read(text: bytes, source: str, root: str, folders: Sequence[str]) -> tuple[
     """Return texts, and whether they are all."""
     texts: list[bytes] = []
     is_known = True
-    own = tuple(folder for folder in folders if not _is_library(os.path.join(root, folder)))
+    own = [folder for folder in folders if not _is_library(os.path.join(root, folder))]
+    after = folders[folders.index(STAND_INS[0]) :] if STAND_INS[0] in folders else ()
+    first = [folder for folder in own if folder not in after]
 
     def included(path: str) -> Iterator[str]:
         nonlocal is_known
@@ -48,13 +55,19 @@ def _read(text: bytes, source: str, root: str, folders: Sequence[str]) -> tuple[
         for name in _INCLUDE.findall(texts[-1]) if is_known else ():
             if not name:  # a macro gives the header's name
                 is_known = False
-            for folder in dict.fromkeys((os.path.dirname(path), *own)):
-                place = os.path.normpath(os.path.join(root, folder, os.fsdecode(name)))
+            header = os.fsdecode(name)
+            for folder in dict.fromkeys((os.path.dirname(path), *(first if _has_stand_in(header) else own))):
+                place = os.path.normpath(os.path.join(root, folder, header))
                 if name and os.path.isfile(place):
                     yield place
 
     visit([os.path.join(root, source)], included)
     return texts, is_known
+
+
+@lru_cache(maxsize=4096)
+def _has_stand_in(header: str) -> bool:
+    return header in operator_headers() or any(os.path.isfile(os.path.join(folder, header)) for folder in STAND_INS)
 
 
 @lru_cache(maxsize=64)

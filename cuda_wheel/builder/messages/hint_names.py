@@ -40,13 +40,19 @@ DEVICE_LIBRARIES = (
         '<{0}> is in a separate package: add "{nvshmem}" to build-system.requires. cuda-wheel does not link its device '
         "library: functions that are not inline need nvcc",
     ),
+    (
+        r"(?:torch|ATen|c10|THC)/.*",
+        '<{0}> is read from PyTorch, whose device code is not part of cuda-wheel: add "torch" to '
+        "build-system.requires, and install it in the environment of editable installs; or name the folder of its "
+        "headers (.../torch/include) in system-include-dirs. Not every release has each header",
+    ),
 )
 """Headers for device code that are not part of the toolkit: a pattern of their names, and the hint."""
 
 FOREIGN_HEADERS = (
     *DEVICE_LIBRARIES,
     (
-        r"(?:torch|ATen|c10)/.*|(?:pybind11|nanobind)/.*|Python\.h",
+        r"(?:pybind11|nanobind)/.*|Python\.h",
         "<{0}> is a host header: move the kernels to a .cu file that does not include it, and call them from Python",
     ),
     (

@@ -41,6 +41,11 @@ _MARK = "mark {0} that device code uses with {1}; move code that only the host u
 
 _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r'cannot open source file "([^"]+)"', missing_header),
+    (
+        r'incomplete (?:class |struct )?(?:type )?"((?:c10::|at::)(?:Float8_\w+|PhiloxCudaState))"',
+        '{0} is defined by PyTorch alone: add "torch" to build-system.requires, or name the folder of its headers '
+        "(.../torch/include) in system-include-dirs",
+    ),
     (r"is considered a host function", _MARK.format("a function", "__device__")),
     (r"explicitly marked as a __host__ function", _MARK.format("a function", "__device__, or __host__ __device__")),
     (r"is considered a host variable", _MARK.format("a variable", "__device__ or __constant__, or constexpr")),

@@ -184,7 +184,7 @@ def _toml(value: str) -> str:
 
 _PYTORCH = re.compile(r"(?:::)?(?:torch|at|c10|caffe2|THC\w*|pybind11)\b(?:::|$)")
 _GOES_ON = (
-    "cuda-wheel does not use PyTorch's own headers, and its stand-in lacks it. If only host code needs it, put that "
+    "cuda-wheel's stand-in for PyTorch's header lacks it. If only host code needs it, put that "
     "function between #ifndef __CUDACC_RTC__ and #endif, or into a .cpp file; and please report it"
 )
 

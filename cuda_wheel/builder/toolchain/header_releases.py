@@ -24,7 +24,7 @@ class HeaderRelease(NamedTuple):
         return ".".join(map(str, self.version))
 
 
-INDEPENDENT = ("cutlass", "mathdx", "nvshmem")
+INDEPENDENT = ("cutlass", "mathdx", "nvshmem", "pytorch")
 """The groups with releases of their own, of which many work with one release of CUDA: the project chooses."""
 
 CCCL_OF_CUDA_12 = {4: (2, 3), 5: (2, 4), 6: (2, 5), 8: (2, 7), 9: (2, 8)}
@@ -63,7 +63,7 @@ def release_of(group: str, folder: str, place: Place) -> HeaderRelease | None:
     """Return the release of a group of headers in a folder of a place; None if no file names it."""
     readers = {
         **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
-        **{"cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem},
+        **{"cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
     }
     return readers[group](folder, place)
 
@@ -124,6 +124,14 @@ def _mathdx(folder: str, place: Place) -> HeaderRelease | None:
 def _nvshmem(folder: str, place: Place) -> HeaderRelease | None:
     path = os.path.join(folder, "non_abi", "nvshmem_version.h")
     return _three_macros(path, "NVSHMEM_VENDOR_{}_VERSION", ("MAJOR", "MINOR", "PATCH"))
+
+
+def _pytorch(folder: str, place: Place) -> HeaderRelease | None:
+    names = ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h")  # the second before PyTorch 2.9
+    found = (
+        _three_macros(os.path.join(folder, name), "TORCH_VERSION_{}", ("MAJOR", "MINOR", "PATCH")) for name in names
+    )
+    return next(filter(None, found), None)
 
 
 def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRelease | None:

@@ -35,6 +35,7 @@ _OTHER_PACKAGE_FOLDERS = {
     "cutlass": ("cutlass_library/source/include", "nvidia/mathdx/external/cutlass/include"),
     "mathdx": ("nvidia/mathdx/include",),
     "nvshmem": ("nvidia/nvshmem/include",),
+    "pytorch": ("torch/include",),
 }
 """The same for packages that are not part of CUDA's toolkit, in search order, whatever CUDA's release."""
 

@@ -28,7 +28,10 @@ INCLUDE = Path(__file__).parent / "include"
 STAND_INS = tuple(
     str(INCLUDE.parent.parent / "hostcode" / "include" / name) for name in ("cuda", "pytorch", "libraries")
 )
-"""The folders of stand-in headers: they declare what host code uses of CUDA's libraries, of PyTorch and of others."""
+"""The folders of stand-in headers: they declare what host code uses of CUDA's libraries, of PyTorch and of others.
+
+They come before the toolchain's folders. A header of PyTorch that has no stand-in is read from the PyTorch of the build
+environment: those with algorithms for device code, so that a kernel computes what that release computes."""
 
 HOST_LIBRARIES = STAND_INS[-1]
 """The folder of the stand-ins of {fmt}, spdlog and nanobind. A project often holds a copy of them, which NVRTC cannot
@@ -46,6 +49,7 @@ FURTHER_HEADERS = {
     "cutlass": "cutlass/cutlass.h",
     "mathdx": "commondx/commondx_version.hpp",
     "nvshmem": "nvshmem.h",
+    "pytorch": "ATen/core/TensorBase.h",
 }
 """The same for packages that only some projects need. Device code needs only their headers, not their libraries."""
 

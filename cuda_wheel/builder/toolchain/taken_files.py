@@ -16,7 +16,7 @@ _CCCL = ("cuda", "cub", "thrust", "nv")
 
 _LABELS = {
     **{"cccl": "CCCL", "cudart": "headers of CUDA", "crt": "compiler's headers of CUDA", "curand": "cuRAND of CUDA"},
-    **{"cutlass": "CUTLASS", "mathdx": "MathDx", "nvshmem": "NVSHMEM"},
+    **{"cutlass": "CUTLASS", "mathdx": "MathDx", "nvshmem": "NVSHMEM", "pytorch": "PyTorch"},
 }
 
 

@@ -1,18 +1,20 @@
 """Kernels with PyTorch's types have the machine code of kernels that spell out what PyTorch's headers amount to.
 
-nvcc 13.0 makes the same code of the headers of PyTorch 2.11.
+nvcc 13.0 makes the same code of the headers of PyTorch 2.11. Where PyTorch's headers are, the stand-ins of its types are
+compared with them, and its algorithms are compiled between the stand-ins.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.toolchain.records import Toolchain
 
 Compile = Callable[..., Compiled]
 
@@ -24,27 +26,32 @@ EXTENSION_DEFINES = (
 )
 """What PyTorch's CUDAExtension passes to nvcc."""
 
-HEAD = """
+TYPES = """
 #include <ATen/AccumulateType.h>
 #include <ATen/core/TensorAccessor.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+#include <c10/util/complex.h>
+using c10::BFloat16;
+using c10::Half;
+typedef c10::complex<float> Complex;
+struct Rows { float* data; int sizes[2]; int strides[2]; };
+"""
+
+ALGORITHMS = """
 #include <ATen/cuda/Atomic.cuh>
 #include <ATen/cuda/DeviceUtils.cuh>
 #include <ATen/cuda/NumericLimits.cuh>
 #include <ATen/cuda/detail/KernelUtils.h>
 #include <ATen/native/cuda/KernelUtils.cuh>
 #include <ATen/native/cuda/block_reduce.cuh>
-#include <c10/util/BFloat16.h>
-#include <c10/util/Half.h>
 #include <c10/util/Load.h>
 #include <c10/util/MathConstants.h>
 #include <c10/util/TypeCast.h>
-#include <c10/util/complex.h>
 #include <c10/util/generic_math.h>
-using c10::BFloat16;
-using c10::Half;
-typedef c10::complex<float> Complex;
-struct Rows { float* data; int sizes[2]; int strides[2]; };
 """
+"""Headers that are PyTorch's own."""
+
 
 PAIRS = {
     # name: parameters, a body with PyTorch's types, parameters and a body without them
@@ -106,11 +113,9 @@ PAIRS = {
     "loop": ("float* f, int n", "CUDA_KERNEL_LOOP(i, n) f[i] *= 2;", "float* f, int n",
              "long at = (long)blockIdx.x * blockDim.x + threadIdx.x;"
              " for (int i = at; at < n; at += blockDim.x * gridDim.x, i = at) f[i] *= 2;"),
-    "floor": ("int* i", "i[0] = c10::div_floor_integer(i[1], i[2]); i[3] = c10::div_mod(i[4], i[5]);", "int* i",
-              "int a = i[1], b = i[2], q; if (a == (int)0x80000000 && b == -1) q = a; else if ((a < 0) != (b < 0)) {"
-              " q = a / b; if (a % b) q = q - 1; } else q = a / b; i[0] = q;"
-              " int d = i[5], m = i[4] % d; if (m != 0 && (d < 0) != (m < 0)) m += d; i[3] = m;"),
 }  # fmt: skip
+
+OF_ALGORITHMS = ("load", "convert", "sums", "bytes", "larger", "shuffles", "limits", "loop")
 
 NARROW = """
 __device__ __forceinline__ __nv_bfloat16 narrow(float x) {
@@ -124,9 +129,10 @@ __device__ __forceinline__ __nv_bfloat16 narrow(float x) {
 """
 
 
-def kernels() -> str:
-    text = HEAD + NARROW
-    for name, (ours, body, plain, spelled_out) in PAIRS.items():
+def kernels(names: Collection[str], head: str) -> str:
+    text = head + NARROW
+    for name in names:
+        ours, body, plain, spelled_out = PAIRS[name]
         text += f'extern "C" __global__ void ours_{name}({ours}) {{ {body} }}\n'
         text += f'extern "C" __global__ void plain_{name}({plain}) {{ {spelled_out} }}\n'
     return text
@@ -146,20 +152,113 @@ def operations(text: str) -> dict[str, Counter[str]]:
     return found
 
 
+Disassemble = Callable[[Path], str]
+
+
+def differing(names: Collection[str], cubin: bytes, nvdisasm: Disassemble, folder: Path) -> dict[str, object]:
+    """Return the kernels whose instructions differ from those of the plain ones."""
+    (folder / "k.cubin").write_bytes(cubin)
+    found = operations(nvdisasm(folder / "k.cubin"))
+    assert {name for name in found if name.startswith("ours_")} == {f"ours_{name}" for name in names}
+    pairs = {name: (found[f"ours_{name}"], found[f"plain_{name}"]) for name in names}
+    return {name: (dict(ours - plain), dict(plain - ours)) for name, (ours, plain) in pairs.items() if ours != plain}
+
+
 @pytest.mark.parametrize("arch", ["75", "80", "90"])
 def test_the_machine_code_is_that_of_plain_kernels(
-    arch: str, compiled: Compile, nvdisasm: Callable[[Path], str], tmp_path: Path
+    arch: str, compiled: Compile, nvdisasm: Disassemble, tmp_path: Path
 ) -> None:
-    result = compiled(kernels(), arch=arch, options=("--std=c++17", *EXTENSION_DEFINES))
-    (tmp_path / "k.cubin").write_bytes(result.cubin)
-    found = operations(nvdisasm(tmp_path / "k.cubin"))
-    assert {name for name in found if name.startswith("ours_")} == {f"ours_{name}" for name in PAIRS}
-    differing = {}
-    for name in PAIRS:
-        ours, plain = found[f"ours_{name}"], found[f"plain_{name}"]
-        if ours != plain:
-            differing[name] = (dict(ours - plain), dict(plain - ours))
-    assert not differing
+    names = PAIRS.keys() - set(OF_ALGORITHMS)
+    result = compiled(kernels(sorted(names), TYPES), arch=arch, options=("--std=c++17", *EXTENSION_DEFINES))
+    assert not differing(names, result.cubin or b"", nvdisasm, tmp_path)
+
+
+@pytest.mark.parametrize("arch", ["80", "90"])
+def test_pytorchs_algorithms_compile_between_the_stand_ins(
+    arch: str, compiled: Compile, nvdisasm: Disassemble, tmp_path: Path, toolchain: Toolchain, torch_headers: Path
+) -> None:
+    result = compiled(
+        kernels(OF_ALGORITHMS, "#include <torch/extension.h>\n" + TYPES + ALGORITHMS),
+        arch=arch,
+        options=("--std=c++17", *EXTENSION_DEFINES),
+        include_dirs=("", *toolchain.header_folders, str(torch_headers)),
+    )
+    assert not differing(OF_ALGORITHMS, result.cubin or b"", nvdisasm, tmp_path)
+
+
+OPERANDS = ("Half", "BFloat16")
+
+
+def all_operators() -> str:
+    """Return kernels with every operator and conversion of the types."""
+    text = "".join(f"#include <c10/util/{name}.h>\n" for name in OPERANDS) + TYPES + "#include <ATen/NumericUtils.h>\n"
+    for name in OPERANDS:
+        for kind, other in {
+            "same": f"c10::{name}",
+            "float": "float",
+            "double": "double",
+            "int": "int",
+            "long": "int64_t",
+        }.items():
+            body = "".join(f"o[i++] = x[i] {op} y[i]; o[i++] = y[i] {op} x[i];" for op in "+-*/")
+            body += "".join(f"o[i++] = float(x[i]) {op} float(y[i]);" for op in ("<", "<=", ">", ">=", "==", "!="))
+            text += f'extern "C" __global__ void {name}_{kind}(double* o, c10::{name}* x, {other}* y) {{ int i = 0; {body} }}\n'
+        text += (
+            f'extern "C" __global__ void {name}_more(c10::{name}* x, float* y, bool* b) {{'
+            " x[0] = y[0]; y[1] = x[1]; x[2] = -x[3]; x[4] += x[5]; x[6] *= x[7]; x[8] /= x[9]; x[10] -= x[11];"
+            " y[2] += x[12]; b[0] = at::_isnan(x[13]); b[1] = at::_isinf(x[14]);"
+            f" x[15] = std::numeric_limits<c10::{name}>::max(); }}\n"
+        )
+    # Not the quotient of complex numbers, which PyTorch writes in another way for other compilers than GCC.
+    for part in ("float", "double"):
+        number = f"c10::complex<{part}>"
+        body = "".join(
+            f"z[i++] = z[i] {op} w[i]; z[i++] = z[i] {op} x[i]; z[i++] = x[i] {op} z[i]; z[i++] {op}= w[i]; z[i++] {op}= x[i];"
+            for op in "+-*"
+        )
+        body += (
+            "b[0] = z[i] == w[i]; b[1] = z[i] != x[i]; z[i] = -z[i]; x[0] = std::norm(z[2]); z[3] = std::conj(z[4]);"
+        )
+        text += f'extern "C" __global__ void complex_{part}({number}* z, {number}* w, {part}* x, bool* b) {{ int i = 0; {body} }}\n'
+    text += 'extern "C" __global__ void complex_half(c10::complex<Half>* z) { z[0] += z[1]; z[2] -= z[3]; z[4] *= z[5]; z[6] = c10::complex<float>(z[7]); }\n'
+    for count, type in ((1, "float"), (3, "Half")):
+        index = "".join(f"[i{each}]" for each in range(count))
+        parameters = ", ".join(f"int i{each}" for each in range(count))
+        for bits in (32, 64):
+            accessor = f"at::PackedTensorAccessor{bits}<{type}, {count}, at::RestrictPtrTraits>"
+            text += f'extern "C" __global__ void accessor_{bits}_{count}({accessor} a, const {accessor} b, {parameters}) {{ a{index} = b{index} + a.size(0) + b.stride(0); *a.data() = 1; }}\n'
+    return text
+
+
+DEPRECATED = "--define-macro=C10_DEFINE_DEPRECATED_USING(A, B)=using A = B;"
+"""PyTorch's own definition is for other compilers only."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ["75", "80", "90"])
+def test_the_machine_code_is_that_of_pytorchs_own_types(
+    arch: str,
+    compiled: Compile,
+    nvdisasm: Disassemble,
+    tmp_path: Path,
+    toolchain: Toolchain,
+    torch_types: Path,
+    torch_headers: Path,
+) -> None:
+    found = []
+    for first in ((), (str(torch_types),)):
+        folders = ("", *first, *toolchain.header_folders, str(torch_headers))
+        options = ("--std=c++17", DEPRECATED, *EXTENSION_DEFINES)
+        result = compiled(all_operators(), arch=arch, options=options, include_dirs=folders)
+        (tmp_path / "k.cubin").write_bytes(result.cubin)
+        found.append(operations(nvdisasm(tmp_path / "k.cubin")))
+        read = [path for path in result.headers or () if path.startswith(str(torch_types))]
+        assert bool(read) == bool(first)
+    ours, theirs = found
+    assert ours.keys() == theirs.keys()
+    differing = {name: [dict(ours[name] - theirs[name]), dict(theirs[name] - ours[name])] for name in ours}
+    named = {name: str(pair) for name, pair in differing.items() if any(pair)}
+    assert not named, "\n".join(f"{name}: {pair}" for name, pair in named.items())
 
 
 def test_launch_bounds_and_assertions(compiled: Compile) -> None:

@@ -17,10 +17,13 @@ from cuda_wheel.builder.toolchain.taken_files import header_versions, several_pl
 pytestmark = pytest.mark.one_toolchain
 
 VERSION = "#define CUTLASS_MAJOR 4\n#define CUTLASS_MINOR 7\n#define CUTLASS_PATCH 1\n"
+TORCH = "".join(f"#define TORCH_VERSION_{part} {n}\n" for part, n in (("MAJOR", 2), ("MINOR", 15), ("PATCH", 3)))
 MATHDX = "nvidia/mathdx/include/commondx/commondx_version.hpp"
 PACKAGES: Mapping[str, Mapping[str, str]] = {
     "cutlass": {"cutlass_library/source/include/cutlass/version.h": VERSION},
     "bundled": {"nvidia/mathdx/external/cutlass/include/cutlass/version.h": VERSION},
+    "torch": {"torch/include/torch/headeronly/version.h": TORCH, "torch/include/ATen/core/TensorBase.h": ""},
+    "older torch": {"torch/include/torch/csrc/api/include/torch/version.h": TORCH},
     "mathdx": {MATHDX: "", "nvidia_mathdx-25.6.0.dist-info/RECORD": f"{MATHDX},sha256=x,1\n"},
 }
 
@@ -50,6 +53,27 @@ def test_cutlass_is_found_in_a_folder_of_packages_that_has_nothing_else(
     installed(tmp_path, "cutlass")
     monkeypatch.syspath_prepend(tmp_path)
     assert Place(str(tmp_path), True, "sys.path") in places("")
+
+
+@pytest.mark.parametrize("package", ["torch", "older torch"])
+def test_pytorchs_headers_are_found_without_importing_it(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = installed(tmp_path, package)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Place(str(tmp_path), True, "sys.path") in places("")
+    (folder,) = header_folders(place, "pytorch", 13)
+    assert str(release_of("pytorch", folder, place)) == "2.15.3"
+
+
+def test_a_manifest_names_the_release_of_pytorch(toolchain: Toolchain) -> None:
+    headers = Headers("pytorch", "2.15.3", "/packages/torch/include", "PYTHONPATH", "")
+    with_torch = replace(
+        toolchain,
+        headers=(*(each for each in toolchain.headers if each.name != "pytorch"), headers),
+        include_dirs=(*toolchain.include_dirs, headers.folder),
+    )
+    assert header_versions(with_torch, ["/packages/torch/include/ATen/cuda/Atomic.cuh"]) == {"pytorch": "2.15.3"}
 
 
 @pytest.fixture

@@ -3,10 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_ACCUMULATE_TYPE_H
 
 #include <c10/util/BFloat16.h>
-#include <c10/util/Float8_e4m3fn.h>
-#include <c10/util/Float8_e4m3fnuz.h>
-#include <c10/util/Float8_e5m2.h>
-#include <c10/util/Float8_e5m2fnuz.h>
+#include <cuda_wheel_detail/pytorch/float8.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
 #include <cstdint>

@@ -4,10 +4,7 @@
 
 #include <c10/macros/Macros.h>
 #include <c10/util/BFloat16.h>
-#include <c10/util/Float8_e4m3fn.h>
-#include <c10/util/Float8_e4m3fnuz.h>
-#include <c10/util/Float8_e5m2.h>
-#include <c10/util/Float8_e5m2fnuz.h>
+#include <cuda_wheel_detail/pytorch/float8.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
 #include <cmath>
@@ -49,16 +46,23 @@ template <typename T, std::enable_if_t<std::is_integral<T>::value, int> = 0>
 inline C10_HOST_DEVICE bool _isinf(T) {
   return false;
 }
+template <typename T, std::enable_if_t<std::is_same<T, at::Float8_e5m2>::value, int> = 0>
+inline C10_HOST_DEVICE bool _isinf(T value) {
+  return value.isinf();
+}
+template <typename T,
+          std::enable_if_t<std::is_same<T, at::Float8_e4m3fn>::value || std::is_same<T, at::Float8_e5m2fnuz>::value ||
+                               std::is_same<T, at::Float8_e4m3fnuz>::value,
+                           int> = 0>
+inline C10_HOST_DEVICE bool _isinf(T) {
+  return false;
+}
 template <typename T, std::enable_if_t<std::is_floating_point<T>::value, int> = 0>
 inline C10_HOST_DEVICE bool _isinf(T value) {
   return ::isinf(value);
 }
 inline C10_HOST_DEVICE bool _isinf(at::Half value) { return at::_isinf(static_cast<float>(value)); }
 inline C10_HOST_DEVICE bool _isinf(at::BFloat16 value) { return at::_isinf(static_cast<float>(value)); }
-inline C10_HOST_DEVICE bool _isinf(at::Float8_e5m2 value) { return value.isinf(); }
-inline C10_HOST_DEVICE bool _isinf(at::Float8_e4m3fn) { return false; }
-inline C10_HOST_DEVICE bool _isinf(at::Float8_e5m2fnuz) { return false; }
-inline C10_HOST_DEVICE bool _isinf(at::Float8_e4m3fnuz) { return false; }
 
 // For float and narrower types these are the fast intrinsics; for double, the usual functions.
 #define CUDA_WHEEL_FAST_FUNCTION(name, fast)                                                               \

@@ -2,15 +2,8 @@
 #ifndef CUDA_WHEEL_PYTORCH_OP_MATH_TYPE_H
 #define CUDA_WHEEL_PYTORCH_OP_MATH_TYPE_H
 
-#include <c10/util/BFloat16.h>
-#include <c10/util/Float8_e4m3fn.h>
-#include <c10/util/Float8_e4m3fnuz.h>
-#include <c10/util/Float8_e5m2.h>
-#include <c10/util/Float8_e5m2fnuz.h>
-#include <c10/util/Float8_e8m0fnu.h>
-#include <c10/util/Half.h>
-#include <c10/util/complex.h>
 #include <cstdint>
+#include <cuda_wheel_detail/pytorch/reduced_floats.h>
 
 namespace c10 {
 enum class ScalarType : int8_t;
@@ -18,23 +11,22 @@ enum class ScalarType : int8_t;
 
 namespace at {
 
-template <typename T>
-struct OpMathType {
-  using type = T;
-};
-#define CUDA_WHEEL_COMPUTES_IN(T, wider) \
-  template <>                            \
-  struct OpMathType<T> {                 \
-    using type = wider;                  \
+#define CUDA_WHEEL_COMPUTES_IN(template_, T, wider) \
+  template_ struct T {                               \
+    using type = wider;                              \
   };
-CUDA_WHEEL_COMPUTES_IN(at::Half, float)
-CUDA_WHEEL_COMPUTES_IN(at::BFloat16, float)
-CUDA_WHEEL_COMPUTES_IN(at::Float8_e5m2, float)
-CUDA_WHEEL_COMPUTES_IN(at::Float8_e4m3fn, float)
-CUDA_WHEEL_COMPUTES_IN(at::Float8_e5m2fnuz, float)
-CUDA_WHEEL_COMPUTES_IN(at::Float8_e4m3fnuz, float)
-CUDA_WHEEL_COMPUTES_IN(at::Float8_e8m0fnu, float)
-CUDA_WHEEL_COMPUTES_IN(c10::complex<Half>, c10::complex<float>)
+CUDA_WHEEL_COMPUTES_IN(template <class T>, OpMathType, T)
+#define CUDA_WHEEL_COMPUTES_IN_FLOAT(T) CUDA_WHEEL_COMPUTES_IN(template <>, OpMathType<T>, float)
+CUDA_WHEEL_COMPUTES_IN_FLOAT(Half)
+CUDA_WHEEL_COMPUTES_IN_FLOAT(BFloat16)
+CUDA_WHEEL_COMPUTES_IN_FLOAT(Float8_e4m3fn)
+CUDA_WHEEL_COMPUTES_IN_FLOAT(Float8_e4m3fnuz)
+CUDA_WHEEL_COMPUTES_IN_FLOAT(Float8_e5m2)
+CUDA_WHEEL_COMPUTES_IN_FLOAT(Float8_e5m2fnuz)
+CUDA_WHEEL_COMPUTES_IN_FLOAT(Float8_e8m0fnu)
+CUDA_WHEEL_COMPUTES_IN(template <>, OpMathType<c10::complex<Half>>, c10::complex<float>)
+CUDA_WHEEL_COMPUTES_IN(template <>, OpMathType<c10::complex<BFloat16>>, c10::complex<float>)
+#undef CUDA_WHEEL_COMPUTES_IN_FLOAT
 #undef CUDA_WHEEL_COMPUTES_IN
 
 template <typename T>

@@ -7,13 +7,13 @@
 
 namespace at {
 
-template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>>
-C10_ALWAYS_INLINE C10_HOST_DEVICE T ceil_div(T a, T b) {
-  return (a + b - 1) / b;
+template <class Integer, class = std::enable_if_t<std::is_integral<Integer>::value>>
+C10_HOST_DEVICE C10_ALWAYS_INLINE Integer ceil_div(Integer dividend, Integer divisor) {
+  return (dividend + divisor - 1) / divisor;
 }
-template <typename T>
-C10_ALWAYS_INLINE C10_HOST_DEVICE T round_up(T a, T b) {
-  return ceil_div(a, b) * b;
+template <class Integer>
+C10_HOST_DEVICE C10_ALWAYS_INLINE Integer round_up(Integer number, Integer factor) {
+  return ceil_div(number, factor) * factor;
 }
 
 }

@@ -3,16 +3,17 @@
 #define CUDA_WHEEL_PYTORCH_THC_NUMERICS_CUH
 
 #include <ATen/NumericUtils.h>
-#include <ATen/cuda/NumericLimits.cuh>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
+#include <limits>
 
 template <typename T>
 struct THCNumerics {
-  static inline __host__ __device__ T min() { return at::numeric_limits<T>::lowest(); }
-  static inline __host__ __device__ T max() { return at::numeric_limits<T>::max(); }
-  static inline __host__ __device__ T lower_bound() { return at::numeric_limits<T>::lower_bound(); }
-  static inline __host__ __device__ T upper_bound() { return at::numeric_limits<T>::upper_bound(); }
+  typedef std::numeric_limits<T> Limits;
+  static inline __host__ __device__ T min() { return Limits::lowest(); }
+  static inline __host__ __device__ T max() { return Limits::max(); }
+  static inline __host__ __device__ T lower_bound() { return Limits::has_infinity ? T(-Limits::infinity()) : min(); }
+  static inline __host__ __device__ T upper_bound() { return Limits::has_infinity ? Limits::infinity() : max(); }
   static inline __host__ __device__ bool lt(T a, T b) { return a < b; }
   static inline __host__ __device__ bool le(T a, T b) { return a <= b; }
   static inline __host__ __device__ bool gt(T a, T b) { return a > b; }

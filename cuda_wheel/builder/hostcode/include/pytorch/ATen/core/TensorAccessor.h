@@ -20,31 +20,21 @@ using torch::headeronly::DefaultPtrTraits;
 using torch::headeronly::RestrictPtrTraits;
 
 namespace detail {
-template <size_t N, typename index_t>
+template <size_t N, class Index>
 struct IndexBoundsCheck {
-  IndexBoundsCheck(index_t i);
+  IndexBoundsCheck(Index);
 };
 }
 
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using TensorAccessorBase = torch::headeronly::detail::TensorAccessorBase<c10::IntArrayRef, T, N, PtrTraits, index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using TensorAccessor = torch::headeronly::detail::TensorAccessor<c10::IntArrayRef, T, N, PtrTraits, index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using GenericPackedTensorAccessorBase =
-    torch::headeronly::detail::GenericPackedTensorAccessorBase<detail::IndexBoundsCheck<N, index_t>, T, N, PtrTraits,
-                                                               index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using GenericPackedTensorAccessor =
-    torch::headeronly::detail::GenericPackedTensorAccessor<TensorAccessor<T, N - 1, PtrTraits, index_t>,
-                                                           detail::IndexBoundsCheck<N, index_t>, T, N, PtrTraits,
-                                                           index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, PtrTraits, index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits>
-using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, N, PtrTraits, int32_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits>
-using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, PtrTraits, int64_t>;
+CUDA_WHEEL_ACCESSORS(, c10::IntArrayRef, detail::IndexBoundsCheck)
+template <CUDA_WHEEL_ACCESSOR_PARAMETERS>
+using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, Traits, Index>;
+#define CUDA_WHEEL_PACKED(name, Index)                                                 \
+  template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>       \
+  using name = GenericPackedTensorAccessor<T, N, Traits, Index>;
+CUDA_WHEEL_PACKED(PackedTensorAccessor32, int32_t)
+CUDA_WHEEL_PACKED(PackedTensorAccessor64, int64_t)
+#undef CUDA_WHEEL_PACKED
 
 }
 

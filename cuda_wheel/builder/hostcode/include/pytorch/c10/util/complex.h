@@ -11,29 +11,8 @@
 
 namespace c10 {
 
-template <typename T>
-struct is_complex : public std::false_type {};
-template <typename T>
-struct is_complex<c10::complex<T>> : public std::true_type {};
-
-// The type of the parts; another type is its own.
-template <typename T>
-struct scalar_value_type {
-  using type = T;
-};
-template <typename T>
-struct scalar_value_type<c10::complex<T>> {
-  using type = T;
-};
-
-#ifdef CUDA_WHEEL_COMPLEX_FUNCTIONS
-template <typename T>
-struct is_complex<std::complex<T>> : public std::true_type {};
-template <typename T>
-struct scalar_value_type<std::complex<T>> {
-  using type = T;
-};
-#endif
+using torch::headeronly::is_complex;
+using torch::headeronly::scalar_value_type;
 
 }
 
@@ -73,6 +52,10 @@ bool isnan(const c10::complex<T>& z) {
 
 }
 
+// The functions that are Thrust's.
+#define CUDA_WHEEL_COMPLEX_FUNCTIONS_OF_THRUST(X) \
+  X(exp) X(log) X(log10) X(sqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
+
 namespace c10_complex_math {
 
 #define CUDA_WHEEL_COMPLEX_FUNCTION(name)                                                         \
@@ -80,22 +63,7 @@ namespace c10_complex_math {
   C10_HOST_DEVICE inline c10::complex<T> name(const c10::complex<T>& z) {                        \
     return cuda_wheel_detail::complex_functions<T>::name(z);                                     \
   }
-CUDA_WHEEL_COMPLEX_FUNCTION(exp)
-CUDA_WHEEL_COMPLEX_FUNCTION(log)
-CUDA_WHEEL_COMPLEX_FUNCTION(log10)
-CUDA_WHEEL_COMPLEX_FUNCTION(sqrt)
-CUDA_WHEEL_COMPLEX_FUNCTION(sin)
-CUDA_WHEEL_COMPLEX_FUNCTION(cos)
-CUDA_WHEEL_COMPLEX_FUNCTION(tan)
-CUDA_WHEEL_COMPLEX_FUNCTION(asin)
-CUDA_WHEEL_COMPLEX_FUNCTION(acos)
-CUDA_WHEEL_COMPLEX_FUNCTION(atan)
-CUDA_WHEEL_COMPLEX_FUNCTION(sinh)
-CUDA_WHEEL_COMPLEX_FUNCTION(cosh)
-CUDA_WHEEL_COMPLEX_FUNCTION(tanh)
-CUDA_WHEEL_COMPLEX_FUNCTION(asinh)
-CUDA_WHEEL_COMPLEX_FUNCTION(acosh)
-CUDA_WHEEL_COMPLEX_FUNCTION(atanh)
+CUDA_WHEEL_COMPLEX_FUNCTIONS_OF_THRUST(CUDA_WHEEL_COMPLEX_FUNCTION)
 #undef CUDA_WHEEL_COMPLEX_FUNCTION
 
 template <typename T>
@@ -160,31 +128,19 @@ C10_HOST_DEVICE inline c10::complex<T> expm1(const c10::complex<T>& z) {
 
 }
 
-#define CUDA_WHEEL_COMPLEX_NAMES   \
-  using c10_complex_math::acos;    \
-  using c10_complex_math::acosh;   \
-  using c10_complex_math::asin;    \
-  using c10_complex_math::asinh;   \
-  using c10_complex_math::atan;    \
-  using c10_complex_math::atanh;   \
-  using c10_complex_math::cos;     \
-  using c10_complex_math::cosh;    \
-  using c10_complex_math::exp;     \
-  using c10_complex_math::expm1;   \
-  using c10_complex_math::log;     \
-  using c10_complex_math::log10;   \
-  using c10_complex_math::log1p;   \
-  using c10_complex_math::log2;    \
-  using c10_complex_math::pow;     \
-  using c10_complex_math::sin;     \
-  using c10_complex_math::sinh;    \
-  using c10_complex_math::sqrt;    \
-  using c10_complex_math::tan;     \
-  using c10_complex_math::tanh;
+#define CUDA_WHEEL_COMPLEX_NAME(name) using c10_complex_math::name;
+#define CUDA_WHEEL_COMPLEX_NAMES                                  \
+  CUDA_WHEEL_COMPLEX_FUNCTIONS_OF_THRUST(CUDA_WHEEL_COMPLEX_NAME) \
+  CUDA_WHEEL_COMPLEX_NAME(expm1)                                  \
+  CUDA_WHEEL_COMPLEX_NAME(log1p)                                  \
+  CUDA_WHEEL_COMPLEX_NAME(log2)                                   \
+  CUDA_WHEEL_COMPLEX_NAME(pow)
 CUDA_WHEEL_COMPLEX_NAMES
 namespace std {
 CUDA_WHEEL_COMPLEX_NAMES
 }
 #undef CUDA_WHEEL_COMPLEX_NAMES
+#undef CUDA_WHEEL_COMPLEX_NAME
+#undef CUDA_WHEEL_COMPLEX_FUNCTIONS_OF_THRUST
 
 #endif

@@ -84,14 +84,20 @@ namespace at {
 struct AutoDispatchBelowADInplaceOrView {
     AutoDispatchBelowADInplaceOrView();
     ~AutoDispatchBelowADInplaceOrView();
+
+    void* cuda_wheel_layout[2] = {};
 };
 struct AutoDispatchBelowAutograd {
     AutoDispatchBelowAutograd();
     ~AutoDispatchBelowAutograd();
+
+    void* cuda_wheel_layout[2] = {};
 };
 struct AutoNonVariableTypeMode {
     AutoNonVariableTypeMode(bool enabled = true);
     ~AutoNonVariableTypeMode();
+
+    void* cuda_wheel_layout[2] = {};
 };
 namespace autocast {
 Tensor cached_cast(c10::ScalarType, const Tensor&, c10::DeviceType = c10::DeviceType::CUDA);

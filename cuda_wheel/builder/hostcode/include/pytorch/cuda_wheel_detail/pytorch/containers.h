@@ -82,6 +82,9 @@ class SmallVectorImpl {
     void assign(I first, I last);
     bool operator==(const SmallVectorImpl&) const;
     bool operator!=(const SmallVectorImpl&) const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 
 template <class T, unsigned N = 8>
@@ -98,6 +101,9 @@ class SmallVector : public SmallVectorImpl<T> {
     SmallVector(const SmallVector&);
     SmallVector& operator=(const SmallVector&);
     SmallVector& operator=(std::initializer_list<T>);
+
+  private:
+    alignas(T) char cuda_wheel_elements[N * sizeof(T)] = {};
 };
 
 // ArrayRef's base, which the stable interface takes; kernels' parameters may name it.
@@ -165,18 +171,23 @@ template <class T>
 ArrayRef<T> makeArrayRef(const std::vector<T>&);
 template <class T>
 std::ostream& operator<<(std::ostream&, ArrayRef<T>);
+// With another ArrayRef, or with what converts to one.
 template <class T>
 constexpr bool operator==(ArrayRef<T> a, ArrayRef<T> b) { return a.equals(b); }
 template <class T>
 constexpr bool operator!=(ArrayRef<T> a, ArrayRef<T> b) { return !a.equals(b); }
-template <class T>
-bool operator==(const std::vector<T>&, ArrayRef<T>);
-template <class T>
-bool operator!=(const std::vector<T>&, ArrayRef<T>);
-template <class T>
-bool operator==(ArrayRef<T>, const std::vector<T>&);
-template <class T>
-bool operator!=(ArrayRef<T>, const std::vector<T>&);
+#define CUDA_WHEEL_PYTORCH_COMPARES(Other)     \
+    template <class T>                         \
+    bool operator==(const Other&, ArrayRef<T>); \
+    template <class T>                         \
+    bool operator!=(const Other&, ArrayRef<T>); \
+    template <class T>                         \
+    bool operator==(ArrayRef<T>, const Other&); \
+    template <class T>                         \
+    bool operator!=(ArrayRef<T>, const Other&);
+CUDA_WHEEL_PYTORCH_COMPARES(std::vector<T>)
+CUDA_WHEEL_PYTORCH_COMPARES(SmallVectorImpl<T>)
+#undef CUDA_WHEEL_PYTORCH_COMPARES
 using IntArrayRef = ArrayRef<int64_t>;
 using IntList = IntArrayRef;
 
@@ -196,6 +207,9 @@ class OptionalArrayRef {
     const ArrayRef<T>& value() const;
     const ArrayRef<T>& operator*() const;
     const ArrayRef<T>* operator->() const;
+
+  private:
+    void* cuda_wheel_layout[3] = {};
 };
 using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
 using DimVector = SmallVector<int64_t, 5>;
@@ -238,6 +252,9 @@ class intrusive_ptr {
     static intrusive_ptr unsafe_steal_from_new(T*);
     bool operator==(const intrusive_ptr&) const noexcept;
     bool operator!=(const intrusive_ptr&) const noexcept;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 template <class T, class Null = void, class... Args>
 intrusive_ptr<T, Null> make_intrusive(Args&&...);
@@ -247,6 +264,9 @@ class weak_intrusive_ptr {
     weak_intrusive_ptr(const intrusive_ptr<T, Null>&);
     intrusive_ptr<T, Null> lock() const noexcept;
     bool expired() const noexcept;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 
 template <class T>
@@ -260,6 +280,9 @@ class MaybeOwned {
     const T& operator*() const&;
     const T* operator->() const;
     bool isOwned() const noexcept;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 
 template <class Signature>
@@ -335,6 +358,9 @@ class List {
     iterator end() const;
     std::vector<T> vec() const;
     List copy() const;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 
 template <class K, class V>
@@ -364,6 +390,9 @@ class Dict {
     void reserve(size_t) const;
     iterator begin() const;
     iterator end() const;
+
+  private:
+    void* cuda_wheel_layout = {};
 };
 
 template <class T>

@@ -7,6 +7,7 @@
 #endif
 #include <cuda_runtime_api.h>
 
+#include <c10/cuda/CUDAMacros.h>
 #include <cuda_wheel_detail/pytorch/errors.h>
 
 namespace c10 {

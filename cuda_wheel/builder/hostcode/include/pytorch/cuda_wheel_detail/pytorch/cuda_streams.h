@@ -2,12 +2,23 @@
 #ifndef CUDA_WHEEL_PYTORCH_CUDA_STREAMS_H
 #define CUDA_WHEEL_PYTORCH_CUDA_STREAMS_H
 
+// The layout of a generator's state differs between releases, so that it is PyTorch's own, or incomplete.
+#if __has_include(<ATen/cuda/PhiloxCudaState.h>)
 #include <ATen/cuda/PhiloxCudaState.h>
+#else
+namespace at {
+struct PhiloxCudaState;
+}
+#endif
 #include <cuda_wheel_detail/pytorch/cuda_errors.h>
 #include <cuda_wheel_detail/pytorch/device_guard.h>
 
 namespace c10 {
+using CaptureId_t = unsigned long long;
+using MempoolId_t = std::pair<CaptureId_t, CaptureId_t>;
 namespace cuda {
+using c10::CaptureId_t;
+using c10::MempoolId_t;
 
 DeviceIndex device_count() noexcept;
 DeviceIndex device_count_ensure_non_zero();
@@ -46,6 +57,9 @@ class CUDAStream {
     cudaStream_t stream() const;
     Stream unwrap() const;
     static std::tuple<int, int> priority_range();
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 CUDAStream getStreamFromPool(bool high_priority = false, DeviceIndex = -1);
 CUDAStream getStreamFromPool(int priority, DeviceIndex = -1);
@@ -66,6 +80,8 @@ struct CUDAGuard {
     void set_index(DeviceIndex);
     Device original_device() const;
     Device current_device() const;
+
+    void* cuda_wheel_layout[2] = {};
 };
 struct OptionalCUDAGuard {
     explicit OptionalCUDAGuard();
@@ -80,6 +96,8 @@ struct OptionalCUDAGuard {
     std::optional<Device> original_device() const;
     std::optional<Device> current_device() const;
     void reset();
+
+    void* cuda_wheel_layout[3] = {};
 };
 struct CUDAStreamGuard {
     explicit CUDAStreamGuard(Stream);
@@ -91,6 +109,8 @@ struct CUDAStreamGuard {
     CUDAStream current_stream() const;
     Device current_device() const;
     Device original_device() const;
+
+    void* cuda_wheel_layout[8] = {};
 };
 struct OptionalCUDAStreamGuard {
     explicit OptionalCUDAStreamGuard();
@@ -99,10 +119,14 @@ struct OptionalCUDAStreamGuard {
     ~OptionalCUDAStreamGuard();
     void reset_stream(Stream);
     void reset();
+
+    void* cuda_wheel_layout[9] = {};
 };
 struct CUDAMultiStreamGuard {
     explicit CUDAMultiStreamGuard(ArrayRef<CUDAStream>);
     ~CUDAMultiStreamGuard();
+
+    void* cuda_wheel_layout[5] = {};
 };
 
 namespace CUDACachingAllocator {

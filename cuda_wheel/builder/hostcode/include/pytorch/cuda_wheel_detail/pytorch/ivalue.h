@@ -51,6 +51,8 @@ struct IValue {
     T to() const;
     template <class T>
     std::optional<T> toOptional() const;
+
+    void* cuda_wheel_layout[2] = {};
 };
 namespace impl {
 using GenericList = List<IValue>;

@@ -9,11 +9,7 @@
 #endif
 #ifndef CUDA_WHEEL_WITHOUT_FLOAT8
 #include <c10/util/Float4_e2m1fn_x2.h>
-#include <c10/util/Float8_e4m3fn.h>
-#include <c10/util/Float8_e4m3fnuz.h>
-#include <c10/util/Float8_e5m2.h>
-#include <c10/util/Float8_e5m2fnuz.h>
-#include <c10/util/Float8_e8m0fnu.h>
+#include <cuda_wheel_detail/pytorch/float8.h>
 #endif
 #ifndef CUDA_WHEEL_WITHOUT_HALF
 #include <c10/util/Half.h>

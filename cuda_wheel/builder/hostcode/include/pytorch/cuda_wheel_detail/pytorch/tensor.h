@@ -43,6 +43,8 @@ constexpr EllipsisIndexType Ellipsis{};
 struct Slice {
     Slice(std::optional<c10::SymInt> start = std::nullopt, std::optional<c10::SymInt> stop = std::nullopt,
           std::optional<c10::SymInt> step = std::nullopt);
+
+    void* cuda_wheel_layout[3] = {};
 };
 struct TensorIndex {
     TensorIndex(std::nullopt_t);
@@ -53,6 +55,8 @@ struct TensorIndex {
     TensorIndex(T);
     TensorIndex(Slice);
     TensorIndex(Tensor);
+
+    void* cuda_wheel_layout[7] = {};
 };
 } // namespace indexing
 

@@ -29,6 +29,8 @@ struct TensorGeometry {
     int64_t numel() const;
     bool is_contiguous() const;
     TensorGeometry transpose(int64_t, int64_t);
+
+    void* cuda_wheel_layout[9] = {};
 };
 struct TensorGeometryArg {
     TensorGeometry tensor;
@@ -67,6 +69,9 @@ void checkLayout(CheckedFrom, const Tensor&, c10::Layout);
 void checkLayout(CheckedFrom, c10::ArrayRef<Tensor>, c10::Layout);
 void* maybe_data_ptr(const Tensor&);
 void check_dim_size(const Tensor&, int64_t dim, int64_t dim_size, int64_t size);
+namespace native {
+bool canUse32BitIndexMath(const TensorBase&, int64_t max_elem = 0x7fffffff);
+}
 namespace detail {
 std::vector<int64_t> defaultStrides(c10::IntArrayRef);
 std::optional<std::vector<int64_t>> computeStride(c10::IntArrayRef, c10::IntArrayRef, c10::IntArrayRef);

@@ -92,6 +92,9 @@ class DispatchKeySet {
     DispatchKeySet operator&(DispatchKeySet) const;
     DispatchKeySet operator-(DispatchKeySet) const;
     DispatchKey highestPriorityTypeId() const;
+
+  private:
+    uint64_t cuda_wheel_layout = {};
 };
 const char* toString(DispatchKey);
 namespace impl {
@@ -129,6 +132,9 @@ class SymInt {
 #undef CUDA_WHEEL_PYTORCH_OPERATOR
     SymInt& operator*=(const SymInt&);
     SymInt& operator+=(const SymInt&);
+
+  private:
+    int64_t cuda_wheel_layout = {};
 };
 using SymIntArrayRef = ArrayRef<SymInt>;
 using OptionalSymIntArrayRef = OptionalArrayRef<SymInt>;
@@ -136,12 +142,18 @@ class SymFloat {
   public:
     SymFloat(double value);
     double expect_float() const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 class SymBool {
   public:
     SymBool(bool value);
     bool expect_bool() const;
     bool guard_bool(const char* file, int64_t line) const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 
 template <class T, class = void>
@@ -180,6 +192,9 @@ class Scalar {
     template <class T>
     bool equal(T) const;
     ScalarType type() const;
+
+  private:
+    alignas(16) void* cuda_wheel_layout[4] = {};
 };
 
 } // namespace c10
@@ -271,6 +286,8 @@ struct TensorOptions {
     TensorOptions merge_memory_format(std::optional<MemoryFormat>) const noexcept;
     DispatchKey computeDispatchKey() const;
     Backend backend() const;
+
+    short cuda_wheel_layout[4] = {};
 };
 std::ostream& operator<<(std::ostream&, const TensorOptions&);
 template <class T>
@@ -301,6 +318,9 @@ class DataPtr {
     DeleterFnPtr get_deleter() const;
     operator bool() const;
     Device device() const;
+
+  private:
+    void* cuda_wheel_layout[4] = {};
 };
 struct Allocator {
     virtual ~Allocator();
@@ -339,6 +359,8 @@ struct Storage {
     size_t use_count() const;
     bool unique() const;
     bool is_alias_of(const Storage&) const;
+
+    void* cuda_wheel_layout = {};
 };
 
 // --- Streams, generators, device guards ------------------------------------------------------------------------------
@@ -361,6 +383,9 @@ class Stream {
     void wait(const T&) const;
     bool query() const;
     void synchronize() const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 std::ostream& operator<<(std::ostream&, const Stream&);
 
@@ -382,6 +407,9 @@ class DeviceGuard {
     void set_index(DeviceIndex);
     Device original_device() const;
     Device current_device() const;
+
+  private:
+    void* cuda_wheel_layout[3] = {};
 };
 class OptionalDeviceGuard {
   public:
@@ -390,6 +418,9 @@ class OptionalDeviceGuard {
     explicit OptionalDeviceGuard(std::optional<Device>);
     ~OptionalDeviceGuard();
     void reset_device(Device);
+
+  private:
+    void* cuda_wheel_layout[4] = {};
 };
 class InferenceMode {
   public:
@@ -433,6 +464,8 @@ struct Generator {
     template <class T>
     T* get() const;
     Generator clone() const;
+
+    void* cuda_wheel_layout = {};
 };
 template <class Impl, class... Args>
 Generator make_generator(Args&&...);
@@ -461,6 +494,9 @@ class DeprecatedTypeProperties {
     c10::TensorOptions options(int16_t device_index = -1) const;
     c10::TensorOptions options(std::optional<c10::Device>) const;
     operator c10::TensorOptions() const;
+
+  private:
+    int cuda_wheel_layout[2] = {};
 };
 DeprecatedTypeProperties& getNonVariableType(c10::Backend, c10::ScalarType);
 DeprecatedTypeProperties& CPU(c10::ScalarType);

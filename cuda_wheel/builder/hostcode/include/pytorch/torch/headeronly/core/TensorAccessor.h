@@ -18,145 +18,136 @@ namespace headeronly {
 using c10::HeaderOnlyArrayRef;
 using IntHeaderOnlyArrayRef = HeaderOnlyArrayRef<int64_t>;
 
-template <typename T>
+template <class T>
 struct DefaultPtrTraits {
-  typedef T* PtrType;
+  using PtrType = T*;
 };
-template <typename T>
+template <class T>
 struct RestrictPtrTraits {
-  typedef T* __restrict__ PtrType;
+  using PtrType = T* __restrict__;
 };
 
 namespace detail {
 
-template <class ArrayRefCls, typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits,
-          typename index_t = int64_t>
+// The parameters of the templates: what the element type's pointer is, and the type of sizes and strides.
+#define CUDA_WHEEL_ACCESSOR_PARAMETERS \
+  class T, size_t N, template <class> class Traits = DefaultPtrTraits, class Index = int64_t
+#define CUDA_WHEEL_ACCESSOR_TYPES(Constructed, SPACE)                                    \
+  using PtrType = typename Traits<T>::PtrType;                                           \
+  SPACE Constructed(PtrType data, const Index* sizes, const Index* strides)
+
+// What an index of the first dimension selects: an accessor of the other dimensions, or an element if there is no other.
+template <class Row, class T, bool has_more>
+struct Selected {
+  using Value = Row;
+  using Constant = const Row;
+  template <class Pointer, class Index>
+  static C10_HOST_DEVICE Row at(Pointer data, const Index* sizes, const Index* strides, Index i) {
+    return Row(data + *strides * i, sizes + 1, strides + 1);
+  }
+};
+template <class Row, class T>
+struct Selected<Row, T, false> {
+  using Value = T&;
+  using Constant = const T&;
+  template <class Pointer, class Index>
+  static C10_HOST_DEVICE T& at(Pointer data, const Index*, const Index* strides, Index i) {
+    return data[*strides * i];
+  }
+};
+
+// By reference: sizes and strides are the tensor's.
+template <class Refs, CUDA_WHEEL_ACCESSOR_PARAMETERS>
 class TensorAccessorBase {
  public:
-  typedef typename PtrTraits<T>::PtrType PtrType;
-
-  C10_HOST_DEVICE TensorAccessorBase(PtrType data, const index_t* sizes, const index_t* strides)
-      : data_(data), sizes_(sizes), strides_(strides) {}
-  C10_HOST ArrayRefCls sizes() const { return ArrayRefCls(sizes_, N); }
-  C10_HOST ArrayRefCls strides() const { return ArrayRefCls(strides_, N); }
-  C10_HOST_DEVICE index_t stride(index_t i) const { return strides_[i]; }
-  C10_HOST_DEVICE index_t size(index_t i) const { return sizes_[i]; }
+  CUDA_WHEEL_ACCESSOR_TYPES(TensorAccessorBase, C10_HOST_DEVICE) : data_(data), sizes_(sizes), strides_(strides) {}
+  C10_HOST_DEVICE Index size(Index dimension) const { return sizes_[dimension]; }
+  C10_HOST_DEVICE Index stride(Index dimension) const { return strides_[dimension]; }
   C10_HOST_DEVICE PtrType data() { return data_; }
   C10_HOST_DEVICE const PtrType data() const { return data_; }
+  C10_HOST Refs sizes() const { return Refs(sizes_, N); }
+  C10_HOST Refs strides() const { return Refs(strides_, N); }
 
  protected:
   PtrType data_;
-  const index_t* sizes_;
-  const index_t* strides_;
+  const Index* sizes_;
+  const Index* strides_;
 };
 
-template <class ArrayRefCls, typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits,
-          typename index_t = int64_t>
-class TensorAccessor : public TensorAccessorBase<ArrayRefCls, T, N, PtrTraits, index_t> {
-  typedef TensorAccessor<ArrayRefCls, T, N - 1, PtrTraits, index_t> Row;
+template <class Refs, CUDA_WHEEL_ACCESSOR_PARAMETERS>
+class TensorAccessor : public TensorAccessorBase<Refs, T, N, Traits, Index> {
+  using Base = TensorAccessorBase<Refs, T, N, Traits, Index>;
+  using Item = Selected<TensorAccessor<Refs, T, N - 1, Traits, Index>, T, (N > 1)>;
 
  public:
-  typedef typename PtrTraits<T>::PtrType PtrType;
-
-  C10_HOST_DEVICE TensorAccessor(PtrType data, const index_t* sizes, const index_t* strides)
-      : TensorAccessorBase<ArrayRefCls, T, N, PtrTraits, index_t>(data, sizes, strides) {}
-  C10_HOST_DEVICE Row operator[](index_t i) {
-    return Row(this->data_ + this->strides_[0] * i, this->sizes_ + 1, this->strides_ + 1);
+  CUDA_WHEEL_ACCESSOR_TYPES(TensorAccessor, C10_HOST_DEVICE) : Base(data, sizes, strides) {}
+  C10_HOST_DEVICE typename Item::Value operator[](Index i) {
+    return Item::at(this->data_, this->sizes_, this->strides_, i);
   }
-  C10_HOST_DEVICE const Row operator[](index_t i) const {
-    return Row(this->data_ + this->strides_[0] * i, this->sizes_ + 1, this->strides_ + 1);
+  C10_HOST_DEVICE typename Item::Constant operator[](Index i) const {
+    return Item::at(this->data_, this->sizes_, this->strides_, i);
   }
 };
 
-template <class ArrayRefCls, typename T, template <typename U> class PtrTraits, typename index_t>
-class TensorAccessor<ArrayRefCls, T, 1, PtrTraits, index_t>
-    : public TensorAccessorBase<ArrayRefCls, T, 1, PtrTraits, index_t> {
- public:
-  typedef typename PtrTraits<T>::PtrType PtrType;
-
-  C10_HOST_DEVICE TensorAccessor(PtrType data, const index_t* sizes, const index_t* strides)
-      : TensorAccessorBase<ArrayRefCls, T, 1, PtrTraits, index_t>(data, sizes, strides) {}
-  C10_HOST_DEVICE T& operator[](index_t i) { return this->data_[this->strides_[0] * i]; }
-  C10_HOST_DEVICE const T& operator[](index_t i) const { return this->data_[this->strides_[0] * i]; }
-};
-
-// Only host code makes packed accessors, so their constructors are declared alone.
-template <typename IndexBoundsCheck, typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits,
-          typename index_t = int64_t>
+// Packed: sizes and strides are in the accessor, which is a parameter of a kernel. Only host code makes one, so that the
+// constructors are declared alone.
+template <class Check, CUDA_WHEEL_ACCESSOR_PARAMETERS>
 class GenericPackedTensorAccessorBase {
  public:
-  typedef typename PtrTraits<T>::PtrType PtrType;
+  CUDA_WHEEL_ACCESSOR_TYPES(GenericPackedTensorAccessorBase, C10_HOST);
+  template <class Wide, class = std::enable_if_t<std::is_same<Wide, int64_t>::value>>
+  C10_HOST GenericPackedTensorAccessorBase(PtrType data, const Wide* sizes, const Wide* strides);
 
-  C10_HOST GenericPackedTensorAccessorBase(PtrType data, const index_t* sizes, const index_t* strides);
-  template <typename source_index_t, class = std::enable_if_t<std::is_same<source_index_t, int64_t>::value>>
-  C10_HOST GenericPackedTensorAccessorBase(PtrType data, const source_index_t* sizes, const source_index_t* strides);
-
-  C10_HOST_DEVICE index_t stride(index_t i) const { return strides_[i]; }
-  C10_HOST_DEVICE index_t size(index_t i) const { return sizes_[i]; }
+  C10_HOST_DEVICE Index size(Index dimension) const { return sizes_[dimension]; }
+  C10_HOST_DEVICE Index stride(Index dimension) const { return strides_[dimension]; }
   C10_HOST_DEVICE PtrType data() { return data_; }
   C10_HOST_DEVICE const PtrType data() const { return data_; }
 
  protected:
+  C10_HOST void bounds_check_(Index dimension) const;
   PtrType data_;
-  index_t sizes_[N];
-  index_t strides_[N];
-  C10_HOST void bounds_check_(index_t i) const;
+  Index sizes_[N];
+  Index strides_[N];
 };
 
-template <typename ItemAccessor, typename IndexBoundsCheck, typename T, size_t N,
-          template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-class GenericPackedTensorAccessor
-    : public GenericPackedTensorAccessorBase<IndexBoundsCheck, T, N, PtrTraits, index_t> {
+template <class Row, class Check, CUDA_WHEEL_ACCESSOR_PARAMETERS>
+class GenericPackedTensorAccessor : public GenericPackedTensorAccessorBase<Check, T, N, Traits, Index> {
+  using Item = Selected<Row, T, (N > 1)>;
+
  public:
-  typedef typename PtrTraits<T>::PtrType PtrType;
+  CUDA_WHEEL_ACCESSOR_TYPES(GenericPackedTensorAccessor, C10_HOST);
+  template <class Wide, class = std::enable_if_t<std::is_same<Wide, int64_t>::value>>
+  C10_HOST GenericPackedTensorAccessor(PtrType data, const Wide* sizes, const Wide* strides);
 
-  C10_HOST GenericPackedTensorAccessor(PtrType data, const index_t* sizes, const index_t* strides);
-  template <typename source_index_t, class = std::enable_if_t<std::is_same<source_index_t, int64_t>::value>>
-  C10_HOST GenericPackedTensorAccessor(PtrType data, const source_index_t* sizes, const source_index_t* strides);
-
-  C10_DEVICE ItemAccessor operator[](index_t i) {
-    return ItemAccessor(this->data_ + this->strides_[0] * i, this->sizes_ + 1, this->strides_ + 1);
+  C10_DEVICE typename Item::Value operator[](Index i) {
+    return Item::at(this->data_, this->sizes_, this->strides_, i);
   }
-  C10_DEVICE const ItemAccessor operator[](index_t i) const {
-    return ItemAccessor(this->data_ + this->strides_[0] * i, this->sizes_ + 1, this->strides_ + 1);
+  C10_DEVICE typename Item::Constant operator[](Index i) const {
+    return Item::at(this->data_, this->sizes_, this->strides_, i);
   }
-  C10_HOST GenericPackedTensorAccessor transpose(index_t a, index_t b) const;
+  C10_HOST GenericPackedTensorAccessor transpose(Index first, Index second) const;
 };
 
-template <typename ItemAccessor, typename IndexBoundsCheck, typename T, template <typename U> class PtrTraits,
-          typename index_t>
-class GenericPackedTensorAccessor<ItemAccessor, IndexBoundsCheck, T, 1, PtrTraits, index_t>
-    : public GenericPackedTensorAccessorBase<IndexBoundsCheck, T, 1, PtrTraits, index_t> {
- public:
-  typedef typename PtrTraits<T>::PtrType PtrType;
-
-  C10_HOST GenericPackedTensorAccessor(PtrType data, const index_t* sizes, const index_t* strides);
-  template <typename source_index_t, class = std::enable_if_t<std::is_same<source_index_t, int64_t>::value>>
-  C10_HOST GenericPackedTensorAccessor(PtrType data, const source_index_t* sizes, const source_index_t* strides);
-
-  C10_DEVICE T& operator[](index_t i) { return this->data_[this->strides_[0] * i]; }
-  C10_DEVICE const T& operator[](index_t i) const { return this->data_[this->strides_[0] * i]; }
-  C10_HOST GenericPackedTensorAccessor transpose(index_t a, index_t b) const;
-};
-
-template <size_t N, typename index_t>
+template <size_t N, class Index>
 struct HeaderOnlyIndexBoundsCheck {
-  HeaderOnlyIndexBoundsCheck(index_t i);
+  HeaderOnlyIndexBoundsCheck(Index);
 };
 
 }
 
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using HeaderOnlyTensorAccessorBase = detail::TensorAccessorBase<IntHeaderOnlyArrayRef, T, N, PtrTraits, index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using HeaderOnlyTensorAccessor = detail::TensorAccessor<IntHeaderOnlyArrayRef, T, N, PtrTraits, index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using HeaderOnlyGenericPackedTensorAccessorBase =
-    detail::GenericPackedTensorAccessorBase<detail::HeaderOnlyIndexBoundsCheck<N, index_t>, T, N, PtrTraits, index_t>;
-template <typename T, size_t N, template <typename U> class PtrTraits = DefaultPtrTraits, typename index_t = int64_t>
-using HeaderOnlyGenericPackedTensorAccessor =
-    detail::GenericPackedTensorAccessor<HeaderOnlyTensorAccessor<T, N - 1, PtrTraits, index_t>,
-                                        detail::HeaderOnlyIndexBoundsCheck<N, index_t>, T, N, PtrTraits, index_t>;
+// The accessors whose sizes are an array reference `Refs`, with a name before theirs.
+#define CUDA_WHEEL_ACCESSORS(Prefix, Refs, Check)                                                                   \
+  template <CUDA_WHEEL_ACCESSOR_PARAMETERS>                                                                         \
+  using Prefix##TensorAccessorBase = torch::headeronly::detail::TensorAccessorBase<Refs, T, N, Traits, Index>;      \
+  template <CUDA_WHEEL_ACCESSOR_PARAMETERS>                                                                         \
+  using Prefix##TensorAccessor = torch::headeronly::detail::TensorAccessor<Refs, T, N, Traits, Index>;              \
+  template <CUDA_WHEEL_ACCESSOR_PARAMETERS>                                                                         \
+  using Prefix##GenericPackedTensorAccessorBase =                                                                   \
+      torch::headeronly::detail::GenericPackedTensorAccessorBase<Check<N, Index>, T, N, Traits, Index>;             \
+  template <CUDA_WHEEL_ACCESSOR_PARAMETERS>                                                                         \
+  using Prefix##GenericPackedTensorAccessor = torch::headeronly::detail::GenericPackedTensorAccessor<               \
+      Prefix##TensorAccessor<T, N - 1, Traits, Index>, Check<N, Index>, T, N, Traits, Index>;
+CUDA_WHEEL_ACCESSORS(HeaderOnly, IntHeaderOnlyArrayRef, detail::HeaderOnlyIndexBoundsCheck)
 
 }
 }

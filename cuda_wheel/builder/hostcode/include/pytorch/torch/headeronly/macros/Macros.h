@@ -29,6 +29,7 @@
 
 #define C10_HAS_CPP_ATTRIBUTE(name) __has_cpp_attribute(name)
 #define C10_NODISCARD [[nodiscard]]
+#define C10_LIFETIMEBOUND
 #define C10_UNUSED [[maybe_unused]]
 #define C10_USED __attribute__((__used__))
 #define C10_RESTRICT __restrict

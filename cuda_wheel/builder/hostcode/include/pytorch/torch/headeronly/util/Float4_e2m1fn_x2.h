@@ -2,22 +2,17 @@
 #ifndef CUDA_WHEEL_PYTORCH_FLOAT4_E2M1FN_X2_H
 #define CUDA_WHEEL_PYTORCH_FLOAT4_E2M1FN_X2_H
 
-#include <cstdint>
-#include <torch/headeronly/macros/Macros.h>
+#include <cuda_wheel_detail/pytorch/storage_type.h>
+
+CUDA_WHEEL_STORAGE_TYPE(Float4_e2m1fn_x2, uint8_t, )
 
 namespace c10 {
-struct alignas(1) Float4_e2m1fn_x2 {
-  uint8_t val_;
-  Float4_e2m1fn_x2() = default;
-  C10_HOST_DEVICE explicit Float4_e2m1fn_x2(uint8_t value) : val_(value) {}
-};
-inline C10_HOST_DEVICE bool operator==(const Float4_e2m1fn_x2& a, const Float4_e2m1fn_x2& b) { return a.val_ == b.val_; }
-inline C10_HOST_DEVICE bool operator!=(const Float4_e2m1fn_x2& a, const Float4_e2m1fn_x2& b) { return a.val_ != b.val_; }
+C10_HOST_DEVICE inline bool operator==(const Float4_e2m1fn_x2& x, const Float4_e2m1fn_x2& y) { return x.val_ == y.val_; }
+C10_HOST_DEVICE inline bool operator!=(const Float4_e2m1fn_x2& x, const Float4_e2m1fn_x2& y) { return !(x == y); }
 }
 
 namespace torch {
 namespace headeronly {
-using c10::Float4_e2m1fn_x2;
 using c10::operator==;
 using c10::operator!=;
 }

@@ -8,9 +8,13 @@
 #include <cmath>
 #include <iosfwd>
 #include <torch/headeronly/macros/Macros.h>
+#include <torch/headeronly/util/BFloat16.h>
 #include <torch/headeronly/util/Half.h>
 #include <type_traits>
 #include <utility>
+#ifdef CUDA_WHEEL_COMPLEX_FUNCTIONS
+#include <complex>
+#endif
 
 namespace cuda_wheel_detail {
 // The absolute value, in constant expressions too.
@@ -309,45 +313,66 @@ C10_HOST_DEVICE complex<T> polar(const T& radius, const T& angle = T()) {
   return cuda_wheel_detail::complex_functions<T>::polar(radius, angle);
 }
 
-// Stored as halves, computed as floats; it has only these operators of its own.
-template <>
-struct alignas(4) complex<Half> {
-  Half real_;
-  Half imag_;
-
-  complex() = default;
-  C10_HOST_DEVICE explicit inline complex(const Half& re, const Half& im) : real_(re), imag_(im) {}
-  C10_HOST_DEVICE inline complex(const c10::complex<float>& value) : real_(value.real()), imag_(value.imag()) {}
-  inline C10_HOST_DEVICE operator c10::complex<float>() const { return {real_, imag_}; }
-
-  constexpr C10_HOST_DEVICE Half real() const { return real_; }
-  constexpr C10_HOST_DEVICE Half imag() const { return imag_; }
-
-  C10_HOST_DEVICE complex<Half>& operator+=(const complex<Half>& other) {
-    real_ = static_cast<float>(real_) + static_cast<float>(other.real_);
-    imag_ = static_cast<float>(imag_) + static_cast<float>(other.imag_);
-    return *this;
-  }
-  C10_HOST_DEVICE complex<Half>& operator-=(const complex<Half>& other) {
-    real_ = static_cast<float>(real_) - static_cast<float>(other.real_);
-    imag_ = static_cast<float>(imag_) - static_cast<float>(other.imag_);
-    return *this;
-  }
-  C10_HOST_DEVICE complex<Half>& operator*=(const complex<Half>& other) {
-    const float a = real_;
-    const float b = imag_;
-    const float c = other.real();
-    const float d = other.imag();
-    real_ = a * c - b * d;
-    imag_ = a * d + b * c;
-    return *this;
-  }
-};
+// Of two numbers of 16 bits, computed in float. They have only these operators of their own; the others are complex<float>'s.
+#define CUDA_WHEEL_COMPLEX_OF(Part)                                                                             \
+  template <>                                                                                                   \
+  struct alignas(2 * sizeof(Part)) complex<Part> {                                                              \
+    typedef complex<float> Wide;                                                                                \
+    Part real_;                                                                                                 \
+    Part imag_;                                                                                                 \
+                                                                                                                \
+    complex() = default;                                                                                        \
+    explicit inline C10_HOST_DEVICE complex(const Part& re, const Part& im) : real_(re), imag_(im) {}           \
+    inline C10_HOST_DEVICE complex(const Wide& wide) : real_(wide.real()), imag_(wide.imag()) {}                \
+    inline C10_HOST_DEVICE operator Wide() const { return Wide(real_, imag_); }                                 \
+    C10_HOST_DEVICE constexpr Part real() const { return real_; }                                               \
+    C10_HOST_DEVICE constexpr Part imag() const { return imag_; }                                               \
+    C10_HOST_DEVICE complex& operator+=(const complex& other) {                                                 \
+      real_ += other.real_;                                                                                     \
+      imag_ += other.imag_;                                                                                     \
+      return *this;                                                                                             \
+    }                                                                                                           \
+    C10_HOST_DEVICE complex& operator-=(const complex& other) {                                                 \
+      real_ -= other.real_;                                                                                     \
+      imag_ -= other.imag_;                                                                                     \
+      return *this;                                                                                             \
+    }                                                                                                           \
+    C10_HOST_DEVICE complex& operator*=(const complex& other) {                                                 \
+      const float x = real_, y = imag_, u = other.real_, v = other.imag_;                                       \
+      real_ = x * u - y * v;                                                                                    \
+      imag_ = x * v + y * u;                                                                                    \
+      return *this;                                                                                             \
+    }                                                                                                           \
+  };
+CUDA_WHEEL_COMPLEX_OF(Half)
+CUDA_WHEEL_COMPLEX_OF(BFloat16)
+#undef CUDA_WHEEL_COMPLEX_OF
 
 }
 
 namespace torch {
 namespace headeronly {
+
+// Whether a type is a complex number, and the type of its parts; another type is its own.
+template <typename T>
+struct is_complex : std::false_type {};
+template <typename T>
+struct scalar_value_type {
+  using type = T;
+};
+#define CUDA_WHEEL_IS_COMPLEX(Complex)            \
+  template <typename T>                           \
+  struct is_complex<Complex<T>> : std::true_type {}; \
+  template <typename T>                           \
+  struct scalar_value_type<Complex<T>> {          \
+    using type = T;                               \
+  };
+CUDA_WHEEL_IS_COMPLEX(c10::complex)
+#ifdef CUDA_WHEEL_COMPLEX_FUNCTIONS
+CUDA_WHEEL_IS_COMPLEX(std::complex)
+#endif
+#undef CUDA_WHEEL_IS_COMPLEX
+
 using c10::complex;
 using c10::operator+;
 using c10::operator-;

@@ -2,22 +2,8 @@
 #ifndef CUDA_WHEEL_PYTORCH_QINT32_H
 #define CUDA_WHEEL_PYTORCH_QINT32_H
 
-#include <cstdint>
-#include <torch/headeronly/macros/Macros.h>
+#include <cuda_wheel_detail/pytorch/storage_type.h>
 
-namespace c10 {
-struct alignas(4) qint32 {
-  using underlying = int32_t;
-  int32_t val_;
-  qint32() = default;
-  C10_HOST_DEVICE explicit qint32(int32_t value) : val_(value) {}
-};
-}
-
-namespace torch {
-namespace headeronly {
-using c10::qint32;
-}
-}
+CUDA_WHEEL_STORAGE_TYPE(qint32, int32_t, using underlying = int32_t;)
 
 #endif

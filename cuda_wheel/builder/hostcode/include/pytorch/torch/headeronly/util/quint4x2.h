@@ -2,22 +2,8 @@
 #ifndef CUDA_WHEEL_PYTORCH_QUINT4X2_H
 #define CUDA_WHEEL_PYTORCH_QUINT4X2_H
 
-#include <cstdint>
-#include <torch/headeronly/macros/Macros.h>
+#include <cuda_wheel_detail/pytorch/storage_type.h>
 
-namespace c10 {
-struct alignas(1) quint4x2 {
-  using underlying = uint8_t;
-  uint8_t val_;
-  quint4x2() = default;
-  C10_HOST_DEVICE explicit quint4x2(uint8_t value) : val_(value) {}
-};
-}
-
-namespace torch {
-namespace headeronly {
-using c10::quint4x2;
-}
-}
+CUDA_WHEEL_STORAGE_TYPE(quint4x2, uint8_t, using underlying = uint8_t;)
 
 #endif
