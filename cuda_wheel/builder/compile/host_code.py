@@ -350,15 +350,16 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
         ]
         errors = [*before, *after]
     found: list[LocatedError] = []
-    declared: set[bytes] = set()
+    declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
     for error in errors:
         undefined = _UNDEFINED.match(error.message)
-        if undefined and undefined[1].encode() in declared:
+        if undefined and declared.get(undefined[1].encode(), error.key[:2]) != error.key[:2]:
             continue
         found.append(error)
         if error.places and not undefined and error.places[0][0] in files:
             file, line, _ = error.places[0]
-            declared |= set(_WORD.findall(files[file].content.split(b"\n")[line - 1 : line][0]))
+            for word in _WORD.findall(files[file].content.split(b"\n")[line - 1 : line][0]):
+                declared.setdefault(word, error.key[:2])
     return found
 
 
