@@ -20,6 +20,7 @@ from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Constants, Replacement
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_name
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project_code
+from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import is_pragma_error
 from cuda_wheel.builder.hostcode.rewriting.rewriters import Rewriters, may_be_rewritten
 from cuda_wheel.builder.hostcode.statements import removable_part
@@ -197,7 +198,9 @@ class _LeavingOut:
 
         What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
         errors = self._in_the_unchanged_text(errors)
-        if self._rewriters.rewrite([(*error.places[0], error.message) for error in errors if error.places]):
+        if self._rewriters.rewrite(
+            [Refusal(*error.places[0], error.message, len(error.places) > 1) for error in errors if error.places]
+        ):
             return [], ""
         blocking: list[LocatedError] = []
         reason = ""

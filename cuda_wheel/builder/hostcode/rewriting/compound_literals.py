@@ -11,11 +11,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan
+from cuda_wheel.builder.cxx.tokens import Token, balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
+from cuda_wheel.builder.hostcode.rewriting.macros import macro_tokens
 
-__all__ = ["CompoundLiterals", "macro_tokens", "may_be_literal"]
+__all__ = ["CompoundLiterals", "may_be_literal"]
 
 _ERROR = "expected an expression"
 
@@ -41,10 +43,10 @@ class CompoundLiterals:
         self._files = files
         self._types: set[str] = set()
 
-    def rewrite(self, errors: Iterable[tuple[str, int, int | None, str]]) -> bool:
-        """Rewrite the literals that errors (file, line, column, message) are about; return False if there are none."""
+    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+        """Rewrite the literals that errors are about; return False if there are none."""
         known = len(self._types)
-        for file, line, column, message in errors:
+        for file, line, column, message, _ in errors:
             if may_be_literal(message) and file in self._files:
                 self._types |= self._types_at(self._files[file], line, column)
         return len(self._types) > known
@@ -81,14 +83,6 @@ class CompoundLiterals:
             if len(body := macro_tokens(each, directive)) > 1 and body[1].text == name
             for start, end in _literals(body)
         }
-
-
-def macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:
-    """Return the tokens of `define NAME ...`; none of another directive."""
-    if directive.word != "define":
-        return ()
-    text = blocks.content[directive.start : directive.end].replace(b"#", b" ", 1)
-    return [token._replace(start=token.start + directive.start) for token in scan(text)[0]]
 
 
 def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:

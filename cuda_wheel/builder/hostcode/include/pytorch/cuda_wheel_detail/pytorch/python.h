@@ -3,7 +3,9 @@
 #define CUDA_WHEEL_PYTORCH_PYTHON_H
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
@@ -11,6 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
 
 #define PY_MAJOR_VERSION 3
 #define PY_MINOR_VERSION 12
