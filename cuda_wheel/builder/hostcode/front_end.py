@@ -96,7 +96,8 @@ COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
 headers, which take longer to compile than many kernels, so that they are included only for sources that call them."""
 
 _HOST_CODE = re.compile(
-    rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|#\s*include\s*[<\"](?:torch|ATen|c10|THC|pybind11|cuda_runtime)"
+    rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|\bpow\s*\(|"
+    rb"#\s*include\s*[<\"](?:torch|ATen|c10|THC|pybind11|cuda_runtime)"
 )
 
 CONSTEXPR_CALL = "calling a constexpr __host__ function"
@@ -112,6 +113,7 @@ def is_about_host_code(message: str) -> bool:
 def looks_like_host_code(text: bytes) -> bool:
     """Return whether a text probably contains host code, so that compiling it without the preamble is not worth trying.
 
-    Only time depends on this: a text that does not compile without the preamble is compiled with it.
+    Only time depends on this: a text that does not compile without the preamble is compiled with it. But for `pow`,
+    which means something else without it; see `rewriting.powers`.
     """
     return _HOST_CODE.search(text) is not None

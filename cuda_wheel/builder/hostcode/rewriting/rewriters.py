@@ -13,6 +13,7 @@ from cuda_wheel.builder.hostcode.rewriting.constexpr_functions import ConstexprF
 from cuda_wheel.builder.hostcode.rewriting.host_markers import HostMarkers, is_host_marker_error
 from cuda_wheel.builder.hostcode.rewriting.member_constants import MemberConstants, is_constant_error
 from cuda_wheel.builder.hostcode.rewriting.narrowing import NarrowingArguments, is_narrowing_error
+from cuda_wheel.builder.hostcode.rewriting.powers import Powers, is_power_error
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros, is_pragma_error
 from cuda_wheel.builder.hostcode.rewriting.template_names import TemplateNames, is_template_name_error
 from cuda_wheel.builder.hostcode.rewriting.void_pointers import VoidPointers, is_void_pointer_error
@@ -35,6 +36,7 @@ _KINDS = (
     is_narrowing_error,
     is_constant_error,
     is_class_constant_error,
+    is_power_error,
 )
 
 
@@ -52,6 +54,7 @@ class Rewriters:
             NarrowingArguments(files),
             MemberConstants(files),
             ClassConstants(files),
+            Powers(files),
         )
 
     def rewrite(self, errors: Sequence[Refusal]) -> bool:
