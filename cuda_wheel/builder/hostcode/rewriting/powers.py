@@ -1,7 +1,7 @@
 """Have `pow(x, 2)` call `pow(double, double)`, as nvcc does: NVRTC has functions for an exponent of type int.
 
-They are no templates, so that nothing is preferred to them. <math.h> makes such calls ambiguous; then their exponent
-becomes a `long`, for which there is no other function. One of another type stays as it is.
+They are no templates, so that nothing is preferred to them. <math.h> makes such calls ambiguous, and declares the
+function that then stands around the exponent: by the type of the base, it makes an int another number.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["Powers", "is_power_error"]
 
 _ERROR = re.compile(r'more than one instance of overloaded function "(?:\w+::)*pow" matches the argument list')
 
-_EXPONENT = (b"::cuda_wheel_detail::exponent(", b")")
-"""What stands around the exponent. <math.h> declares it."""
+_EXPONENT = b"::cuda_wheel_detail::exponent<decltype(%s)>("
+"""What stands before the exponent, with the base."""
 
 
 def is_power_error(message: str) -> bool:
@@ -34,7 +34,7 @@ class Powers:
 
     def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
         self._files = files
-        self._found: dict[str, set[tuple[int, int]]] = {}
+        self._found: dict[str, dict[tuple[int, int], bytes]] = {}
 
     def rewrite(self, errors: Iterable[Refusal]) -> bool:
         """Rewrite the calls that errors are about; return False if none is new."""
@@ -51,7 +51,11 @@ class Powers:
     def replacements(self) -> dict[str, list[Replacement]]:
         """Return what to insert in each file."""
         return {
-            file: [edit for start, end in spans for edit in ((start, start, _EXPONENT[0]), (end, end, _EXPONENT[1]))]
+            file: [
+                edit
+                for (start, end), base in spans.items()
+                for edit in ((start, start, _EXPONENT % base), (end, end, b")"))
+            ]
             for file, spans in self._found.items()
         }
 
@@ -74,5 +78,6 @@ class Powers:
         while position < end and tokens[position].text != ",":
             position = balanced(tokens, position) if tokens[position].text in ("(", "{", "[") else position + 1
         if position + 1 < end:
-            self._found.setdefault(file, set()).add((tokens[position + 1].start, tokens[end - 1].end))
+            base = b" ".join(token.text.encode(errors="surrogateescape") for token in tokens[index + 2 : position])
+            self._found.setdefault(file, {})[tokens[position + 1].start, tokens[end - 1].end] = b"(%s)" % base
         return position + 1 < end

@@ -198,10 +198,19 @@ __host__ __device__ inline typename when<integer<_A>::value, bool>::type isnorma
 }  // namespace math
 }  // namespace cuda_wheel_detail
 
-// What hostcode/rewriting/powers.py writes around an exponent.
+// What hostcode/rewriting/powers.py writes around the exponent of a base: an int becomes a long, for which NVRTC has no
+// function, and beside a type that converts to float, such as __half, a float, as in nvcc's choice pow(float, float).
 namespace cuda_wheel_detail {
-__host__ __device__ constexpr long exponent(int n) { return n; }
-template <class _T>
+template <class _T> struct base_of { typedef _T type; };
+template <class _T> struct base_of<_T&> : base_of<_T> {};
+template <class _T> struct base_of<_T&&> : base_of<_T> {};
+template <class _T> struct base_of<const _T> : base_of<_T> {};
+template <class _T, bool is_number = rank<_T>::value != 0, bool converts = __is_convertible_to(_T, float)> struct exponent_beside { typedef int type; };
+template <class _T> struct exponent_beside<_T, true, true> { typedef long type; };
+template <class _T> struct exponent_beside<_T, false, true> { typedef float type; };
+template <class Base>
+__host__ __device__ constexpr typename exponent_beside<typename base_of<Base>::type>::type exponent(int n) { return static_cast<typename exponent_beside<typename base_of<Base>::type>::type>(n); }
+template <class Base, class _T>
 __host__ __device__ constexpr _T&& exponent(_T&& n) { return static_cast<_T&&>(n); }
 }
 
