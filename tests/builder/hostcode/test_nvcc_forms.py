@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +18,12 @@ def kernels(result: Compiled) -> set[str]:
     """Return the kernels, of a text of which nothing is left out."""
     assert result.left_out == ()
     return {signature(symbol).name for symbol in result.kernels}
+
+
+def instructions(result: Compiled) -> list[str]:
+    """Return the instructions of a kernel, sorted, without registers and the names of parameters."""
+    body = result.ptx.decode().partition("{")[2]
+    return sorted(re.sub(r"%\w+|\[_Z\w+_param", "%", line) for line in body.splitlines())
 
 
 def test_void_t_is_no_other_type_than_void(compiled: Compile) -> None:
@@ -127,7 +134,7 @@ def test_a_constant_member_of_a_reference_is_a_constant(compiled: Compile) -> No
     void start(Shape& s) { k<<<1, 1>>>(s, {}, nullptr); host(s); }
     """)
     assert kernels(result) == {"k", "q<4>", "q<11>"}
-    assert "44" in result.ptx
+    assert b"44" in result.ptx
 
 
 def test_a_void_pointer_in_a_macro_counts_bytes(compiled: Compile) -> None:
@@ -152,18 +159,18 @@ def test_a_void_pointer_in_a_macro_counts_bytes(compiled: Compile) -> None:
     """
     counted, chars = (compiled(text.replace("POINTER", type_)) for type_ in ("void*", "char*"))
     assert kernels(counted) == {"k"}
-    assert counted.ptx.replace("PvPKv", "PcPKc") == chars.ptx
+    assert instructions(counted) == instructions(chars)
 
 
 def test_a_class_may_have_constants_of_floating_types(compiled: Compile) -> None:
     result = compiled("""
     struct S { static const float half = 0.5f; static const double third; const static double tenth = 0.1; };
     const double S::third = 1.0 / 3;
-    __global__ void k(float* p) { *p = S::half + S::tenth; }
+    __global__ void k(float* p) { *p = S::half + float(S::tenth); }
     double host() { k<<<1, 1>>>(nullptr); return S::third; }
     """)
     assert kernels(result) == {"k"}
-    assert "0f3F19999A" in result.ptx.upper().replace("0F3", "0f3")
+    assert b"1058642330" in result.ptx  # the bits of 0.6f
 
 
 def test_host_code_may_ask_openmp_and_the_locale(compiled: Compile) -> None:
