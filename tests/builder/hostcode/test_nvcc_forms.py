@@ -54,8 +54,8 @@ def test_markers_of_the_host_are_ignored_where_they_say_nothing(compiled: Compil
     namespace n { BOTH_INLINE const int e = 6; }
     template <class T> __host__ __device__ constexpr T f = T(7.5);
     __host__ const int g = 8;
-    __device__ int h(__host__ int x) { return x; }
-    __global__ void k(float* p, int i) { *p = a + b[i] + c + d + n::e + f<float> + g + h(i); }
+    __device__ int h(__host__ int x, __shared__ int* p) { return x + *p; }
+    __global__ void k(float* p, int i) { *p = a + b[i] + c + d + n::e + f<float> + g + h(i, (int*)p); }
     float host() { k<<<1, 1>>>(nullptr, 1); return a + b[0] + c + d; }
     """)
     assert kernels(result) == {"k"}
