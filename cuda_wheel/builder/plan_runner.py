@@ -40,7 +40,7 @@ from cuda_wheel.builder.schedule.durations import BUNDLING_SECONDS, Durations
 from cuda_wheel.builder.steps import StepSubject, bundle_subject, cached_step, job_subject, link_subject, timed_step
 from cuda_wheel.builder.task_queue import Handler, TaskQueue
 from cuda_wheel.builder.timing import Step, Timed, TimedError, now
-from cuda_wheel.builder.workers.executor import Executor
+from cuda_wheel.builder.workers.executor import Executor, shared_options
 
 __all__ = ["run"]
 
@@ -207,7 +207,7 @@ class _PlanRunner(Generic[T]):
             partial(self._handle_compiled, job),
             seconds,
             following,
-            _shared_options(self._modules[job][0]),
+            shared_options(job.options, job.lineinfo),
             self._groups.get(job),
             self.durations.guessed(self._modules[job][0].module.name, job),
         )
@@ -292,7 +292,8 @@ class _PlanRunner(Generic[T]):
                 seconds, _ = self.durations.expected(module.module.name, link)
                 handler = partial(self._handle_linked, module, link, job)
                 guessed = self.durations.guessed(module.module.name, link)
-                self._tasks.submit(link_job, job, handler, seconds, options=_shared_options(module), guessed=guessed)
+                options = shared_options(job.options, job.lineinfo)
+                self._tasks.submit(link_job, job, handler, seconds, options=options, guessed=guessed)
             else:
                 state.linked[link] = result
                 self._reporter.step_finished(cached_step(link_subject(module, link), began))
@@ -432,13 +433,3 @@ class _PlanRunner(Generic[T]):
             self._users_left[job] -= 1
             if not self._users_left[job]:
                 self._results.drop(job)
-
-
-def _shared_options(module: ModulePlan) -> tuple[str, ...]:
-    """Return the options in which the jobs and links of one worker must agree.
-
-    Macros are not among them: they decide a program's text and no state of the compiler. Without that, each variant of
-    a module would start a worker.
-    """
-    options = (option for option in module.options if not option.startswith("--define-macro="))
-    return (*options, str(module.module.settings.lineinfo))

@@ -1,21 +1,34 @@
 """The kernels that serve an operator, by the element types of its arrays; their signatures need no GPU."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..runtime.errors import ArgumentError, UnknownKernelError
+from ..runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
 from ..runtime.files import files_and_manifest
 from ..runtime.launching.parameters import argument_type, long_size
 from ..runtime.launching.pointers import element_types, pointee
 from ..runtime.loading import load
-from ..runtime.manifest import KernelInfo, Parameter
-from ..runtime.module import ByName, Kernel
+from ..runtime.manifest import KernelInfo, Manifest, Parameter
+from ..runtime.module import ByName, Kernel, Module
+from ..runtime.source_hook import source_hook
 
-__all__ = ["KernelInstances", "ParameterKind"]
+__all__ = ["KernelIdentity", "KernelInstances", "ParameterKind"]
+
+DIGEST = 32
+"""The number of hexadecimal digits of a digest."""
 
 ParameterKind = tuple[str, bool]
 """What an operator needs to know of a kernel's parameter: the type that stubs give it, such as "Pointer" or "Integer";
 and whether the kernel may write through it."""
+
+
+class KernelIdentity(NamedTuple):
+    """What tells a kernel from all others, also in another process."""
+
+    module: str
+    symbol: str
+    digest: str
+    """Of the images for all targets; of the loaded one for a module that was linked here, or is of no wheel."""
 
 
 class KernelInstances:
@@ -33,9 +46,11 @@ class KernelInstances:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
         """The number of arrays whose element types decide which kernel runs; 0 for one kernel."""
-        infos = self._infos()
+        described = self._described()
+        infos = [info for info, _ in described]
         self.infos = dict(zip(self._given, infos, strict=True))
         """What the manifest says of each kernel, by the element types."""
+        self.identities = {key: identity for key, (_, identity) in zip(self._given, described, strict=True)}
         self.kinds = [_kind(parameter) for parameter in infos[0].parameters]
         """The parameters that all kernels have."""
         self.parameters = infos[0].parameters
@@ -66,12 +81,25 @@ class KernelInstances:
             raise ArgumentError(f"{self._operator}: the first tensor is in host memory, but others are on a GPU")
         return load(self._module, device=device)[found]
 
-    def _infos(self) -> list[KernelInfo]:
-        """Return what the manifest says of each kernel."""
+    def _manifest(self, module: str) -> Manifest:
+        """Return a module's manifest, from a wheel or compiled now. It may be for other GPUs than this machine's."""
+        try:
+            return files_and_manifest(module, None, needs_gpu=False)[1]
+        except CudaWheelError as error:
+            hook = source_hook()
+            if hook is None or not isinstance(error, hook.ToolchainError):
+                raise
+            raise type(error)(
+                f"{self._operator}: {module} lies in a source tree and has no images, so it must be compiled to know "
+                f"the parameters of its kernels: {error}"
+            ) from error
+
+    def _described(self) -> list[tuple[KernelInfo, KernelIdentity]]:
+        """Return what the manifest says of each kernel, and its identity."""
         named: Mapping[str, KernelInfo] = {}
         manifests = [each.module.manifest for each in self._given.values() if isinstance(each, Kernel)]
         if self._module is not None:
-            manifest = files_and_manifest(self._module, None)[1]
+            manifest = self._manifest(self._module)
             named = ByName(self._module, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
             manifests.append(manifest)
         self.long_size = long_size(manifests[0]) if manifests else None
@@ -84,8 +112,17 @@ class KernelInstances:
                 )
             if not isinstance(kernel, (str, Kernel)):
                 raise ArgumentError(f"{self._operator}: kernel takes kernels of cuda-wheel, not {kernel!r}")
-            found.append(named[kernel] if isinstance(kernel, str) else kernel.info)
+            if isinstance(kernel, str):
+                info, owner, digest = named[kernel], manifest.full_name, manifest.fatbin_sha256
+            else:
+                info, owner, digest = kernel.info, kernel.module.manifest.full_name, _digest(kernel.module)
+            found.append((info, KernelIdentity(owner, info.symbol, digest[:DIGEST])))
         return found
+
+
+def _digest(module: Module) -> str:
+    is_of_wheel = module.link is None and module.manifest.fatbin_sha256
+    return module.manifest.fatbin_sha256 if is_of_wheel else module.image.sha256
 
 
 def _kind(parameter: Parameter) -> ParameterKind:

@@ -14,8 +14,10 @@
     y = jax.jit(lambda x: swish(x, 0.5))(x)
 
 The manifest of the module tells the types of the kernel's parameters, so that operators can be made, traced, lowered
-and exported without a GPU. XLA calls a handler in Python by its foreign function interface (`jax.ffi`, so JAX 0.5.0 or
-later), which launches the kernel on XLA's stream. The module is loaded for a GPU when the operator first runs there.
+and exported without a GPU. In a source tree or an editable install, the module is compiled for that: for the GPU of the
+machine, else for the newest target that a build of the project has; this needs a toolchain. XLA calls a handler in
+Python by its foreign function interface (`jax.ffi`, so JAX 0.5.0 or later), which launches the kernel on XLA's stream.
+The module is loaded for a GPU when the operator first runs there.
 
 What the kernel's parameters, which `arguments` names, are to the operator:
 
@@ -35,8 +37,9 @@ The parameters of a function are names of what it needs: inputs, and values befo
 With a 0 in the grid, as for empty arrays, nothing is launched, and new outputs are zeros.
 
 `backward` makes the operator differentiable in reverse mode (`jax.grad`, `jax.vjp`). Its parameters are names of
-inputs and outputs, and `grad_y` for the gradient of the output y. It returns the gradients of the input arrays, in
-their order: an array, or a tuple of arrays and None. It may call another operator.
+inputs and outputs, and `grad_y` for the gradient of the output y, which it must name for each output that is not of
+integers. It returns the gradients of the input arrays, in their order: an array, or a tuple of arrays and None. It may
+call another operator.
 
 What JAX does with an operator:
 
@@ -45,10 +48,13 @@ What JAX does with an operator:
   the array on each GPU first.
 - CUDA graphs: XLA may capture the launch and replay it without Python.
 - `jax.export` keeps it in programs (`DisabledSafetyCheck.custom_call("cuda_wheel_launch")`); the process that runs one
-  makes the operator first. Programs with symbolic shapes are refused.
+  makes the operator first. It must find the kernel that the program was made for: the same module, with the same images
+  for all targets, and the same kernel of it; a wheel that was built again from the same files has them. Any other is
+  refused. In a source tree, the images are those of one target, so export and run with the wheel installed. Programs
+  with symbolic shapes are refused.
 - An error that only the launch shows, such as a block that is too large for the kernel, is JAX's `JaxRuntimeError`.
-- When the interpreter ends, the programs that run are waited for. A daemon thread that still calls JAX then may end
-  the process with an error, as with JAX's own functions.
+- When the interpreter ends, the programs that run are waited for, and daemon threads that still run operators are held
+  until the process has ended. One that calls only JAX's own functions then may end the process with an error.
 
 JAX is no dependency of cuda-wheel: it is imported when the first operator is made.
 """

@@ -72,7 +72,7 @@ def operator(
         return found
 
     traced = TracedOperator(jax, name, kernels, roles, launching, call_handler)
-    run = traced.run if backward is None else differentiable(jax, name, roles, traced, backward)
+    run = traced.run if backward is None else differentiable(jax, name, kernels, roles, traced, backward)
     # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
     jitted = jax.jit(lambda static, *arrays: run(static, *alike(jax, arrays)), static_argnums=0, inline=True)
     program_name = register(jax, name, kernels)

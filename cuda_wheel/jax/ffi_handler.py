@@ -1,11 +1,16 @@
 """The handler that XLA calls to run operators: a callback of ctypes.
 
 It raises nothing, since C cannot take an exception: it returns XLA's error objects.
+
+At exit, Python ends a daemon thread as soon as that asks for Python's lock. Inside XLA's C++ code, this ends the
+process with an error. So a handler holds the thread that calls it before: there it waits without the lock.
 """
 
 import ctypes
 import os
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -19,16 +24,42 @@ __all__ = ["close", "handler"]
 CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 9, 13, 14
 """Values of XLA_FFI_Error_Code."""
 
+LONGEST_HOLD = 10.0
+"""Seconds that a thread is held at exit. If XLA waits for it, the exit takes so long."""
+
 _kept: list[Any] = []
 """The callbacks: XLA may call them as long as the process lives."""
 
 _state = {"closed": False}
 """Whether the interpreter is ending."""
 
+_held: list[int] = []
+"""The threads that wait in a handler for the process to end."""
 
-def close() -> None:
-    """Let all handlers return an error from now on, because the interpreter is ending."""
+_never = threading.Lock()
+_never.acquire()
+
+
+def close(seconds: float = 0.25) -> None:
+    """Let handlers launch nothing from now on, because the interpreter is ending, and hold the threads that call them.
+
+    Daemon threads may still run programs. Waits until as many are held, or none came for so long.
+    """
     _state["closed"] = True
+    daemons = len([each for each in threading.enumerate() if each.daemon])
+    held, end = 0, time.monotonic() + seconds
+    while held < daemons and time.monotonic() < end:
+        time.sleep(0.001)
+        if len(_held) > held:
+            held, end = len(_held), time.monotonic() + seconds
+
+
+def _refuse_at_exit(api: Api) -> int:
+    """Return an error object of XLA; in all threads but the main one, only after time enough for the process to end."""
+    if threading.get_ident() != threading.main_thread().ident:
+        _held.append(threading.get_ident())
+        _never.acquire(timeout=LONGEST_HOLD)
+    return api.error("the Python interpreter is ending: cuda-wheel launches no kernels any more", UNAVAILABLE)
 
 
 def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> Any:
@@ -45,7 +76,7 @@ def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> 
             return None
         api = apis.get(address) or _api(address, apis)
         if _state["closed"]:
-            return api.error("the Python interpreter is ending: cuda-wheel launches no kernels any more", UNAVAILABLE)
+            return _refuse_at_exit(api)
         run(api, read_frame(frame))
         return None
 

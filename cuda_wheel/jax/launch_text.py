@@ -5,13 +5,15 @@ may be kept in an exported program and read by another process.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
+from ..declarations.kernel_instances import KernelIdentity
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.buffers import host_bytes
 
-__all__ = ["ArrayType", "Launch", "plain"]
+__all__ = ["ArrayType", "Launch", "base_name", "plain", "unique_name"]
 
 
 class ArrayType(NamedTuple):
@@ -31,6 +33,8 @@ class Launch(NamedTuple):
     operator: str
     dtypes: tuple[str, ...]
     """The element types by which the kernel is chosen; empty if there is one kernel."""
+    kernel: KernelIdentity
+    """The kernel that the program was made for, which an exported program must find where it runs."""
     parameters: str
     """The kernel's parameters, which must not have changed when an exported program runs."""
     inputs: Sequence[ArrayType]
@@ -59,9 +63,21 @@ class Launch(NamedTuple):
             return launch._replace(
                 inputs=[ArrayType(*each) for each in launch.inputs],
                 outputs=[ArrayType(*each) for each in launch.outputs],
+                kernel=KernelIdentity(*launch.kernel),
             )
         except (ValueError, TypeError, KeyError) as error:
             raise ArgumentError(f"the program's text of a launch is not cuda-wheel's: {error!r}") from None
+
+
+def unique_name(name: str, taken: Container[str]) -> str:
+    """Return an operator's name in programs: its own, or with a number where that is taken."""
+    names = (name if number == 1 else f"{name}#{number}" for number in count(1))
+    return next(each for each in names if each not in taken)
+
+
+def base_name(unique: str) -> str:
+    """Return an operator's name without the number that makes it unique in a process."""
+    return unique.partition("#")[0]
 
 
 def plain(value: Any) -> tuple[str, Any]:

@@ -14,7 +14,7 @@ from ..runtime.errors import ArgumentError
 from ..runtime.launching.driver_functions import driver_function
 from ..runtime.module import Kernel
 from .call_frames import DATA_TYPES, Api, BufferType, CallFrame
-from .launch_text import ArrayType, Launch
+from .launch_text import ArrayType, Launch, base_name
 
 __all__ = ["GpuLaunches", "ProgramLaunches"]
 
@@ -45,11 +45,8 @@ class ProgramLaunches:
     def __init__(self, operators: dict[str, KernelInstances]) -> None:
         self._operators = operators
         self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
-
-    @property
-    def are_used(self) -> bool:
-        """Whether anything was launched."""
-        return bool(self._ready)
+        self.are_used = False
+        """Whether anything was launched, or is about to be."""
 
     def is_ready(self, text: bytes, device: int) -> bool:
         """Return whether this launch needs no preparation on the GPU."""
@@ -87,10 +84,9 @@ class ProgramLaunches:
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
+        self.are_used = True
         launch = Launch.read(text)
-        kernels = self._operators.get(launch.operator)
-        if kernels is None:
-            raise ArgumentError(f"the program needs the operator {launch.operator}, which this process has not made")
+        kernels = self._kernels(launch)
         info = kernels.infos.get(launch.dtypes)
         if info is None or info.parameter_list != launch.parameters:
             raise ArgumentError(
@@ -114,6 +110,26 @@ class ProgramLaunches:
         kernel = kernels.loaded(launch.dtypes, device)
         inputs, outputs = map(_expected, (launch.inputs, launch.outputs))
         return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
+
+    def _kernels(self, launch: Launch) -> KernelInstances:
+        """Return the kernels of the operator that a program was made with.
+
+        In this process, operators of one name may have been made in another order than where the program comes from.
+        """
+        named = [kernels for name, kernels in self._operators.items() if base_name(name) == base_name(launch.operator)]
+        if not named:
+            raise ArgumentError(f"the program needs the operator {launch.operator}, which this process has not made")
+        own = self._operators.get(launch.operator)
+        for kernels in ([own] if own else []) + named:
+            if kernels.identities.get(launch.dtypes) == launch.kernel:
+                return kernels
+        kernel, here = launch.kernel, (own or named[0]).identities.get(launch.dtypes)
+        found = f"{here.symbol} of {here.module}, {here.digest}" if here else "none"
+        raise ArgumentError(
+            f"the program was made for another version of {launch.operator}, whose kernel for "
+            f"({', '.join(launch.dtypes)}) is {kernel.symbol} of {kernel.module}, with images of the digest "
+            f"{kernel.digest}; here it is {found}: make the program again, or install the modules that it was made with"
+        )
 
 
 class GpuLaunches:

@@ -13,7 +13,7 @@ from ..declarations.kernel_instances import KernelInstances
 from ..runtime.errors import ArgumentError
 from .call_frames import Api, CallFrame, header_version
 from .ffi_handler import close, handler
-from .launch_text import Launch
+from .launch_text import Launch, unique_name
 from .program_launches import GpuLaunches, ProgramLaunches
 
 __all__ = ["TARGET", "imported_jax", "launches", "register"]
@@ -49,11 +49,7 @@ def register(jax: Any, name: str, kernels: KernelInstances) -> str:
     with _lock:
         if not _operators:
             _register_handlers(jax)
-        number = 1
-        unique = name
-        while unique in _operators:
-            number += 1
-            unique = f"{name}#{number}"
+        unique = unique_name(name, _operators)
         _operators[unique] = kernels
     return unique
 
@@ -95,10 +91,10 @@ PLATFORMS: dict[str, Callable[[Api, CallFrame], None]] = {"CUDA": _run_on_gpu, "
 
 
 def _finish(jax: Any) -> None:
-    """Wait for the programs that run, and let handlers return errors from now on.
+    """Wait for the programs that run, and let handlers launch nothing from now on.
 
-    A thread of XLA that calls a handler after the interpreter has ended would end the process with an error. Each GPU
-    runs programs in the order of their calls, so one more program tells when those before it have run.
+    A thread that calls a handler after the interpreter has ended would end the process with an error. Each GPU runs
+    programs in the order of their calls, so one more program tells when those before it have run.
     """
     try:
         for device in jax.local_devices(backend="cuda") if launches.are_used else ():

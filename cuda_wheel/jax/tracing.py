@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..declarations.kernel_instances import KernelInstances
-from ..declarations.operator_arguments import Bound, OperatorArguments
+from ..declarations.operator_arguments import Bound, OperatorArguments, has_blocks
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.configurations import dimensions, whole_number
 from ..runtime.manifest import KernelInfo
@@ -70,13 +70,14 @@ class TracedOperator:
                 results[name] = self._jax.ShapeDtypeStruct(inputs[name].shape, inputs[name].dtype)
         settings = {name: self._computed(name, each, known) for name, each in self._launching.items()}
         grid = settings.pop("grid")
-        if 0 in (grid if isinstance(grid, (tuple, list)) else (grid,)):  # as for empty arrays
+        if not has_blocks(self._name, grid):  # as for empty arrays
             zeros = self._jax.numpy.zeros
             found = [inputs.get(name, zeros(each.shape, each.dtype)) for name, each in results.items()]
         else:
             launch = Launch(
                 operator=self._name,
                 dtypes=dtypes,
+                kernel=self._kernels.identities[dtypes],
                 parameters=info.parameter_list,
                 inputs=[self._checked_type(name, each, info) for name, each in inputs.items()],
                 outputs=[self._checked_type(name, each, info) for name, each in results.items()],

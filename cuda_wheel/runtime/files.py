@@ -70,13 +70,14 @@ class ModuleFiles:
 
 
 def files_and_manifest(
-    name: str, device: int | None, variant: Mapping[str, Any] | None = None
+    name: str, device: int | None, variant: Mapping[str, Any] | None = None, needs_gpu: bool = True
 ) -> tuple[ModuleFiles, Manifest]:
     """Return the files of the module `name` and its checked manifest, or that of the variant with these macros.
 
+    With `needs_gpu=False`, they may be for other GPUs than this machine's: for those who read the manifest only.
     Raises ImageError, and see `find_files`.
     """
-    files, file = find_files(name, device, variant), name.rpartition(".")[2] + MANIFEST_SUFFIX
+    files, file = find_files(name, device, variant, needs_gpu), name.rpartition(".")[2] + MANIFEST_SUFFIX
     if variant:
         from .variants.index import files_variant  # only for a module with variants
 
@@ -101,12 +102,14 @@ def files_and_manifest(
     return files, manifest
 
 
-def find_files(name: str, device: int | None, variant: Mapping[str, Any] | None = None) -> ModuleFiles:
+def find_files(
+    name: str, device: int | None, variant: Mapping[str, Any] | None = None, needs_gpu: bool = True
+) -> ModuleFiles:
     """Return the files of the module `name`; those of the variant alone, if they are compiled now.
 
     Searches 1. the folders of its package, 2. through the package's importer if it is not in folders, such as a zip
-    archive, and 3. compiles the module for GPU `device` if the package lies in a source tree. Raises ImageError, and in
-    3. the build side's errors.
+    archive, and 3. compiles the module for GPU `device` if the package lies in a source tree; without a usable GPU,
+    raises DriverError if it `needs_gpu`. Raises ImageError, and in 3. the build side's errors.
     """
     package, _, stem = name.rpartition(".")
     if not package or not all(part.isidentifier() for part in name.split(".")):
@@ -125,7 +128,7 @@ def find_files(name: str, device: int | None, variant: Mapping[str, Any] | None 
             return ModuleFiles(where, None, package)
     from .source_hook import compiled_on_load  # only for a module that is not installed
 
-    contents = compiled_on_load(name, folders, device, variant or {})
+    contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
     if contents is None:
         from .explanations import module_not_found  # only for an error
 

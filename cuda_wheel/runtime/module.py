@@ -101,7 +101,9 @@ class Kernel(Generic[Unpack[Arguments]]):
         buffer of its size; a vector type also takes its numbers; a CUtensorMap takes what `tensor_map` returns.
 
         Without `stream`, the launch runs on the current stream of the arrays' library, PyTorch's or CuPy's, also while
-        that captures a graph; else on the default stream. `stream` is an address, "default", or a stream of any library
+        that captures a graph; else on the stream that an array names in its array interface; else on the default
+        stream. It waits for other libraries' arrays that are still computed, and keeps them until it has ended.
+        `stream` is an address, "default", or a stream of any library
         with `__cuda_stream__`; `launch_stream` chooses one for several launches. `shared_memory` is dynamic shared
         memory in bytes; above 48 KiB the kernel's limit is raised as the driver requires.
 
@@ -134,9 +136,8 @@ class Kernel(Generic[Unpack[Arguments]]):
         """Check a launch, and return a function that launches it again and again; nothing is launched yet.
 
         The parameters are those of `launch`. The function takes the kernel's arguments; those that a call leaves out,
-        from the end, are the ones given here, which the function keeps alive. It is the fastest way to launch: of
-        arguments of the types given here, it reads the addresses and numbers, and does not check the element types and
-        devices of arrays again. Arguments of other types are converted and checked as by `launch`.
+        from the end, are the ones given here, which the function keeps alive, like `stream`. It is the fastest way to
+        launch: the arrays given here are not checked again. Other arguments are checked as by `launch`.
 
             step = kernel.bind(grid, block, x, y, n)
             step()

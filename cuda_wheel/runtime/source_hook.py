@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from .driver import device_and_driver
-from .errors import CudaWheelError
-from .manifest import MANIFEST_SUFFIX
+from .errors import CudaWheelError, DriverError
+from .manifest import MANIFEST_SUFFIX, Version
 
 __all__ = ["compiled_on_load", "source_hook"]
 
@@ -47,12 +47,21 @@ def source_hook() -> Any:
 
 
 def compiled_on_load(
-    name: str, folders: list[str], device: int | None, variant: Mapping[str, Any]
+    name: str, folders: list[str], device: int | None, variant: Mapping[str, Any], needs_gpu: bool = True
 ) -> dict[str, bytes] | None:
     """Return a module's manifest and fatbin by file name, compiled for GPU `device`; None if its package, in these
-    folders, is not in a source tree."""
+    folders, is not in a source tree. Unless it `needs_gpu`, it is compiled for another target where there is none."""
+
+    def ask() -> Version | None:
+        try:
+            return device_and_driver(device)[0]
+        except DriverError:
+            if needs_gpu:
+                raise
+            return None
+
     hook = source_hook()
-    compiled = hook and hook.compile_on_load(name, folders, lambda: device_and_driver(device)[0], variant)
+    compiled = hook and hook.compile_on_load(name, folders, ask, variant)
     if compiled is None:
         return None
     manifest, fatbin = compiled

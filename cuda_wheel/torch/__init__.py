@@ -14,29 +14,34 @@
     y = swish(x, 0.5)  # demo::swish(Tensor x, float beta=1.0) -> Tensor
 
 The manifest of the module tells the types of the kernel's parameters, so that operators can be made, compiled and
-exported without a GPU. The module is loaded for a GPU when the operator first runs there. It runs on PyTorch's current
+exported without a GPU. In a source tree or an editable install, the module is compiled for that: for the GPU of the
+machine, else for the newest target that a build of the project has; this needs a toolchain. The module is loaded for a
+GPU when the operator first runs there. It runs on PyTorch's current
 stream, under `torch.compile` and `torch.export`, and in CUDA graphs after a first call, which loads the module.
 
 What the kernel's parameters, which `arguments` names, are to the operator:
 
 - A name in `outputs` is a new tensor that the operator returns: like an input (`"x"`: its shape, element type and GPU),
-  or made by a function (`lambda x: x.new_zeros(9)`).
+  or made by a function (`lambda x: x.new_zeros(9)`), which may not return an input or a part of one.
 - A name in `values` is a constant, or computed by a function.
 - All others are the operator's arguments; those with `defaults` come last. A pointer is a tensor, with the default None
-  one that may be missing. A number is an `int`, a `float` or a `bool`.
+  one that may be missing. A number is an `int`, a `float` or a `bool`. In the schema, a default that PyTorch cannot
+  write there (`inf`, `nan`) is None: `float? beta=None`.
 - A tensor whose pointer is not `const` is written by the operator (`Tensor(x!)` in its schema), unless `read_only`
-  names it.
+  names it. Such an operator has no gradient: it is refused where a tensor requires one, unless inside
+  `torch.no_grad()`.
 
 The parameters of a function are names of what it needs: inputs, and values before it. Functions for launches (`grid`,
 `block`, `shared_memory`, `cluster`) may also name outputs. With a 0 in the grid, as for empty tensors, nothing is
-launched.
+launched. Any other grid than one to three whole numbers is an error, also the None of a function without `return`.
 
 - `backward` makes the operator differentiable. It is a formula or a kernel, see below. Without it, PyTorch warns where
   a gradient is asked for.
 - `autocast` is the element type to which autocast converts the floating-point inputs.
 - `non_contiguous` says what happens to a tensor that is not contiguous: "copy" (the default) makes it contiguous, and
   refuses it if the operator writes it; "refuse" raises ArgumentError; "pass" gives the kernel its address, and its
-  strides can be computed in `values`.
+  strides can be computed in `values`. An output that is like an input is contiguous in any case; with "pass", a
+  function may make another one (`lambda x: torch.empty_like(x)`: the strides of x).
 
 The gradient of an operator:
 
@@ -59,7 +64,8 @@ The gradient of an operator:
       swish = cuda_wheel.torch.operator("demo::swish", ..., backward=gradient)
 
 Only the tensors that `backward` names are kept for it. Tensor subclasses, modes, `torch.vmap` and profilers see the
-operator as they see PyTorch's own. `torch.func.grad` and `torch.func.jvp` support no operators of `torch.library`.
+operator as they see PyTorch's own. Forward-mode derivatives (`torch.func.jvp`, `torch.autograd.forward_ad`) and
+`torch.func.grad` are refused: PyTorch supports them for no operators of `torch.library`, and would return zeros.
 
 An operator always launches on PyTorch's current stream, also inside `cuda_wheel.launch_stream`, because its outputs are
 memory of that stream. Tensors are checked against the kernel's parameters before the first launch with their GPUs and

@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..declarations.operator_arguments import OperatorArguments, bound
+from ..declarations.operator_arguments import OperatorArguments, bound, gradient_names
 from ..runtime.errors import ArgumentError
+from .schemas import is_writable
 
 __all__ = ["Gradients"]
 
@@ -31,7 +32,7 @@ class Gradients:
         self._tensors = [each.name for each in roles.tensors]
         self._inputs = [each.name for each in roles.inputs]
         values = [*self._inputs, *roles.outputs]
-        gradients = [f"grad_{output}" for output in roles.outputs]
+        gradients = gradient_names(operator, roles)
         # The operator that `backward` may be tells its arguments by its schema only.
         schema = getattr(backward, "_schema", None)
         given = backward if schema is None else _function_of([each.name for each in schema.arguments])
@@ -43,13 +44,16 @@ class Gradients:
         if len(constant) == len(gradients):
             raise ArgumentError(f"{operator}: backward must be a function of {' or '.join(gradients)}")
         self._outputs = ", ".join(roles.outputs)
+        unwritable = [each for each in roles.inputs if not is_writable(each.default)]
+        self._defaults = {f"_default_{each.name}": each.default for each in unwritable}
         self._keeping = [
+            *(f"if {each.name} is None: {each.name} = _default_{each.name}" for each in unwritable),
             f"_ctx.save_for_backward({', '.join(kept)})",
             *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
             *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
         ]
         lines = [f"{', '.join(self._inputs)}, = _inputs", f"{self._outputs} = _output", *self._keeping]
-        self.keep = _function("_ctx, _inputs, _output", lines, {})
+        self.keep = _function("_ctx, _inputs, _output", lines, {**self._defaults})
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
         results = [
             f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None" for name in self._inputs
@@ -58,11 +62,13 @@ class Gradients:
             *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
             *([f"{', '.join(numbers)}, = _ctx.numbers"] if numbers else []),
             f"_results = _backward({', '.join(wanted)})",
-            "if not isinstance(_results, (tuple, list)): _results = (_results,)",
-            f"if len(_results) != {len(self._tensors)}: _refuse(len(_results))",
+            "if not _isinstance(_results, _several): _results = (_results,)",
+            f"if _len(_results) != {len(self._tensors)}: _refuse(_len(_results))",
             f"return {', '.join(results)},",
         ]
-        names = {"_backward": backward, "_refuse": self._refuse}
+        # No argument of an operator begins with an underscore, so that these names stay what they are.
+        names: dict[str, Any] = {"_backward": backward, "_refuse": self._refuse, "_len": len}
+        names |= {"_isinstance": isinstance, "_several": (tuple, list)}
         self.differentiate = _function(f"_ctx, {', '.join(gradients)}", lines, names)
         """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
 
@@ -79,7 +85,7 @@ class Gradients:
         """
         inputs = ", ".join(self._inputs)
         lines = [f"{self._outputs} = _output = _launch({inputs})", *self._keeping, "return _output"]
-        forward = _function(f"_ctx, {inputs}", lines, {"_launch": launch})
+        forward = _function(f"_ctx, {inputs}", lines, {"_launch": launch, **self._defaults})
         members = {"forward": staticmethod(forward), "backward": staticmethod(self.differentiate)}
         name = self._operator.partition("::")[2]  # the tensors' grad_fn is "<swishBackward object at ...>"
         function = type(name, (torch.autograd.Function,), members)

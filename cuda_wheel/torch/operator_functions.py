@@ -6,21 +6,25 @@ names that the text uses begin with an underscore; those of arguments do not.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..declarations.kernel_instances import KernelInstances
-from ..declarations.operator_arguments import Bound, OperatorArguments
+from ..declarations.operator_arguments import Bound, OperatorArguments, has_blocks
 from ..runtime.driver import device_with_context
 from ..runtime.errors import ArgumentError
 from ..runtime.launching.current_streams import CurrentStreams
 from ..runtime.launching.launcher import launcher_of
 from ..runtime.module import Kernel
+from .schemas import is_writable
 
-__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "OperatorFunctions"]
+__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "OperatorFunctions"]
 
 GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
 """PyTorch's names for the implementation for GPUs and for the gradient's. Tests without a GPU replace them."""
+
+TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
+"""PyTorch's name for what serves a call inside a transform of torch.func, before all else."""
 
 
 class OperatorFunctions:
@@ -42,8 +46,25 @@ class OperatorFunctions:
         self._launching = launching
         self._non_contiguous = non_contiguous
         self._selecting = [each.name for each in arguments.selecting][: kernels.count]
-        self._namespace: dict[str, Any] = {}
-        """The names of the functions that launch."""
+        # No argument of an operator begins with an underscore, so that these names stay what they are.
+        self._namespace: dict[str, Any] = {
+            "_type": type,
+            "_int": int,
+            "_tuple": tuple,
+            "_isinstance": isinstance,
+            "_Tensor": torch.Tensor,
+            "_has_blocks": partial(has_blocks, operator),
+            "_is_alias_of": torch._C._is_alias_of,
+            "_empty_like": torch.empty_like,
+            "_dense": torch.contiguous_format,
+            "_forward_ad": torch.autograd.forward_ad,
+            "_grad_enabled": torch.is_grad_enabled,
+            "_refuse_strides": self._refuse_strides,
+            "_refuse_output": self._refuse_output,
+            "_refuse_gradient": self._refuse_gradient,
+            "_refuse_tangents": self._refuse_tangents,
+        }
+        """The names of the generated functions."""
 
     def launching_function(self) -> Callable[..., Any]:
         """Return the function that makes the outputs, launches the kernel and returns the outputs.
@@ -80,7 +101,7 @@ class OperatorFunctions:
         prepared = [f"_kernel = _prepare(_device{of_types})", *self._on_its_gpu(), f"_key = {self._key()}"]
         launch = self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _launch_of(_kernel)")
         self._compiled([*self._preparation(), *prepared, *launch], namespace, "_checked")
-        return self._compiled(self._checked_before(), namespace, "_function")
+        return self._compiled([*self._refusals(), *self._checked_before()], namespace, "_function")
 
     def _checked_before(self) -> list[str]:
         """Return the lines that launch the kernel with tensors of GPUs and element types that were checked before."""
@@ -132,20 +153,14 @@ class OperatorFunctions:
         keys = self._torch._C.DispatchKey
         plain = self._torch._C.DispatchKeySet(getattr(keys, GPU_KEY)).add(getattr(keys, AUTOGRAD_KEY))
         inputs = ", ".join(each.name for each in self._arguments.inputs)
-        wanted = " or ".join(
-            f"{each.name} is not None and {each.name}.requires_grad"
-            if each.has_default
-            else f"{each.name}.requires_grad"
-            for each in self._arguments.tensors
-        )
         lines = [
             f"if _bits(_keys) != {plain.raw_repr()}: return _general(_keys, {inputs})",
-            f"if ({wanted}) and _grad_enabled(): return _differentiable({inputs})",
+            *self._refusals(),
+            f"if ({self._require_gradients()}) and _grad_enabled(): return _differentiable({inputs})",
             *self._checked_before(),
         ]
         self._namespace |= {
             "_bits": type(plain).raw_repr,
-            "_grad_enabled": self._torch.is_grad_enabled,
             "_differentiable": differentiable,
             "_general": general.call_boxed,
         }
@@ -162,19 +177,41 @@ class OperatorFunctions:
                 needed.add(name)
                 waiting += self._arguments.values[name].names or ()
         lines = [
+            *self._refusals(),
             *self._preparation(),
             f"_check_dtypes([{''.join(f'{name}.dtype, ' for name in self._selecting)}])",
             *self._computations([name for name in self._arguments.values if name in needed], [*outputs]),
             self._return(),
         ]
-        return self._compiled(lines, {"_check_dtypes": self._check_dtypes})
+        return self._compiled(lines, {**self._namespace, "_check_dtypes": self._check_dtypes})
+
+    def transformed_function(self, is_differentiable: bool) -> Callable[..., Any]:
+        """Return the function that serves calls inside transforms of `torch.func`.
+
+        It refuses derivatives, which would be zero, and leaves all else to PyTorch's own kernel.
+        """
+        torch, functorch = self._torch, self._torch._C._functorch
+        general = torch.library.get_kernel(self._operator, TRANSFORM_KEY).call_boxed
+
+        def transformed(keys: Any, *args: Any, **more: Any) -> Any:
+            transform = functorch.peek_interpreter_stack()
+            tensors = [each for each in (*args, *more.values()) if isinstance(each, torch.Tensor)]
+            inputs = [each for each in tensors if functorch.maybe_get_level(each) == transform.level()]
+            if transform.key() == functorch.TransformType.Jvp and inputs:
+                self._refuse_tangents()
+            if transform.key() == functorch.TransformType.Grad and not is_differentiable and torch.is_grad_enabled():
+                wanted = [each for each in inputs if each.requires_grad]
+                if wanted:
+                    self._refuse_gradient()
+            return general(keys, *args, **more)
+
+        return transformed
 
     def _compiled(
         self, lines: list[str], namespace: dict[str, Any], function: str = "_function", first: str = ""
     ) -> Callable[..., Any]:
         """Add a function with the operator's inputs, after `first`, and these lines to the namespace, whose names they
         use, and return it."""
-        namespace.update(_empty_like=self._torch.empty_like, _refuse_strides=self._refuse_strides)
         bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
         for prefix, named in bounds.items():
             namespace.update({f"_{prefix}_{name}": each.value for name, each in named.items()})
@@ -187,6 +224,25 @@ class OperatorFunctions:
         exec(compile(text, f"<{self._operator}>", "exec"), namespace)  # the name in tracebacks
         made: Callable[..., Any] = namespace[function]
         return made
+
+    def _refusals(self) -> Iterator[str]:
+        """Yield the lines that set defaults which no schema can have, and refuse derivatives that would be lost."""
+        for each in self._arguments.inputs:
+            if not is_writable(each.default):
+                yield f"if {each.name} is None: {each.name} = _default_{each.name}"
+        tensors = self._arguments.tensors
+        yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(each.name for each in tensors)})"
+        if any(each.written for each in tensors):
+            yield f"if ({self._require_gradients()}) and _grad_enabled(): _refuse_gradient()"
+
+    def _require_gradients(self) -> str:
+        """Return the expression that tells whether a tensor requires a gradient."""
+        return " or ".join(
+            f"{each.name} is not None and {each.name}.requires_grad"
+            if each.has_default
+            else f"{each.name}.requires_grad"
+            for each in self._arguments.tensors
+        )
 
     def _preparation(self) -> Iterator[str]:
         """Yield the lines that make the tensors contiguous, or refuse those that are not, and read the GPU."""
@@ -203,8 +259,13 @@ class OperatorFunctions:
             yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
         for name in outputs:
             output = self._arguments.outputs[name]
-            like = "_empty_like" if output.value is None else f"_output_{name}"
-            yield f"{name} = {like}({', '.join(output.names or ())})"
+            if output.value is None:
+                # Kernels write their outputs densely, whatever strides an input has that reaches them.
+                layout = ", memory_format=_dense" if self._non_contiguous == "pass" else ""
+                yield f"{name} = _empty_like({(output.names or ())[0]}{layout})"
+            else:
+                yield f"{name} = {self._expression(f'_output_{name}', output)}"
+                yield self._output_check(name)
 
     def _launch(self, launch: str, arguments: Iterable[str], after: str, by_address: bool = False) -> Iterator[str]:
         """Yield the lines that compute values and outputs, launch the kernel by the function `launch` with these
@@ -214,7 +275,8 @@ class OperatorFunctions:
         more = [f"{name}={value}" for name, value in settings.items()]
         yield from self._computations([*self._arguments.values], [*self._arguments.outputs])
         yield f"_grid = {grid}"
-        yield "if _grid and (type(_grid) is int or 0 not in _grid):"
+        usual = "_grid > 0 if _type(_grid) is _int else _type(_grid) is _tuple and 0 not in _grid"  # takes no call
+        yield f"if ({usual}) or _has_blocks(_grid):"
         yield from (f"    _increment_version({each.name})" for each in self._arguments.inputs if each.written)
         stream = "_current_stream(_device)"
         given = [block, stream, *arguments] if by_address else [block, *arguments, f"stream={stream}", *more]
@@ -255,6 +317,56 @@ class OperatorFunctions:
         alternatives = " or ".join(", ".join(map(_dtype_name, each)) for each in accepted)
         found = ", ".join(map(_dtype_name, dtypes))
         raise ArgumentError(f"{self._operator} takes {', '.join(self._selecting)} of {alternatives}, not of {found}")
+
+    def _output_check(self, name: str) -> str:
+        """Return the line that refuses what an output's function returned, if it is no new tensor."""
+        outputs = [*self._arguments.outputs]
+        optional = {each.name: each.has_default for each in self._arguments.tensors}
+        others = [*optional, *outputs[: outputs.index(name)]]
+        wrong = [f"not _isinstance({name}, _Tensor)"]
+        if self._non_contiguous != "pass":
+            wrong.append(f"not {name}.is_contiguous()")
+        for other in others:
+            there = f"{other} is not None and " if optional.get(other) else ""
+            wrong.append(f"{there}_is_alias_of({name}, {other})")
+        given = "".join(f"{other!r}: {other}, " for other in others)
+        return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
+
+    def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
+        if not isinstance(made, self._torch.Tensor):
+            raise ArgumentError(
+                f"{self._operator}: the function of the output {name} must return a tensor, not {made!r}"
+            )
+        for other, tensor in others.items():
+            if tensor is not None and self._torch._C._is_alias_of(made, tensor):
+                raise ArgumentError(
+                    f"{self._operator}: the output {name} shares the memory of {other}, but PyTorch's operators return "
+                    "new tensors: let its function make one, or leave it out of outputs, so that the operator writes it"
+                )
+        raise ArgumentError(
+            f"{self._operator}: the function of the output {name} returned a tensor that is not contiguous: only with "
+            'non_contiguous="pass" does a kernel know its strides'
+        )
+
+    def _refuse_gradient(self) -> None:
+        written = " and ".join(each.name for each in self._arguments.tensors if each.written)
+        raise ArgumentError(
+            f"{self._operator} {f'writes {written}, so it ' if written else ''}has no gradient, but a tensor requires "
+            "one: call it inside torch.no_grad(), or pass x.detach() for a tensor x that requires a gradient"
+        )
+
+    def _refuse_tangents(self, *tensors: Any) -> None:
+        """Raise ArgumentError if one of the tensors has a forward-mode derivative, or if none is given."""
+        unpack = self._torch.autograd.forward_ad.unpack_dual
+        exact = hasattr(
+            self._torch.library, "get_kernel"
+        )  # else tensors of torch.func come here without their tangents
+        if tensors and exact and all(each is None or unpack(each).tangent is None for each in tensors):
+            return
+        raise ArgumentError(
+            f"{self._operator} has no forward-mode derivative (torch.func.jvp, torch.autograd.forward_ad), which would "
+            "be zero in silence"
+        )
 
     def _refuse_strides(self, name: str) -> None:
         written = any(each.name == name and each.written for each in self._arguments.inputs)

@@ -60,13 +60,29 @@ def operator(
     launching = launch_settings(name, roles, settings | {"cooperative": cooperative})
     gradients = None if backward is None else Gradients(name, roles, backward)
     functions = OperatorFunctions(torch, name, kernels, roles, launching, non_contiguous)
-    return _register(torch, name, roles, functions, gradients, autocast)
+    written = _checked_schema(torch, name, roles)
+    return _register(torch, name, written, functions, gradients, autocast)
+
+
+def _checked_schema(torch: Any, name: str, roles: OperatorArguments) -> str:
+    """Return the operator's schema; raise ArgumentError if PyTorch cannot read it, or has an operator of the name."""
+    namespace, _, short = name.partition("::")
+    written = schema(name, roles)
+    try:
+        torch._C.parse_schema(written)
+    except (RuntimeError, UnicodeError) as error:
+        reason = next(iter(str(error).splitlines()), "").removesuffix(" here:")
+        raise ArgumentError(f"{name}: PyTorch cannot read the schema {written}: {reason}") from None
+    operators = getattr(torch.ops, namespace)
+    if not isinstance(operators, type(torch.ops.aten)) or hasattr(operators, short):
+        raise ArgumentError(f"{name}: torch.ops.{namespace}.{short} exists already")
+    return written
 
 
 def _register(
     torch: Any,
     name: str,
-    roles: OperatorArguments,
+    written: str,
     functions: OperatorFunctions,
     gradients: Gradients | None,
     autocast: Any,
@@ -74,12 +90,19 @@ def _register(
     """Register an operator with PyTorch and return it."""
     namespace, _, short = name.partition("::")
     library = torch.library.Library(namespace, "FRAGMENT")
-    library.define(schema(short, roles), tags=(torch.Tag.pt2_compliant_tag,))
+    library.define(written, tags=(torch.Tag.pt2_compliant_tag,))
     # Not torch.library.custom_op: its wrappers take twice the time of a call.
     launch = functions.launching_function()
     library.impl(short, launch, operator_functions.GPU_KEY)
     library.impl(short, _elsewhere(name), "CompositeExplicitAutograd")  # every device without an implementation
     torch.library.register_fake(name, functions.shape_function(), lib=library)
+    if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9
+        library.impl(
+            short,
+            functions.transformed_function(gradients is not None),
+            operator_functions.TRANSFORM_KEY,
+            with_keyset=True,
+        )
     if gradients is not None:
         torch.library.register_autograd(
             name,

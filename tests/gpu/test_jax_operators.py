@@ -340,3 +340,74 @@ def test_the_example_runs(kernels: Any, tmp_path: Path) -> None:
     result = run(sys.executable, "-m", "jax_operator_demo", PYTHONPATH=str(tmp_path / "example/src"))
     assert result.returncode == 0, result.stdout
     assert result.stdout.count("largest error") == 9
+
+
+EXPORTED = """
+import sys
+from pathlib import Path
+import jax, jax.numpy as jnp, numpy as np
+from jax import export
+import cuda_wheel, cuda_wheel.jax
+
+file, what, factor = sys.argv[1:]
+SOURCE = "__global__ void scale(const float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = FACTOR * x[threadIdx.x]; }"
+kernel = cuda_wheel.compile(SOURCE, name="scaling", defines={"FACTOR": int(factor)})["scale"]
+scale = cuda_wheel.jax.operator(
+    "exported::scale", kernel=kernel, arguments="x, y, n", outputs={"y": "x"}, values={"n": 9}, grid=1, block=32,
+)
+x = jnp.arange(9.0)
+if what == "save":
+    checks = [export.DisabledSafetyCheck.custom_call("cuda_wheel_launch")]
+    program = export.export(jax.jit(scale), platforms=["cuda"], disabled_checks=checks)(x)
+    Path(file).write_bytes(program.serialize())
+found = export.deserialize(bytearray(Path(file).read_bytes())).call(x)
+print("found", np.asarray(found).tolist())
+"""
+
+
+def test_an_exported_program_runs_no_other_kernel(kernels: Any, tmp_path: Path) -> None:
+    pytest.importorskip("flatbuffers", reason="JAX needs flatbuffers to serialise programs")
+    file = tmp_path / "program"
+    for what in ("save", "load"):
+        result = run(sys.executable, "-c", EXPORTED, file, what, "2")
+        assert f"found {[2.0 * number for number in range(9)]}" in result.stdout, result.stdout
+    result = run(sys.executable, "-c", EXPORTED, file, "load", "3")
+    assert result.returncode and "made for another version of exported::scale" in result.stdout, result.stdout
+    assert "found" not in result.stdout
+
+
+DAEMONS = (
+    EXIT.replace("kept = x\n", "").partition("for _ in range(5)")[0]
+    + """
+import sys, threading, time
+started = threading.Event()
+def work():
+    kept = [x]
+    while True:
+        kept.append(program(kept[-1], x))
+        started.set()
+        if sys.argv[1] == "queue" and len(kept) > 20:
+            time.sleep(1000)
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+print("dispatched")
+"""
+)
+
+
+@pytest.mark.parametrize("how", ["queue", "loop"])
+def test_a_daemon_thread_that_runs_programs_at_exit(saxpy: Path, how: str) -> None:
+    for _ in range(3):
+        result = run(sys.executable, "-c", DAEMONS, how)
+        assert result.returncode == 0, result.stdout
+        assert result.stdout.strip().endswith("dispatched"), result.stdout
+
+
+def test_backward_names_every_gradient(kernels: Any) -> None:
+    for backward in (lambda x: x, lambda grad_counts, x: x):
+        with pytest.raises(cuda_wheel.ArgumentError, match="backward must be a function of grad_largest too"):
+            cuda_wheel.jax.operator(
+                "tests::named", kernel=kernels["count"], arguments="x, counts, largest, n, classes",
+                outputs={"counts": lambda classes: jnp.zeros(classes, jnp.int32), "largest": "x"},
+                backward=backward, **SIZES,
+            )  # fmt: skip

@@ -105,9 +105,14 @@ def test_tensors_that_are_not_contiguous(demo: Any) -> None:
     with pytest.raises(cuda_wheel.ArgumentError, match=r"refusing: bias must be contiguous: pass bias.contiguous\(\)$"):
         refusing(x.t().contiguous(), bias)
     torch.testing.assert_close(refusing(x, x[0]), expected(x, x[0]))
-    passing = declared(demo, "passing", non_contiguous="pass")  # like x, y has its elements in the order of the columns
     zero = torch.zeros(9, device="cuda")
-    torch.testing.assert_close(passing(x.t(), zero), expected(x.t(), zero))
+    # The kernel reads the memory in its order, which is that of the columns of x.t().
+    like = {"y": lambda x: torch.empty_like(x)}
+    strided = declared(demo, "strided", non_contiguous="pass", outputs=like)(x.t(), zero)
+    torch.testing.assert_close(strided, expected(x.t(), zero))
+    dense = declared(demo, "dense", non_contiguous="pass")(x.t(), zero)
+    assert dense.is_contiguous()
+    torch.testing.assert_close(dense.flatten(), expected(x, zero[:5]).flatten())
 
 
 def test_wrong_tensors_are_refused(demo: Any) -> None:
@@ -325,3 +330,76 @@ def test_an_operator_that_writes_its_input(saxpy: Path, install: Callable[[Path]
     assert bool((y == 6).all())
     with pytest.raises(cuda_wheel.ArgumentError, match="y must be contiguous, because the operator writes it"):
         operator(3.0, x, torch.ones(2000, device="cuda")[::2])
+
+
+def test_an_operator_that_writes_its_input_drops_no_gradient(saxpy: Path, install: Callable[[Path], Path]) -> None:
+    operator = cuda_wheel.torch.operator("cuda_wheel_gpu_tests::saxpy_2", **SAXPY)
+    x, y = torch.ones(1000, device="cuda"), torch.ones(1000, device="cuda")
+    for arguments in ((x.clone().requires_grad_(), y), (x, y.clone().requires_grad_())):
+        for _ in range(2):
+            with pytest.raises(
+                cuda_wheel.ArgumentError, match="writes y, so it has no gradient, but a tensor requires"
+            ):
+                operator(3.0, *arguments)
+        operator(3.0, x, y)  # what was accepted before changes nothing
+    leaf = torch.ones(1000, device="cuda", requires_grad=True)
+    version = leaf._version
+    with torch.no_grad():
+        operator(3.0, x, leaf)
+    assert leaf._version > version and bool((leaf == 4).all()) and bool((y == 7).all())
+
+
+def test_forward_mode_derivatives_are_refused(demo: Any) -> None:
+    from torch.autograd import forward_ad
+
+    x, bias = data(5, 7)
+    demo.gated(x, bias)
+    for operator in (demo.gated, declared(demo, "without_gradient")):
+        with forward_ad.dual_level():
+            operator(x, bias)
+            with pytest.raises(cuda_wheel.ArgumentError, match="has no forward-mode derivative"):
+                operator(forward_ad.make_dual(x, x), bias)
+        with pytest.raises(cuda_wheel.ArgumentError, match="has no forward-mode derivative"):
+            torch.func.jvp(lambda x, f=operator: f(x, bias), (x,), (x,))
+    with pytest.raises(cuda_wheel.ArgumentError, match="has no gradient, but a tensor requires one"):
+        torch.func.grad(lambda x: operator(x, bias).sum())(x)
+
+
+def test_grids_and_outputs_that_are_none(demo: Any) -> None:
+    x, bias = data(4, 6)
+    grids: list[Any] = []
+    operator = declared(demo, "wrong_grid", grid=lambda n: grids[-1] if n == 24 else 1)
+    for grid in (None, 2.5, True, -1, ()):
+        grids.append(grid)
+        for _ in range(2):
+            with pytest.raises(cuda_wheel.ArgumentError, match=r"grid (takes integers|must be one to three numbers)"):
+                operator(x, bias)
+            operator(x[:1], bias)
+    nothing = declared(demo, "grid_of_zero", grid=lambda: (0, 1))
+    assert nothing(x, bias).shape == x.shape
+    aliased = declared(demo, "aliased", outputs={"y": lambda x: x[1:]})
+    before = x.clone()
+    with pytest.raises(cuda_wheel.ArgumentError, match="the output y shares the memory of x"):
+        aliased(x, bias)
+    assert x.equal(before)
+
+
+def test_names_of_builtins_and_any_default(demo: Any) -> None:
+    operator = declared(
+        demo, "builtins", arguments="type, len, isinstance, tuple, int", outputs={"isinstance": "type"},
+        values={"tuple": lambda type: type.numel()}, defaults={"int": 6}, grid=lambda tuple: -(-tuple // 256),
+        backward=lambda grad_isinstance, type: (grad_isinstance * type, None),
+    )  # fmt: skip
+    x, bias = data(4, 6)
+    torch.testing.assert_close(operator(x, bias), expected(x, bias))
+    x.requires_grad_()
+    assert torch.autograd.grad(operator(x, bias, int=6).sum(), x)[0].equal(x.detach())
+
+
+@pytest.mark.parametrize("default", ["inf", "-inf", "nan"])
+def test_infinities_are_defaults(saxpy: Path, install: Callable[[Path], Path], default: str) -> None:
+    name = f"cuda_wheel_gpu_tests::saxpy_{default.replace('-', 'minus_')}"
+    operator = cuda_wheel.torch.operator(name, **SAXPY, defaults={"a": float(default)})
+    x, y = torch.ones(9, device="cuda"), torch.zeros(9, device="cuda")
+    operator(x, y)
+    torch.testing.assert_close(y, torch.full_like(y, float(default)), equal_nan=True)

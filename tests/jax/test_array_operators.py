@@ -345,3 +345,135 @@ def test_exported_programs_name_the_operator() -> None:
     (length,) = export.symbolic_shape("length")
     with pytest.raises(ArgumentError, match="length"):
         program(jax.ShapeDtypeStruct((length,), jnp.float32))
+
+
+def test_backward_names_the_gradient_of_every_output() -> None:
+    def compute(x: int, y: int, z: int, place: int) -> None:
+        memory(y, 3)[:], memory(z, 3)[:], memory(place, 3, np.int32)[:] = memory(x, 3), 2 * memory(x, 3), 7
+
+    declaration: dict[str, Any] = {
+        "kernel": HostKernel("k", "const float*, float*, float*, int*", compute),
+        "arguments": "x, y, z, place",
+        "outputs": {"y": "x", "z": "x", "place": lambda x: jax.ShapeDtypeStruct(x.shape, jnp.int32)},
+        "grid": 1,
+        "block": 1,
+    }
+    for backward, missing in (
+        (lambda grad_y: grad_y, "grad_z"),
+        (lambda grad_place, grad_z: grad_z, "grad_y"),
+        (lambda x: x, "grad_y and grad_z"),
+    ):
+        with pytest.raises(ArgumentError, match=f"^demo::two: backward must be a function of {missing} too"):
+            cuda_wheel.jax.operator("demo::two", **declaration, backward=backward)
+    operator = cuda_wheel.jax.operator("demo::two", **declaration, backward=lambda grad_y, grad_z: grad_y + 2 * grad_z)
+    assert_close(jax.grad(lambda x: sum(each.sum() for each in operator(x)[:2]))(X[:3]), np.full(3, 3, np.float32))
+    with pytest.raises(ArgumentError, match="grad_y is an argument, and to backward the gradient of y: rename one"):
+        swish(
+            arguments="grad_y, y, n, beta", values={"n": 3}, outputs={"y": "grad_y"}, grid=1, backward=lambda grad_y: 1
+        )
+
+
+@pytest.mark.parametrize("grid", [None, True, False, 0.0, -1, (), (0, 2.5), "ab"])
+def test_a_grid_that_is_none_is_refused(grid: Any) -> None:
+    operator, kernel = swish(grid=lambda: grid)
+    with pytest.raises(ArgumentError, match=r"^demo::swish: grid (takes integers|must be one to three numbers)"):
+        operator(X)
+    assert not kernel.launched
+
+
+def test_arguments_may_have_the_names_of_builtins() -> None:
+    operator = cuda_wheel.jax.operator(
+        "demo::names",
+        kernel=HostKernel("k", "const float*, float*, int, float, float", lambda x, y, *_: memory(y, 3).fill(1)),
+        arguments="list, object, len, type, self",
+        outputs={"object": "list"},
+        values={"len": lambda list: list.size},
+        defaults={"self": float("-inf")},
+        grid=lambda len, type: len,
+        block=1,
+        backward=lambda grad_object, list, type: grad_object * type,
+    )
+    assert_close(operator(X[:3], 2.0), np.ones(3, np.float32))
+    assert_close(jax.grad(lambda x: operator(x, type=2.0).sum())(X[:3]), np.full(3, 2, np.float32))
+
+
+def exported(operator: Callable[..., Any]) -> bytes:
+    from jax import export
+
+    checks = [export.DisabledSafetyCheck.custom_call("cuda_wheel_launch")]
+    return bytes(export.export(jax.jit(operator), disabled_checks=checks, platforms=["cpu"])(X).serialize())
+
+
+def test_exported_programs_run_no_other_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that runs a program has made an operator of the same name and parameters."""
+    pytest.importorskip("flatbuffers", reason="JAX needs flatbuffers to serialise programs")
+    from jax import export
+
+    def kernel(digest: str, module: str = "demo.kernels", symbol: str = "swish") -> HostKernel:
+        made = HostKernel(symbol, "const float*, float*, int, float", swish_kernel()._compute)
+        made.module.manifest = made.module.manifest._replace(name=module, fatbin_sha256=digest)
+        return made
+
+    operators: dict[str, Any] = registration._operators
+    monkeypatch.setattr(registration.launches, "_operators", operators)
+    before = dict(operators)
+    program = exported(swish(kernel=kernel("a" * 64))[0])
+
+    def loaded(*kernels: HostKernel) -> None:
+        """Run the program as a process does that has made these operators."""
+        operators.clear()
+        operators.update(before)
+        for name in [each for each in before if each.startswith("demo::swish")]:
+            del operators[name]
+        for each in kernels:
+            swish(kernel=each)
+        registration.launches._ready.clear()
+        assert_close(export.deserialize(bytearray(program)).call(X), expected(X))
+
+    same = kernel("a" * 64)
+    loaded(same)
+    loaded(kernel("b" * 64), same)
+    assert len(same.launched) == 2
+    for other in (kernel("b" * 64), kernel("a" * 64, "other.kernels"), kernel("a" * 64, symbol="other")):
+        with pytest.raises(
+            Exception, match=r"was made for another version of demo::swish.*_Zswish of demo\.kernels.*aaaa"
+        ):
+            loaded(other)
+        assert not other.launched
+    with pytest.raises(Exception, match="needs the operator demo::swish"):
+        loaded()
+    operators.clear()
+    operators.update(before)
+
+
+EXIT = """
+import sys, threading
+import jax, jax.numpy as jnp
+import cuda_wheel.jax
+from cuda_wheel.jax import registration
+from tests.jax.host_kernels import HostKernel, launch_on_cpu
+
+registration.PLATFORMS["cpu"] = launch_on_cpu
+kernel = HostKernel("k", "const float*, float*", lambda x, y: None)
+operator = cuda_wheel.jax.operator("a::b", kernel=kernel, arguments="x, y", outputs={"y": "x"}, grid=1, block=1)
+program = jax.jit(lambda x: jax.lax.fori_loop(0, 100, lambda _, y: operator(y @ x), x))
+x = jnp.ones((300, 300))
+program(x).block_until_ready()
+started = threading.Event()
+
+def work():
+    y = x
+    while True:
+        y = program(y)
+        started.set()
+
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+print("the end")
+"""
+
+
+def test_a_daemon_thread_that_runs_programs_at_exit() -> None:
+    for _ in range(3):  # without the hold, three of four end by SIGABRT
+        result = run(sys.executable, "-c", EXIT, JAX_PLATFORMS="cpu")
+        assert result.returncode == 0 and result.stdout.endswith("the end\n"), result.stdout

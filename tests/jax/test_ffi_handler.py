@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuda_wheel.declarations.kernel_instances import KernelInstances
+from cuda_wheel.declarations.kernel_instances import KernelIdentity, KernelInstances
 from cuda_wheel.jax import ffi_handler, program_launches
 from cuda_wheel.jax.call_frames import header_version
 from cuda_wheel.jax.guarded_code import guarded
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.one_toolchain
 LAUNCH = Launch(
     operator="demo::axpy",
     dtypes=(),
+    kernel=KernelIdentity("a.b", "_Zaxpy", ""),
     parameters="float, const float*, float*, int",
     inputs=[ArrayType("float32", (2, 3)), ArrayType("float32", (2, 3))],
     outputs=[ArrayType("float32", (2, 3))],

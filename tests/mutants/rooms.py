@@ -96,4 +96,12 @@ ROOMS = {
         ("tests/runtime/test_linking.py", "tests/runtime/test_link_keys.py"),
         "*[ǁ_]_key__*",
     ),
+    "link-checks": Room(
+        ("builder/link/device_link.py",), ("tests/builder/link/test_link_checks.py",), "*x__[clm][hte]*"
+    ),
+    "floating-point": Room(("runtime/jit/floating_point.py",), ("tests/runtime/test_floating_point.py",)),
+    "build-keys": Room(
+        ("builder/cache/whole_builds.py",), ("tests/builder/cache/test_whole_builds.py",), "*x__facts__*"
+    ),
+    "struct-layouts": Room(("builder/images/struct_layouts.py",), ("tests/builder/compile/test_parameter_layouts.py",)),
 }

@@ -16,7 +16,7 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.runtime.formats.ptx import without_contraction
-from cuda_wheel.runtime.jit.floating_point import FloatingPoint, floating_point
+from cuda_wheel.runtime.jit.floating_point import NO_CONTRACTION, FloatingPoint, floating_point
 from cuda_wheel.runtime.linking import prepared_link
 from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
 from cuda_wheel.runtime.linking.linker_io import LinkerOutput
@@ -208,6 +208,13 @@ def test_machine_code_has_its_arithmetic_and_hinders_no_lto() -> None:
     assert strategies(units, (12, 9), None, None)[0].mode == "lto"
     with pytest.raises(LinkError, match=r"a\.ltoir and c\.ltoir differ"):
         strategies([*units[:2], units[2]._replace(floating_point=FloatingPoint())], (12, 9), None, None)
+
+
+def test_a_link_of_ltoir_gets_each_option_and_forbids_contraction_where_the_assembler_may_not_do_it() -> None:
+    assert FloatingPoint().lto_options() == []
+    assert FAST.lto_options() == ["-ftz=1", "-prec-div=0", "-prec-sqrt=0"]
+    assert EXACT.lto_options() == ["-fma=0", NO_CONTRACTION]
+    assert FloatingPoint(assembler_fma=False).lto_options() == [NO_CONTRACTION]
 
 
 def test_every_floating_point_option_is_in_the_key_of_a_link() -> None:

@@ -47,9 +47,9 @@ def array_interface(typestr: str = "<f4", *, address: int | None = 8, **more: An
     return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
 
 
-def read(converter: PointerConverter, value: Any, device: int | None = None) -> int:
-    """Return the address that a converter reads from a value."""
-    return converter[type(value)](value, device)
+def read(converter: PointerConverter, value: Any, device: int | None = None, stream: int = -1) -> int:
+    """Return the address that a converter reads from a value, without waiting for it."""
+    return converter[type(value)](value, device, stream, [])
 
 
 def refused(convert: Callable[..., Any], *args: Any) -> str:
@@ -135,11 +135,11 @@ def test_a_number_that_fits_is_written_without_a_call(size: int) -> None:
     expression = converter.expression("value", "x")
     called: list[Any] = []
 
-    def convert(value: Any, device: Any = None) -> str:
+    def convert(value: Any, *_: Any) -> str:
         called.append(value)
         return "called"
 
-    names = {"convert_x": convert, "read_x": {int: convert, bool: convert}, "device": None}
+    names = {"convert_x": convert, "read_x": {int: convert, bool: convert}, "device": None, "stream": 0, "kept": []}
     half = 1 << 8 * size - 1
     for value in (0, 1, half // 2, half - 1):
         assert eval(expression, {**names, "value": value, "kind_value": int}) == value and not called
@@ -205,7 +205,7 @@ def test_a_parameter_tells_the_size_of_a_long(cpp: str, size: int, is_known: boo
 
 
 def packed(cpp: str, size: int, value: Any) -> bytes:
-    content: bytes = StructConverter(size, cpp).namespace("x")["convert_x"](value)
+    content: bytes = StructConverter(size, cpp).namespace("x")["convert_x"](value, [])
     return content
 
 
@@ -460,7 +460,7 @@ def test_the_launch_function_learns_the_type_of_an_accepted_array(library: str, 
         assert namespace[f"dtype_{name}"] is array.dtype
         assert namespace["torch_" + name if library == "cupy" else "cupy_" + name] is None
     expression = converter.expression("value", "x")
-    without_reader = {**names, "read_x": {}, "device": None, "kind_value": type(array)}
+    without_reader = {**names, "read_x": {}, "device": None, "stream": 0, "kept": [], "kind_value": type(array)}
     assert eval(expression, {**without_reader, "value": array}) == 8
     array.dtype = Dtype("float32")
     with pytest.raises(KeyError):
@@ -473,7 +473,7 @@ def test_with_several_gpus_the_launch_function_compares_each_arrays(library: str
     names = converter.namespace("x")
     converter.update_in(names, "x")
     assert read(converter, array, 0) == 8
-    names |= {"read_x": {}, "value": array, "kind_value": type(array)}
+    names |= {"read_x": {}, "stream": 0, "kept": [], "value": array, "kind_value": type(array)}
     expression = converter.expression("value", "x")
     assert eval(expression, {**names, "device": 0}) == 8
     with pytest.raises(KeyError):  # the reader's turn
@@ -530,7 +530,7 @@ class ByDLPack:
 
     def __init__(self, kind: int = 2, code: int = 2, bits: int = 32) -> None:
         self.kind, self.asked = kind, {}  # type: ignore[var-annotated]
-        content = struct.pack("<QiiiBBHQQQ", 0x1000, kind, 0, 1, code, bits, 1, 0, 0, 0x20)
+        content = struct.pack("<QiiiBBHQQQ", 0x1000, kind, 0, 0, code, bits, 1, 0, 0, 0x20)
         self._memory = ctypes.create_string_buffer(content)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -542,11 +542,15 @@ class ByDLPack:
         return new(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self._memory), b"dltensor", None)
 
 
-@pytest.mark.parametrize(("kind", "stream"), [(2, {"stream": -1}), (3, {}), (13, {})])
-def test_dlpack_is_asked_for_version_1_without_synchronisation(kind: int, stream: dict[str, int]) -> None:
-    array = ByDLPack(kind)
-    assert read(PointerConverter("float*", True), array) == 0x1020
-    assert array.asked == {"max_version": (1, 0), **stream}
+@pytest.mark.parametrize(("kind", "has_stream"), [(2, True), (3, False), (13, True)])
+def test_dlpack_is_asked_for_version_1_without_a_copy_on_the_launchs_stream(
+    two: Driver, kind: int, has_stream: bool
+) -> None:
+    for stream, handed_over in ((0, 1), (1, 1), (2, 2), (0x70, 0x70), (-1, -1)):
+        array = ByDLPack(kind)
+        assert read(PointerConverter("float*", True), array, stream=stream) == 0x1020
+        expected = {"stream": handed_over} if has_stream else {}
+        assert array.asked == {"max_version": (1, 1), "copy": False, **expected}
 
 
 @pytest.mark.parametrize(

@@ -326,6 +326,7 @@ FLOAT32, COMPLEX64, QUINT8 = Dtype(), Dtype(), Dtype()
 for each, name in ((FLOAT32, "float32"), (COMPLEX64, "complex64"), (QUINT8, "quint8")):
     each.name, each.is_complex = name, name.startswith("c")
 EIGHT = (8).to_bytes(8, "little")
+SIXTEEN = (16).to_bytes(8, "little")
 
 
 @pytest.mark.parametrize("check", [True, False])
@@ -383,6 +384,7 @@ def test_with_several_gpus_the_device_of_each_tensor_is_checked(two: Driver) -> 
 def test_with_one_gpu_a_launch_asks_the_driver_for_no_device(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = takes("float*")
     sent(driver, kernel, Tensor())
+    driver.context.device = 0
     for name in ("cuCtxGetDevice", "_pointer_attribute"):
         monkeypatch.setattr(driver, name, None)
     for array in (Tensor(), array_interface(), Tensor()):
@@ -478,9 +480,9 @@ def test_a_pointer_to_long_takes_arrays_of_the_size_that_the_code_has(
     kernel = takes(cpp, long_size=None if by_value else long_size, others=others)
     sign = "u" if "u" in cpp.removeprefix("const ")[:1] else "i"
     for size in (4, 8):
-        array = array_interface(f"<{sign}{size}")
+        array = array_interface(f"<{sign}{size}", address=16)
         if size == long_size:
-            assert sent(driver, kernel, array) == EIGHT
+            assert sent(driver, kernel, array) == SIXTEEN
             continue
         message = (
             r"takes an array of u?int\d\d, not of"
@@ -489,7 +491,7 @@ def test_a_pointer_to_long_takes_arrays_of_the_size_that_the_code_has(
         )
         with pytest.raises(ArgumentError, match=message):
             kernel.launch(1, 1, array)
-    assert sent(driver, kernel, 8) == EIGHT
+    assert sent(driver, kernel, 16) == SIXTEEN
 
 
 @pytest.mark.parametrize(("cpp", "dtype"), [("signed char*", "|u1"), ("unsigned char*", "|i1"), ("uchar4*", "|i1")])
@@ -503,14 +505,14 @@ class Versioned:
 
     def __init__(self, flags: int) -> None:
         content = struct.pack("<IIQQQ", 1, 0, 0, 0, flags)
-        content += struct.pack("<QiiiBBHQQQ", 0x1000, 2, 0, 1, 2, 32, 1, 0, 0, 0x20)
+        content += struct.pack("<QiiiBBHQQQ", 0x1000, 2, 0, 0, 2, 32, 1, 0, 0, 0x20)
         self._memory = ctypes.create_string_buffer(content)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, 0
 
     def __dlpack__(self, *, stream: int, max_version: tuple[int, int]) -> Any:
-        assert stream == -1 and max_version >= (1, 0)
+        assert stream in (1, -1) and max_version >= (1, 0)
         new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
         return new(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self._memory), b"dltensor_versioned", None)
 

@@ -31,6 +31,7 @@ class Result(enum.IntEnum):
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
     CUDA_ERROR_INVALID_HANDLE = 400
     CUDA_ERROR_NOT_FOUND = 500
+    CUDA_ERROR_NOT_READY = 600
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_INVALID_CLUSTER_SIZE = 912
     CUDA_ERROR_OUT_OF_MEMORY = 2
@@ -235,6 +236,13 @@ FUNCTION_ATTRIBUTES = {
 }
 
 
+class Event:
+    """A CUevent."""
+
+    stream: int | None = None
+    """The stream that it was last recorded on."""
+
+
 class Driver:
     """Behaves like `cuda.bindings.driver` on a machine with GPUs of the given compute capabilities.
 
@@ -250,6 +258,8 @@ class Driver:
     )
     CUfunction_attribute = SimpleNamespace(**{f"CU_FUNC_ATTRIBUTE_{name}": name for name in FUNCTION_ATTRIBUTES})
     CUoccupancyB2DSize = int
+    CUevent_flags = SimpleNamespace(CU_EVENT_DISABLE_TIMING=2)
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
     CUpointer_attribute = SimpleNamespace(
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE=2,
         CU_POINTER_ATTRIBUTE_IS_MANAGED=8,
@@ -323,6 +333,11 @@ class Driver:
         """The streams that were waited for."""
         self.capturing: set[int] = set()
         """The streams on which graphs are captured."""
+        self.events: list[Event] = []
+        self.joins: list[tuple[int, int, int]] = []
+        """A stream, the one whose work it waits for, and how many launches there were before."""
+        self.busy: set[int] = set()
+        """The streams whose work does not end."""
         self._pending: list[Callable[[], object]] = []
         """The asynchronous copies that have not run yet."""
         self._launch = CuLaunchKernelEx(self._launch_kernel)
@@ -437,6 +452,39 @@ class Driver:
         memory = self.memory[symbol]
         return Result.CUDA_SUCCESS, ctypes.addressof(memory), ctypes.sizeof(memory)
 
+    def cuCtxGetCurrent(self) -> tuple[Any, ...]:
+        device = getattr(self.context, "device", None)
+        return Result.CUDA_SUCCESS, 0 if device is None else 0xC0 + device
+
+    def cuThreadExchangeStreamCaptureMode(self, mode: str) -> tuple[Any, ...]:
+        previous = getattr(self.context, "capture_mode", "global")
+        self.context.capture_mode = mode
+        return Result.CUDA_SUCCESS, previous
+
+    def cuEventCreate(self, flags: int) -> tuple[Any, ...]:
+        assert flags == 2, "an event with a time takes longer"
+        self.events.append(Event())
+        return Result.CUDA_SUCCESS, self.events[-1]
+
+    def cuEventRecord(self, event: Event, stream: int) -> tuple[Any, ...]:
+        assert stream not in self.capturing, "the event would be a part of the graph"
+        event.stream = stream
+        return (Result.CUDA_SUCCESS,)
+
+    def cuStreamWaitEvent(self, stream: int, event: Event, flags: int) -> tuple[Any, ...]:
+        assert event.stream is not None and flags == 0
+        assert stream not in self.capturing, "a graph cannot wait for work outside of it"
+        self.joins.append((stream, event.stream, len(self.launches)))
+        return (Result.CUDA_SUCCESS,)
+
+    def cuEventQuery(self, event: Event) -> tuple[Any, ...]:
+        assert self.context.capture_mode == "relaxed", "a capture of another thread would end"
+        return (Result.CUDA_ERROR_NOT_READY if event.stream in self.busy else Result.CUDA_SUCCESS,)
+
+    def cuEventSynchronize(self, event: Event) -> tuple[Any, ...]:
+        self.waits.append(event.stream or 0)
+        return (Result.CUDA_SUCCESS,)
+
     def cuMemcpyHtoDAsync(self, address: int, source: memoryview, size: int, stream: int) -> tuple[Any, ...]:
         self.copies.append(stream)
         self._pending.append(lambda: ctypes.memmove(address, source.tobytes(), size))
@@ -463,7 +511,7 @@ class Driver:
         return (Result.CUDA_SUCCESS,)
 
     def cuStreamIsCapturing(self, stream: int) -> tuple[Any, ...]:
-        assert stream > 2, "the driver refuses to tell of the default stream while another one captures"
+        assert stream > 1, "the driver refuses to tell of the default stream while another one captures"
         return Result.CUDA_SUCCESS, int(stream in self.capturing)
 
     def cuLibraryLoadData(self, code: bytes, options: list[str], values: list[Any], *_: Any) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime.memory import arrays_in_use
 from tests.support.driver import Driver, Result
 from tests.support.loaded_modules import forget_loaded_modules
 
@@ -22,10 +23,14 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Driver]]:
         driver = Driver(*capabilities, version=version, **faults)
         monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)  # type: ignore[arg-type]
         monkeypatch.setattr(cuda.bindings, "driver", driver, raising=False)
-        driver_module.reset()
-        forget_loaded_modules()
+        forget()
         return driver
 
+    def forget() -> None:
+        driver_module.reset()
+        forget_loaded_modules()
+        arrays_in_use._kept.clear()
+        arrays_in_use._free_events.clear()
+
     yield use
-    driver_module.reset()
-    forget_loaded_modules()
+    forget()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from importlib.metadata import distributions
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
-from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.workers.executor import Call, shared_options
 from cuda_wheel.builder.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -39,9 +41,21 @@ def extra() -> str:
     return extra
 
 
+class _SeparateWorkers(Workers):
+    """Workers each of which serves one set of compiler options, as in a build: the options of a program can change later
+    programs of its process."""
+
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:
+        if isinstance(argument, Job | LinkJob):
+            return self.enqueue(Call(function, argument, shared_options(argument.options, argument.lineinfo)))
+        if isinstance(argument, dict) and "options" in argument:  # a request to NVRTC
+            return self.enqueue(Call(function, argument, tuple(argument["options"])))
+        return super().submit(function, argument)
+
+
 @pytest.fixture(scope="session")
 def workers():
-    with Workers(timeout=300, memory=8 << 30) as workers:
+    with _SeparateWorkers(timeout=300, memory=8 << 30) as workers:
         yield workers
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from cuda_wheel.runtime.launching.configurations import dimensions
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
 from tests.runtime.test_launching import module_of
@@ -53,6 +54,7 @@ class StandIn(Kernel):
 
     def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
         assert more.pop("stream") == STREAM
+        dimensions(grid, "grid")
         addresses = sum(isinstance(each, Address) for each in args)
         args = tuple(each.tensor if isinstance(each, Address) else each for each in args)
         self.launched.append(Launched(grid, block, args, more, addresses))

@@ -74,7 +74,7 @@ def test_declarations_that_do_not_fit(types: str, more: dict[str, Any], message:
 
 def test_settings_that_launches_need_not_be_given_are_left_out() -> None:
     roles = declared("const float*, float*", "x, y", outputs={"y": "x"})
-    given = {"grid": 0, "block": lambda y: y, "shared_memory": 0, "cluster": None, "cooperative": False}
+    given = {"grid": 4, "block": lambda y: y, "shared_memory": 0, "cluster": None, "cooperative": False}
     assert {name: each.names for name, each in launch_settings("a::b", roles, given).items()} == {
         "grid": None,
         "block": ("y",),

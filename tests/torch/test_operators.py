@@ -56,7 +56,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what operators register for GPUs serve tensors in host memory, whose addresses stand-ins can compute with."""
     monkeypatch.setattr(operator_functions, "GPU_KEY", "CPU")
     monkeypatch.setattr(operator_functions, "AUTOGRAD_KEY", "AutogradCPU")
-    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: STREAM)
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: STREAM, raising=False)
     data_ptr = torch.Tensor.data_ptr
 
     def address(tensor: Any) -> Address:
@@ -163,7 +163,7 @@ def test_with_several_gpus_that_of_the_tensors_is_current(
         current = before
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: current)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: current, raising=False)
     monkeypatch.setattr(torch.cuda, "device", device)
     contexts: list[int] = []
     monkeypatch.setattr(operator_functions, "device_with_context", lambda number: contexts.append(number))
@@ -250,10 +250,11 @@ def test_tensors_that_are_not_contiguous(name: str, on_cpu: None) -> None:
     message = rf"^{name}refuse: x must be contiguous: pass x\.contiguous\(\)$"
     with pytest.raises(ArgumentError, match=message):
         refused(x, 1.0)
-    with on_gpu():
-        assert copied(torch.empty(4, 5, device="cuda").t(), 1.0).stride() == (4, 1)
-        with pytest.raises(ArgumentError, match=message):
-            refused(torch.empty(4, 5, device="cuda").t(), 1.0)
+    if torch.version.cuda:
+        with on_gpu():
+            assert copied(torch.empty(4, 5, device="cuda").t(), 1.0).stride() == (4, 1)
+            with pytest.raises(ArgumentError, match=message):
+                refused(torch.empty(4, 5, device="cuda").t(), 1.0)
     assert not kernel.launched
     passed, kernel = swish(f"{name}pass", non_contiguous="pass", kernel=StandIn("p", SWISH_TYPES))
     passed(x, 1.0)
@@ -558,7 +559,7 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ),
         ({"arguments": "x, y, n, n"}, "'n' in arguments is no name of its own"),
         ({"arguments": "x, y, n, class-"}, "'class-' in arguments is no name of its own"),
-        ({"arguments": "x, y, n, class"}, "'class' in arguments is no name of its own"),
+        ({"arguments": "x, y, n, class"}, "'class' in arguments is a keyword of Python"),
         ({"arguments": "x, y, n, _n"}, "'_n' in arguments begins with an underscore"),
         ({"outputs": {"z": "x"}}, "outputs names 'z', which is not one of x, y, n, beta"),
         ({"outputs": {"x": "y"}}, r"the output x is const float\* in swish<float>, which does not write it"),
@@ -616,6 +617,220 @@ def test_read_only_names_tensors_that_the_kernel_does_not_declare_const(name: st
     assert schema_of(operator) == "(Tensor x) -> Tensor"
 
 
+# --- what is refused, and what is not ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", [None, "ab", 2.5, -1, True, (), (1, -2), (0, 2.5), [0.0], (1, 2, 3, 4)])
+def test_a_grid_that_is_none_is_refused(name: str, on_cpu: None, grid: Any) -> None:
+    operator, kernel = swish(name, grid=lambda n: grid if n == 3 else 1)
+    for _ in range(2):  # also with tensors that were checked before
+        with pytest.raises(ArgumentError, match=r"grid (takes integers|must be one to three numbers)"):
+            operator(torch.ones(3), 1.0)
+        operator(torch.ones(4), 1.0)
+    assert len(kernel.launched) == 2
+
+
+def test_with_a_zero_in_the_grid_nothing_is_launched(name: str, on_cpu: None) -> None:
+    grids = [0, (4, 0), [0], torch.tensor(0)]
+    operator, kernel = swish(name, grid=lambda: grids.pop())
+    while grids:
+        assert operator(torch.ones(3), 1.0).shape == (3,)
+    assert not kernel.launched
+
+
+def test_outputs_are_dense_whatever_reaches_the_kernel(name: str, on_cpu: None) -> None:
+    x = torch.arange(12.0).reshape(3, 4).t()
+    kernel = StandIn("k", SWISH_TYPES, lambda x, y, n, beta: y.copy_(x))
+    dense, _ = swish(name, non_contiguous="pass", kernel=kernel)
+    assert dense(x, 1.0).is_contiguous() and dense(x, 1.0).equal(x)
+    with on_gpu():
+        assert dense(torch.empty(4, 5, device="cuda").t(), 1.0).stride() == (4, 1)
+    strided, _ = swish(f"{name}s", non_contiguous="pass", kernel=kernel, outputs={"y": lambda x: torch.empty_like(x)})
+    assert strided(x, 1.0).stride() == x.stride()
+    refused, _ = swish(f"{name}r", kernel=kernel, outputs={"y": lambda x: torch.empty_like(x.t())})
+    with pytest.raises(ArgumentError, match="the function of the output y returned a tensor that is not contiguous"):
+        refused(x, 1.0)
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x.view(-1), lambda x: x[1:], lambda x: x.detach()])
+def test_an_input_is_no_output(name: str, on_cpu: None, make: Callable[..., Any]) -> None:
+    operator, kernel = swish(name, outputs={"y": make})
+    message = f"^{name}: the output y shares the memory of x, but PyTorch's operators return new tensors"
+    with pytest.raises(ArgumentError, match=message):
+        operator(torch.ones(3), 1.0)
+    assert not kernel.launched
+    traced, _ = swish(f"{name}t", outputs={"y": lambda x: x})
+    with on_gpu(), pytest.raises(ArgumentError, match="the output y shares the memory of x"):
+        traced(torch.ones(3, device="cuda"), 1.0)
+    none, _ = swish(f"{name}n", outputs={"y": lambda: None})
+    with pytest.raises(ArgumentError, match="the function of the output y must return a tensor, not None"):
+        none(torch.ones(3), 1.0)
+
+
+def test_two_outputs_do_not_share_memory(name: str, on_cpu: None) -> None:
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("k", "const float*, float*, float*, float*"),
+        arguments="x, both, y, z",
+        values={"both": lambda x: x.new_empty(2, *x.shape)},
+        outputs={"y": lambda both: both[0], "z": lambda both: both[1]},
+        grid=1,
+        block=1,
+    )
+    with pytest.raises(ArgumentError, match="the output z shares the memory of y"):
+        operator(torch.ones(3))
+
+
+def test_forward_mode_derivatives_are_refused(name: str, on_cpu: None) -> None:
+    from torch.autograd import forward_ad
+
+    x, message = torch.ones(3), "has no forward-mode derivative"
+    plain, _ = swish(name, defaults={"beta": 1.0})
+    for operator in (plain, differentiable(f"{name}d")):
+        for requires_grad in (False, True):
+            with forward_ad.dual_level(), pytest.raises(ArgumentError, match=message):
+                operator(forward_ad.make_dual(torch.ones(3, requires_grad=requires_grad), x))
+        with forward_ad.dual_level():
+            assert operator(x).shape == x.shape  # not a function of what is differentiated
+        if hasattr(torch.library, "get_kernel"):
+            for transform in (torch.func.jacfwd(operator), lambda x, f=operator: torch.func.jvp(f, (x,), (x,))):
+                with pytest.raises(ArgumentError, match=message):
+                    transform(x)
+            found = torch.func.jvp(lambda t, f=operator: t * f(x), (x,), (x,))
+            assert found[1].equal(operator(x))
+
+
+@pytest.mark.skipif(not hasattr(torch.library, "get_kernel"), reason="PyTorch 2.9 lets operators see transforms")
+def test_a_gradient_that_there_is_not_is_no_zero_for_torch_func(name: str, on_cpu: None) -> None:
+    operator, _ = swish(name, defaults={"beta": 1.0})
+    with pytest.raises(ArgumentError, match="has no gradient, but a tensor requires one"):
+        torch.func.grad(lambda x: operator(x).sum())(torch.ones(3))
+    x = torch.ones(3)
+    assert torch.func.grad(lambda t: (t * operator(x)).sum())(x).equal(operator(x))
+
+
+def test_an_operator_that_writes_its_input_drops_no_gradient(name: str, on_cpu: None) -> None:
+    kernel = StandIn("k", "const float*, float*", lambda x, y: y.add_(x))
+    operator = cuda_wheel.torch.operator(name, kernel=kernel, arguments="x, y", grid=1, block=1)
+    x, y = torch.ones(3), torch.ones(3)
+    compiled = torch.compile(lambda x, y: operator(x, y), fullgraph=True, backend="aot_eager")
+    for arguments in ((x.clone().requires_grad_(), y), (x, y.clone().requires_grad_())):
+        with pytest.raises(ArgumentError, match=f"^{name} writes y, so it has no gradient, but a tensor requires one"):
+            operator(*arguments)
+        with pytest.raises(Exception, match="writes y, so it has no gradient"):
+            compiled(*arguments)
+    assert not kernel.launched
+    leaf = y.clone().requires_grad_()
+    version, square = leaf._version, (leaf * leaf).sum()
+    with torch.no_grad():
+        operator(x, leaf[:])  # a view
+    assert leaf._version > version and leaf.detach().equal(x + y)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        square.backward()
+    with torch.inference_mode():
+        written = torch.ones(3)
+        operator(x, written)
+        assert written.equal(x + y)
+
+
+NAMES = ["len", "type", "int", "tuple", "isinstance", "range", "self", "match", "print", "torch", "ctx", "launch"]
+
+
+def test_arguments_may_have_the_names_of_builtins(name: str, on_cpu: None) -> None:
+    count = len(NAMES)
+
+    def compute(x: Any, y: Any, *numbers: float) -> None:
+        y.copy_(x * sum(numbers))
+
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("k", "const float*, float*" + ", float" * count, compute),
+        arguments=["list", "object", *NAMES],
+        outputs={"object": "list"},
+        defaults={"print": 2.0},
+        grid=lambda len, type: (1, 1) if len == type else 1,
+        block=lambda object: object.numel(),
+        backward=lambda grad_object, len, list, object: grad_object * count,
+    )
+    x = torch.ones(3, requires_grad=True)
+    for _ in range(2):
+        operator(x, *[1.0] * (count - 1), print=1.0).sum().backward()
+        assert operator(x.detach(), *range(count - 1)).equal((sum(range(count - 1)) + 2) * x.detach())
+    assert x.grad is not None and x.grad.equal(torch.full((3,), 2.0 * count))
+    torch.library.opcheck(operator, (x, *[1.0] * count))
+
+
+@pytest.mark.parametrize("default", [float("inf"), float("-inf"), float("nan"), 5e-324, -0.0, 1e-300, 1e300, 7, True])
+def test_any_number_is_a_default(name: str, on_cpu: None, default: float) -> None:
+    seen = []
+    operator, kernel = swish(
+        name,
+        kernel=StandIn("k", "const float*, float*, long, double", lambda x, y, n, beta: y.copy_(x)),
+        values={},
+        defaults={"beta": default, "n": -(2**63)},
+        grid=lambda n, beta: seen.append(beta) or 1,  # type: ignore[func-returns-value]
+        backward=lambda grad_y, beta, n: seen.append(beta) or grad_y,  # type: ignore[func-returns-value]
+    )
+    x = torch.ones(3, requires_grad=True)
+    operator(x).sum().backward()
+    operator(x.detach(), -(2**63), 2.0)
+    torch._dynamo.reset()
+    torch.compile(lambda x: operator(x), fullgraph=True, backend="aot_eager")(x).sum().backward()
+    assert [str(each) for each in seen[:2]] == [str(float(default))] * 2 and seen[2] == 2.0
+    assert {str(each) for each in seen[3:]} == {str(float(default))}
+    assert str(kernel.launched[0].arguments[3]) == str(float(default)) and kernel.launched[0].arguments[2] == -(2**63)
+
+
+@pytest.mark.parametrize(
+    ("defaults", "message"),
+    [
+        ({"beta": "1"}, "the default of beta must be a number, not '1'"),
+        ({"beta": "inf"}, "the default of beta must be a number, not 'inf'"),
+        ({"n": 1.5}, "the default of n must be an integer, not 1.5"),
+        ({"n": 2**63}, "the default of n is 9223372036854775808, but PyTorch's integers are signed and have 64 bits"),
+        ({"n": float("nan")}, "the default of n must be an integer, not nan"),
+    ],
+)
+def test_a_default_of_another_type_is_refused(name: str, defaults: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{name}: {message}"):
+        swish(name, values={}, grid=1, defaults=defaults)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"grid": 0}, "grid takes integers of 1 and more, not 0"),
+        ({"grid": None}, "grid takes integers, not None"),
+        ({"block": (1, -2)}, "block takes integers of 1 and more, not -2"),
+        ({"cluster": "ab"}, "cluster takes integers, not 'a'"),
+        ({"shared_memory": 1.5}, "shared_memory takes integers, not 1.5"),
+        ({"outputs": {"y": "n"}}, "the output y must be .*, not 'n', which is no array that is always passed"),
+        ({"outputs": {"y": "beta"}}, "the output y must be .*, not 'beta', which is no array that is always passed"),
+        ({"values": {"n": 1, "y": 1}}, "y is in outputs and in values"),
+        ({"defaults": {"n": 1}}, "defaults names 'n', which is no argument of the operator"),
+        ({"arguments": "x, y, n, Ellipsis"}, "PyTorch cannot read the schema .*: expected ident"),
+        ({"arguments": "x, y, n, β"}, "PyTorch cannot read the schema "),
+        ({"arguments": "grad_y, y, n, beta", "outputs": {"y": "grad_y"}, "values": {"n": 1}, "backward": lambda grad_y: grad_y},
+         "grad_y is an argument, and to backward the gradient of y: rename one"),
+    ],
+)  # fmt: skip
+def test_more_declarations_that_do_not_fit(name: str, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{name}: {message}"):
+        swish(name, **more)
+
+
+def test_a_name_that_pytorch_has_is_refused() -> None:
+    swish("cuda_wheel_tests::twice")
+    for name in (
+        "cuda_wheel_tests::twice",
+        "cuda_wheel_tests::name",
+        "cuda_wheel_tests::__init__",
+        "loaded_libraries::x",
+    ):
+        with pytest.raises(ArgumentError, match=f"^{name}: torch.ops.{name.replace('::', '.')} exists already"):
+            swish(name)
+
+
 # --- modules ----------------------------------------------------------------------------------------------
 
 
@@ -643,8 +858,9 @@ def test_a_modules_manifest_is_enough(
         cuda_wheel.torch.operator(f"{name}c", module="torch_op_demo.kernels.none", kernel="k", **declaration)
     import torch_op_demo
 
-    with on_gpu():
-        x = torch.empty(6, 8, device="cuda", dtype=torch.float16)
-        assert torch_op_demo.gated(x, x[0]).shape == (6, 8)
+    if torch.version.cuda:
+        with on_gpu():
+            x = torch.empty(6, 8, device="cuda", dtype=torch.float16)
+            assert torch_op_demo.gated(x, x[0]).shape == (6, 8)
     for loaded in [key for key in sys.modules if key.startswith("torch_op_demo")]:
         del sys.modules[loaded]

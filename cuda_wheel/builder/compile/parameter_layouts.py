@@ -21,7 +21,7 @@ from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parame
 from cuda_wheel.builder.images.struct_layouts import declared_parameters
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.sources.job_searches import own_texts
-from cuda_wheel.builder.toolchain.nvrtc import compile_text
+from cuda_wheel.builder.toolchain.limited_time import compile_apart
 from cuda_wheel.runtime.manifest import Parameter
 
 if TYPE_CHECKING:
@@ -49,11 +49,12 @@ def with_parameters(
     job: Job,
     request: NvrtcRequest,
     compiled: Compiled,
-    compile_: Callable[[NvrtcRequest], NvrtcResult] = compile_text,
+    compile_: Callable[[NvrtcRequest], NvrtcResult | None] = compile_apart,
 ) -> Compiled:
     """Return a job's result with the declared parameters of its kernels, if these have structs or unknown types.
 
-    `request` is the call that compiled the source; `compile_` calls NVRTC. A kernel without an answer has ().
+    `request` is the call that compiled the source; `compile_` calls NVRTC in a process that compiles nothing
+    afterwards. A kernel without an answer has ().
     """
     if not (job.describes or _may_depend_on_target(job, compiled)) or not _needs_fields(job, compiled):
         return compiled
@@ -62,7 +63,7 @@ def with_parameters(
     options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
     options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]
     result = compile_({**request, "options": options})
-    declared = {} if result["error"] else declared_parameters(result["ptx"].decode(errors="replace"))
+    declared = {} if result is None or result["error"] else declared_parameters(result["ptx"].decode(errors="replace"))
     kernels = compiled.kernels if job.form != "lto" else declared
     return replace(compiled, parameters={symbol: declared.get(symbol, ()) for symbol in kernels})
 

@@ -1,4 +1,7 @@
-"""Compile a module for the GPU in use, unless the user's cache has it: once for all processes, until a file changes."""
+"""Compile a module for the GPU in use, unless the user's cache has it: once for all processes, until a file changes.
+
+Where there is no GPU, and only the manifest is wanted, it is compiled for one of the project's targets.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
 from cuda_wheel.builder.cache.file_hashes import unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.one_process import found_or_made
+from cuda_wheel.builder.config.override import VARIABLE
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
 from cuda_wheel.runtime.manifest import Version
@@ -53,10 +57,10 @@ class Work:
     """Whether `opened` writes the files into a new folder; then `identity` has their content."""
 
 
-def kept_module(work: Work, ask_capability: Callable[[], Version]) -> tuple[bytes, bytes]:
+def kept_module(work: Work, ask_capability: Callable[[], Version | None]) -> tuple[bytes, bytes]:
     """Return the manifest and fatbin of a module, compiled for the compute capability of the GPU in use.
 
-    Raises ConfigError, ToolchainError or CompileError.
+    `ask_capability` returns that; None without a GPU. Raises ConfigError, ToolchainError or CompileError.
     """
     cache, environment = Cache(), toolchain_environment()
     results: DependencyCache[States] = DependencyCache(cache, dict)
@@ -67,7 +71,7 @@ def kept_module(work: Work, ask_capability: Callable[[], Version]) -> tuple[byte
         # Ask for the GPU only if the result may be cached: otherwise the driver starts while the compiler does.
         if recorded is None or recorded.files != recorded.state:
             return None
-        return results.read(recorded, _parse, repr(ask_capability()))
+        return results.read(recorded, _parse, _machine(ask_capability()))
 
     def make() -> tuple[bytes, bytes]:
         began = time.time_ns()
@@ -81,7 +85,7 @@ def kept_module(work: Work, ask_capability: Callable[[], Version]) -> tuple[byte
             if unchanged_since(began, (*headers, *filter(os.path.isfile, paths))):
                 states = _states(paths, work.edited)
                 entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
-                results.put(Recorded(request, states, states), entry, repr(capability))
+                results.put(Recorded(request, states, states), entry, _machine(capability))
         return built.text, built.fatbin
 
     return found_or_made(cache, request, find, make)
@@ -93,8 +97,8 @@ def _compile(
     module: SourceModule,
     cache: Cache,
     environment: str,
-    ask_capability: Callable[[], Version],
-) -> tuple[BuiltModule, list[str] | None, Version]:
+    ask_capability: Callable[[], Version | None],
+) -> tuple[BuiltModule, list[str] | None, Version | None]:
     """Return the compiled module, the paths that decide the result (None if unknown), and the compute capability."""
     # Imported only when something must be compiled: this takes longer than loading a cached module.
     from cuda_wheel.builder.workers.worker import Worker
@@ -117,6 +121,11 @@ def _compile(
     finally:
         worker.leave()
     return built, paths, capability
+
+
+def _machine(capability: Version | None) -> str:
+    """Return what decides the target: the GPU; without one, the variable that replaces the project's architectures."""
+    return f"no GPU, {os.environ.get(VARIABLE)!r}" if capability is None else repr(capability)
 
 
 def _parse(entry: bytes) -> tuple[bytes, bytes]:

@@ -1,7 +1,8 @@
-"""Compile one module for this machine's GPU only, as compile on load needs it."""
+"""Compile one module for one target only, as compile on load needs it: this machine's GPU, if it has one."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,8 @@ from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program, nvrtc_generates_cubin, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.compile.parameter_layouts import with_parameters
+from cuda_wheel.builder.config.architectures import DEFAULT
+from cuda_wheel.builder.config.override import VARIABLE, override_module, override_project
 from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.describe.packed_module import CompleteModule, examine
@@ -27,6 +30,7 @@ from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
+from cuda_wheel.builder.toolchain.limited_time import compile_apart
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
@@ -38,10 +42,11 @@ __all__ = ["compile_for_gpu"]
 
 
 def compile_for_gpu(
-    root: Path, config: Config, module: SourceModule, toolchain: Toolchain, capability: Version, worker: Worker
+    root: Path, config: Config, module: SourceModule, toolchain: Toolchain, capability: Version | None, worker: Worker
 ) -> tuple[BuiltModule, list[str] | None]:
     """Return the module, compiled for a compute capability, and the absolute paths that decide the result.
 
+    Without a GPU, the capability is None, and the module is compiled for the newest target of a build of the project.
     None for the paths if the compiler cannot list them. Raises ConfigError or CompileError.
     """
     nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
@@ -89,7 +94,7 @@ def _compile_cubin(
         if answer["error"] not in ("", INVALID_OPTION):
             return None
         compiled = read_nvrtc_result(job, Answer(answer, request))
-        compiled = with_parameters(job, request, compiled, lambda asked: worker.call(compile_text, asked, timeout))
+        compiled = with_parameters(job, request, compiled, lambda asked: worker.call(compile_apart, asked, timeout))
         result = with_own_variables(
             compiled,
             job,
@@ -123,13 +128,35 @@ class _PythonWarnings(SilentReporter):
 
 
 def _plan(
-    config: Config, module: SourceModule, root: Path, toolchain: Toolchain, capability: Version, nvvm: Nvvm | None
+    config: Config,
+    module: SourceModule,
+    root: Path,
+    toolchain: Toolchain,
+    capability: Version | None,
+    nvvm: Nvvm | None,
 ) -> Plan:
-    """Return the plan for one module on one GPU."""
-    named = make_plan(config, [module], root, toolchain, lambda: [capability], nvvm).modules[0].targets
-    target = _target(named, toolchain, capability)
-    settings = replace(module.settings, architectures=Architectures((target,), f"the GPU of this machine ({target})"))
-    return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: [capability], nvvm)
+    """Return the plan for one module and one target."""
+    gpus = [] if capability is None else [capability]
+
+    def plan(architectures: Architectures) -> Plan:
+        settings = replace(module.settings, architectures=architectures)
+        return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: gpus, nvvm)
+
+    if capability is None:
+        targets = plan(_without_gpu(config, module)).modules[0].targets
+        target = str(max(targets, key=lambda target: (target.real, target.capability, target.suffix == "a")))
+        return plan(Architectures((target,), f"the newest target of the project ({target})"))
+    target = _target(plan(module.settings.architectures).modules[0].targets, toolchain, capability)
+    return plan(Architectures((target,), f"the GPU of this machine ({target})"))
+
+
+def _without_gpu(config: Config, module: SourceModule) -> Architectures:
+    """Return the architectures that a build of the module has on a machine without a GPU; "default" for "native"."""
+    own, override = module.settings.architectures, os.environ.get(VARIABLE, "").strip()
+    if override:
+        own = override_project(own, override) if own == config.architectures else override_module(own, override)
+    entries = tuple(entry for entry in own.entries if entry.lower() != "native")
+    return replace(own, entries=entries or (DEFAULT,))
 
 
 def _target(named: tuple[Target, ...], toolchain: Toolchain, capability: Version) -> str:

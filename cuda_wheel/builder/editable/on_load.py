@@ -25,17 +25,17 @@ __all__ = ["compile_on_load"]
 def compile_on_load(
     name: str,
     folders: Sequence[str],
-    ask_capability: Callable[[], Version],
+    ask_capability: Callable[[], Version | None],
     macros: Mapping[str, Any] = {},
     instance: str | None = None,
 ) -> tuple[bytes, bytes] | None:
     """Return the manifest and fatbin of the module `name`, compiled for the compute capability of the GPU in use.
 
-    `folders` are those of the module's package; `macros` those of the variant to compile, of a module with variants;
-    `instance` is the name expression of a template instance that the module lacks and allows with `specialize`.
-    None, without calling `ask_capability`, if no project above them has a source for the module. Raises ConfigError,
-    ToolchainError or CompileError; UnknownVariantError for other macros than those of a variant, unless the module
-    allows them with `specialize`.
+    `ask_capability` returns that; None where there is no GPU. `folders` are those of the module's package; `macros`
+    those of the variant to compile, of a module with variants; `instance` is the name expression of a template instance
+    that the module lacks and allows with `specialize`. None, without calling `ask_capability`, if no project above them
+    has a source for the module. Raises ConfigError, ToolchainError or CompileError; UnknownVariantError for other
+    macros than those of a variant, unless the module allows them with `specialize`.
     """
     found = find_source(name, folders)
     if found is None:

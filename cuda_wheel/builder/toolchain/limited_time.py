@@ -1,7 +1,8 @@
-"""Compile a source within a limited time. Runs in worker processes only; see `workers`.
+"""Compile a source in a copy of this process, which can be interrupted and whose state is lost. Runs in workers only.
 
 NVRTC's front end cannot be interrupted: the callback of nvrtcSetFlowCallback is called only when it has ended (12.9,
-13.0 and 13.5). A copy of the process can be.
+13.0 and 13.5). And the options of a program can change later programs of the same process (scripts/option_leaks.py):
+after one with debugging information, NVRTC 12.9 and 13.5 optimise the next ones differently.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,17 @@ from cuda_wheel.builder.toolchain.nvrtc import compile_text
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["compile_within"]
+__all__ = ["compile_apart", "compile_within"]
+
+_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of Linux's prctl: the signal that a process gets when its parent ends."""
+
+_CHILD = """
+import pickle, sys
+sys.path[:], request = pickle.load(sys.stdin.buffer)
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
+pickle.dump(compile_text(request), sys.stdout.buffer)
+"""
 
 
 def compile_within(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
@@ -25,8 +37,27 @@ def compile_within(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
 
     Where processes cannot be copied, on Windows, this takes as long as it takes.
     """
+    return compile_text(request) if sys.platform == "win32" else _compile_in_copy(request, seconds)
+
+
+def compile_apart(request: NvrtcRequest) -> NvrtcResult | None:
+    """Return the result of compiling a source, so that its options change no later program; None if the compiler
+    crashes."""
     if sys.platform == "win32":
-        return compile_text(request)
+        return _compile_in_new_process(request)
+    return _compile_in_copy(request, 0)
+
+
+def _compile_in_new_process(request: NvrtcRequest) -> NvrtcResult | None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", _CHILD], input=pickle.dumps((sys.path, request)), capture_output=True, check=False
+    )
+    result: NvrtcResult | None = pickle.loads(done.stdout) if done.returncode == 0 else None
+    return result
+
+
+def _compile_in_copy(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
+    """Return the result of compiling a source in a copy of this process. With 0 seconds there is no limit."""
     receiver, sender = os.pipe()
     child = os.fork()
     if not child:
@@ -43,8 +74,12 @@ def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
     """Write the result of a request to a pipe and end this process, at the latest after so many seconds."""
     status = 1
     try:
+        if sys.platform == "linux":
+            import ctypes
+
+            ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if sys.platform != "win32":
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # also ends this process if its parent was killed
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(seconds)
         with os.fdopen(sender, "wb") as stream:
             pickle.dump(compile_text(request), stream)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cuda_wheel.builder.compile.precompiled import HeaderGroup
 
-__all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor"]
+__all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor", "shared_options"]
 
 T = TypeVar("T")
 
@@ -21,6 +21,15 @@ EXECUTOR = "CUDA_WHEEL_EXECUTOR"
 
 FALLBACK = "CUDA_WHEEL_EXECUTOR_FALLBACK"
 """The environment variable that names the executor to use if the first is not available."""
+
+
+def shared_options(options: Iterable[str], lineinfo: bool) -> tuple[str, ...]:
+    """Return the options in which the calls of one worker must agree, of those that a source is compiled with.
+
+    Macros are not among them: they decide a program's text and no state of the compiler. Without that, each variant of
+    a module would start a worker.
+    """
+    return (*(option for option in options if not option.startswith("--define-macro=")), str(lineinfo))
 
 
 @dataclass(frozen=True)

@@ -65,10 +65,11 @@ class Converter:
         return value if self.format in "fd" else f"int({value}) & {(1 << 8 * _SIZES[self.format]) - 1}"
 
     def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        """Return the expression for a bound launch, which needs to be right only for values of the type of `sample`.
+        """Return the expression for a bound launch, which needs to be right only for values of the type of `sample`;
+        "" if each launch has to go the way of `Kernel.launch`.
 
-        For other values it may raise any exception. It may use the names of the checked expression of `value`. `device`
-        is the expression of the launch's GPU.
+        For other values it may raise any exception. It may use the names of the checked expression of `value`, and
+        those of `bound_function`. `device` is the expression of the launch's GPU.
         """
         return self.expression(value, value)
 
@@ -101,8 +102,10 @@ class NumberConverter(Converter):
         return {f"last_{name}": None, f"quick_{name}": self._quick_types, f"convert_{name}": self.convert}
 
     def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        # struct refuses what the format cannot hold, but takes everything for true or false.
-        return value if type(sample) in self._quick_types and self.format != "?" else self.expression(value, value)
+        kind, checked = type(sample), self.expression(value, value)
+        # struct alone would take an array of one element, the real part of a complex number, and all for true or false.
+        is_quick = kind is bool or (kind in (int, float) and self.format != "?")
+        return f"{value} if type({value}) is {kind.__name__} else {checked}" if is_quick else checked
 
     def convert(self, value: Any) -> Any:
         """Return what struct writes for a value; raise TypeError or OverflowError if the parameter cannot hold it."""
@@ -147,6 +150,9 @@ class UnknownSignConverter(IntegerConverter):
         # Such parameters are frequent, and a call would take longer than this expression.
         fits = f"type({value}) is int and 0 <= {value} < {1 << 8 * self._size - 1}"
         return f"{value} if {fits} else convert_{name}({value})"
+
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        return self.expression(value, value)  # struct would write numbers that fit an unsigned parameter only
 
     def _converted(self, number: Any) -> int:
         return integer_of_unknown_sign(number, self._size)

@@ -2,53 +2,90 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..driver import current_device, device_count
 from ..errors import ArgumentError
-from .buffers import is_of
+from ..memory import dlpack
+from ..memory.arrays_in_use import LEGACY, PER_THREAD, same_stream
+from .buffers import is_array, is_of
 
-__all__ = ["CurrentStreams", "array_stream"]
+__all__ = ["CurrentStreams", "array_stream", "by_arrays", "named_stream", "producer_stream"]
 
 FindStream = Callable[[int], int]
 """Returns the address of a library's current stream on the GPU of this number."""
 
-PER_THREAD = 2
-"""CU_STREAM_PER_THREAD. Source: CUDA Driver API, "Stream synchronization behavior"."""
+
+def by_arrays(device: int) -> int:
+    """Stand for the function that finds a stream where each array may name its own; see `named_stream`."""
+    return 0
 
 
 class CurrentStreams(dict[tuple[type, ...], FindStream | None]):
     """Finds the stream of a launch by the types of the arguments that may be arrays.
 
     It is a mapping from these types to the function that finds the stream, which is chosen when the types are first
-    met; None stands for the default stream. PyTorch and CuPy have a current stream for each thread and GPU, and Numba
-    has its default stream. All others have none: addresses, variables of modules, JAX's arrays, and cuda.core's
-    buffers, which do not tell their stream.
+    met; None stands for the default stream. PyTorch and CuPy have a current stream for each thread and GPU. Without
+    arrays of theirs, arrays with an array interface name the stream themselves. All others have none: addresses,
+    arrays that are exported by DLPack, such as JAX's, and cuda.core's buffers, which do not tell their stream.
     """
 
     def __missing__(self, types: tuple[type, ...]) -> FindStream | None:
         libraries = dict.fromkeys(library for kind in types if (library := _library(kind)))
         finders = {library: _FINDERS[library]() for library in libraries}
-        self[types] = next(iter(finders.values()), None) if len(finders) < 2 else _common_finder(finders)
+        if finders:
+            self[types] = next(iter(finders.values())) if len(finders) < 2 else _common_finder(finders)
+        else:
+            self[types] = by_arrays if any(map(_may_name_stream, types)) else None
         return self[types]
 
 
 def array_stream(array: Any) -> int:
-    """Return the address of the current stream of an array's library; 0, the default stream, if it has none."""
+    """Return the address of the stream of a launch with an array; 0, the default stream, if it has none."""
     device = current_device() if device_count() > 1 else None
     find = CurrentStreams()[(type(array),)]
+    if find is by_arrays:
+        return named_stream([array])
     return find(device or 0) if find else 0
+
+
+def named_stream(arrays: Iterable[Any]) -> int:
+    """Return the first stream that one of these arguments names by its array interface; 0 if none does."""
+    for array in arrays:
+        if (interface := getattr(array, "__cuda_array_interface__", None)) and not dlpack.exports(type(array)):
+            stream = producer_stream(array, interface)
+            if stream is not None:
+                return stream if stream > LEGACY else 0
+    return 0
+
+
+def producer_stream(array: Any, interface: Mapping[str, Any]) -> int | None:
+    """Return the stream of the work that computes an array, by its array interface; None if it needs no waiting.
+
+    Raises TypeError if it is no stream. Source: Numba, "CUDA Array Interface (Version 3)", "Synchronization".
+    """
+    stream = interface.get("stream")
+    if not stream and any(base.__module__.partition(".")[0] == "numba" for base in type(array).__mro__):
+        return _numbas_stream()  # Numba names no stream for its default one, whose work may not be complete
+    if stream is None:
+        return None
+    if type(stream) is not int or not 0 < stream < 1 << 64:
+        raise TypeError(f"names {stream!r} as its stream, but the array interface allows 1, 2, an address or None")
+    return stream
+
+
+def _may_name_stream(kind: type) -> bool:
+    if kind in (int, type(None)) or dlpack.exports(kind):
+        return False
+    return hasattr(kind, "__cuda_array_interface__") or not hasattr(kind, "__index__") or is_array(kind)
 
 
 def _library(kind: type) -> str | None:
     """Return the name of the library whose stream arrays of this type call for."""
     if is_of(kind, "torch", "Tensor"):
         return "PyTorch"
-    if is_of(kind, "cupy", "ndarray"):
-        return "CuPy"
-    is_numba = any(base.__module__.partition(".")[0] == "numba" for base in kind.__mro__)
-    return "Numba" if is_numba and hasattr(kind, "__cuda_array_interface__") else None
+    return "CuPy" if is_of(kind, "cupy", "ndarray") else None
 
 
 def _pytorch_finder() -> FindStream:
@@ -64,15 +101,15 @@ def _cupy_finder() -> FindStream:
     return lambda device: current_stream().ptr
 
 
-def _numba_finder() -> FindStream:
-    # Numba has no current stream. With these settings, its own launches use the default stream of each thread.
+def _numbas_stream() -> int:
+    """Return the stream on which Numba's launches run, the default stream of the process or of each thread."""
     config = getattr(sys.modules.get("numba"), "config", None)
     per_thread = getattr(config, "CUDA_PER_THREAD_DEFAULT_STREAM", 0)
-    address = PER_THREAD if per_thread or os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM") == "1" else 0
-    return lambda device: address
+    is_per_thread = per_thread or os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM") == "1"
+    return PER_THREAD if is_per_thread else LEGACY
 
 
-_FINDERS = {"PyTorch": _pytorch_finder, "CuPy": _cupy_finder, "Numba": _numba_finder}
+_FINDERS = {"PyTorch": _pytorch_finder, "CuPy": _cupy_finder}
 
 
 def _common_finder(finders: Mapping[str, FindStream]) -> FindStream:
@@ -80,14 +117,14 @@ def _common_finder(finders: Mapping[str, FindStream]) -> FindStream:
 
     def find(device: int) -> int:
         found = {library: find(device) for library, find in finders.items()}
-        # The legacy default stream has the addresses 0 and 1.
-        if len({0 if address == 1 else address for address in found.values()}) > 1:
+        first, *others = found.values()
+        if not all(same_stream(first, other) for other in others):
             streams = " and ".join(f"{library}'s is {_stream_text(address)}" for library, address in found.items())
             raise ArgumentError(
                 f"the arrays are of libraries with different current streams: {streams}. Choose one by the argument "
                 "stream or cuda_wheel.launch_stream, or make one stream current in all of them"
             )
-        return next(iter(found.values()))
+        return first
 
     return find
 

@@ -6,6 +6,7 @@ loop over the parameters would take as long as all the rest; benchmarks/launch.p
 """
 
 import ctypes
+import operator
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from ..driver import check_result, cuda_driver, current_device, device_count, device_with_context
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import Parameter
+from ..memory import dlpack
+from ..memory.arrays_in_use import keep
 from .arguments import Converter, value_text
-from .bound_launches import address_function, bound_function
+from .bound_launches import address_function, bound_function, is_last
 from .configurations import Configuration, admit_cluster, check_configuration, is_sequence
-from .current_streams import CurrentStreams
+from .current_streams import CurrentStreams, by_arrays, named_stream
 from .driver_functions import driver_function
 from .function_attributes import allow_block
 from .parameters import converter_for, long_size
@@ -38,56 +41,66 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
     try:
         last_grid, last_block, last_shared_memory, slots = last
         if attributes:
+            check_whole(grid, block, shared_memory, *attributes.values())
             slots = pools[(grid, block, shared_memory, *attributes, *attributes.values())]
         elif not (
-            (grid is last_grid or grid == last_grid)
-            and (block is last_block or block == last_block)
-            and shared_memory == last_shared_memory
+            {same_grid}
+            and {same_block}
+            and (
+                shared_memory is last_shared_memory
+                or (type(shared_memory) is int and shared_memory == last_shared_memory)
+            )
         ):
+            check_whole(grid, block, shared_memory)
             slots = pools[grid, block, shared_memory]
             last = grid, block, shared_memory, slots
         slot = slots.pop()
     except Exception:
         slots, slot = prepare(grid, block, shared_memory, attributes)
-    buffer, stream_field, written, call, configuration = slot
+    buffer, stream_field, written, call, configuration, kept = slot
     {kinds}
     device = {device}
     try:
+        if stream is None and (not stream_blocks or (stream := block_stream()) is None):
+            {current_stream}
+        if stream != written:
+            stream_field[0] = slot[2] = stream
         if rest:
             raise TypeError
         if check:
             pack_into(buffer, 0{checked})
         else:
             pack_into_as_is(buffer, 0{unchecked})
-        if stream is None and (not stream_blocks or (stream := block_stream()) is None):
-            {current_stream}
-        if stream != written:
-            stream_field[0] = slot[2] = stream
     except Exception as error:
         raise argument_error(({names}*rest,), error, check, stream) from None
     code = launch_kernel(*call) if loaded else 400
     if code:
         retry(code, call, configuration, ({names}))
+    if kept:
+        keep(kept, stream)
     slots.append(slot)
 """
 """The source of a launch function. An argument that is left out is `missing`, which no converter accepts.
 
 1. Take a free slot of the configuration from its pool: the last launch's, which needs no dictionary, or that of these
    arguments. `prepare` makes the pool or the slot where there is none; a list is no dictionary key, and reaches
-   `prepare` each time.
-2. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Where one
-   raises, `argument_error` finds out which argument is wrong.
-3. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays. Write it
+   `prepare` each time. So do floats, which `check_whole` finds: as a key, 2.0 is 2.
+2. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays. Write it
    where the slot has another, which takes longer than to compare.
+3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Those of
+   arrays that may still be computed let the stream wait, and put what has to be kept into `kept`. Where an expression
+   raises, `argument_error` finds out which argument is wrong.
 4. Launch, with a tuple of arguments that is ready. Where the driver refuses (400: the module was unloaded), `retry`
    repairs what it can and launches again.
-5. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
+5. Keep what has to be kept until the launch has ended.
+6. Return the slot to the pool. One launch at a time uses a slot; concurrent launches use several.
 """
 
 _Slot = list[Any]
 """The memory of one launch: the buffer that the arguments are written to, the stream in it as an array of one number,
 the stream that was last written there, the arguments of cuLaunchKernelEx, of which `config` and `kernelParams` are in
-the same buffer; and the Configuration that all this is made for."""
+the same buffer; the Configuration that all this is made for; and the list of what the launch has to keep, which is
+empty between launches."""
 
 
 def launcher_of(kernel: "Kernel") -> "Launcher":
@@ -131,6 +144,9 @@ class Launcher:
             "last": (None, None, None, None),
             "loaded": True,
             "prepare": self._prepare,
+            "check_whole": _check_whole,
+            "keep": keep,
+            "refuse": _refuse,
             "current_device": current_device,
             "device_of": device_of,
             "pack_into": self._struct.pack_into,
@@ -153,6 +169,8 @@ class Launcher:
     def _launch_function(self) -> Callable[..., None]:
         names = [f"a{index}" for index in range(len(self._checked))]
         source = _LAUNCH.format(
+            same_grid=is_last("grid"),
+            same_block=is_last("block"),
             parameters="".join(f"{name}=missing, " for name in names),
             names="".join(f"{name}, " for name in names),
             kinds="; ".join(f"kind_a{index} = type(a{index})" for index in self._pointers) or "pass",
@@ -171,34 +189,35 @@ class Launcher:
         self, grid: Any, block: Any, args: Sequence[Any], stream: Any, shared_memory: Any, attributes: Mapping[str, Any]
     ) -> Callable[..., None]:
         """Return a function that launches with this configuration; see `Kernel.bind`."""
-        if stream is not None:
-            stream = stream_address(stream)
+        address = None if stream is None else stream_address(stream)
         wrong = self._wrong_argument(args, self._checked)
         if wrong is not None:
             raise wrong
         slots, slot = self._prepare(grid, block, shared_memory, attributes)
         slots.append(slot)
-        configuration, device = slot[-1], self._device
+        configuration, device = slot[4], self._device
 
         def new_slot() -> _Slot:
             slot = self._new_slot(configuration)
-            slot[1][0] = stream or 0
+            slot[1][0] = slot[2] = address or 0
             return slot
 
         def launch_any(*args: Any) -> None:
             try:
+                # The stream as it was given, which this function so keeps alive.
                 self.launch(grid, block, *args, stream=stream, shared_memory=shared_memory, **attributes)
             except Exception as error:
                 raise error from None  # without the error of the bound function
 
+        find = self._current_streams[tuple(type(args[index]) for index in self._pointers)]
         return bound_function(
             self._namespace,
             [each.bound_expression(f"a{index}", args[index], device) for index, each in enumerate(self._checked)],
             args,
             new_slot,
-            self._current_streams[tuple(type(args[index]) for index in self._pointers)],
+            None if find is by_arrays else find,
             launch_any,
-            has_stream=stream is not None,
+            stream=address,
             device=device,
         )
 
@@ -209,14 +228,19 @@ class Launcher:
         It is for operators, which check their arrays themselves, and whose numbers were of right types before.
         """
         expressions = [
-            f"a{index}" if type(each) is PointerConverter else each.bound_expression(f"a{index}", 0, "None")
+            each.address_expression(f"a{index}")
+            if type(each) is PointerConverter
+            else each.bound_expression(f"a{index}", 0, "None")
             for index, each in enumerate(self._checked)
         ]
         return address_function(self._namespace, expressions)
 
-    def _find_stream(self, kinds: tuple[type, ...], device: int) -> int:
-        """Return the stream of a launch with arguments of these types, and keep the rule for the next launch."""
+    def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
+        """Return the stream of a launch with these arguments, and keep the rule of their types for the next launch."""
+        kinds = tuple(map(type, arrays))
         find = self._current_streams[kinds]
+        if find is by_arrays:
+            return named_stream(arrays)
         self._namespace["stream_rule"] = (*kinds, find)
         return find(device) if find else 0
 
@@ -283,7 +307,7 @@ class Launcher:
         stream_field = memoryview(buffer).cast("B")[config_at + 32 : config_at + 40].cast("Q")
         pointers = _ctypes_pointer(start + pointers_at) if offsets else None
         call = _ctypes_pointer(start + config_at), self._handle, pointers, None
-        return [buffer, stream_field, 0, call, configuration]
+        return [buffer, stream_field, 0, call, configuration, []]
 
     def _retry(self, code: int, call: tuple[Any, ...], configuration: Configuration, args: tuple[Any, ...]) -> None:
         """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
@@ -326,6 +350,7 @@ class Launcher:
         for index, (parameter, converter, value) in enumerate(zip(info.parameters, converters, args, strict=True)):
             try:
                 names = {**converter.namespace(""), "a": value, "kind_a": type(value), "device": device}
+                names |= {"stream": dlpack.NO_WAIT, "kept": []}
                 converted = eval(converter.expression("a", ""), names)
                 if converter.format in ("e", "f", "d"):
                     converted = float(converted)  # says why it is not a float; struct does not
@@ -363,7 +388,7 @@ def _current_stream(pointers: Sequence[int], device: str) -> str:
     """
     if not pointers:
         return "stream = 0"
-    kinds = "".join(f"kind_a{index}, " for index in pointers)
+    arrays = "".join(f"a{index}, " for index in pointers)
     lines = (
         f"if {_only_addresses(pointers)}:",
         "    stream = 0",
@@ -372,9 +397,23 @@ def _current_stream(pointers: Sequence[int], device: str) -> str:
         f"    if {' and '.join(f'kind_a{index} is type_{index}' for index in pointers)}:",
         f"        stream = find({device}) if find else 0",
         "    else:",
-        f"        stream = find_stream(({kinds}), {device})",
+        f"        stream = find_stream(({arrays}), {device})",
     )
     return f"\n{12 * ' '}".join(lines)
+
+
+def _check_whole(*sizes: Any) -> None:
+    """Raise TypeError if a number among the values of a configuration is no integer."""
+    for size in sizes:
+        if type(size) is tuple:
+            range(*size)  # takes one to three integers, and is the fastest to say so
+        elif type(size) not in (int, bool, str, type(None)):
+            operator.index(size)
+
+
+def _refuse() -> None:
+    """Stand for the value of an argument that a bound launch does not convert itself."""
+    raise TypeError
 
 
 def _only_addresses(pointers: Sequence[int]) -> str:

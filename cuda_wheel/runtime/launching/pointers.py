@@ -1,6 +1,5 @@
 """Convert arrays on the GPU to pointer arguments: CuPy, PyTorch, cuda.core, the CUDA array interface, DLPack."""
 
-import ctypes
 import re
 import struct
 from collections.abc import Callable
@@ -8,6 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from ..driver import cuda_driver, device_with_context
+from ..memory import dlpack
+from ..memory.arrays_in_use import Kept, export_for, wait_for
 from ..memory.module_variables import Global
 from .arguments import LONG_TYPE_NAMES, Converter, any_integer, integer_of_unknown_sign
 from .buffers import (
@@ -21,6 +22,7 @@ from .buffers import (
     refuse_lazy,
     type_name,
 )
+from .current_streams import producer_stream
 from .driver_functions import memory_attribute
 
 __all__ = ["PointerConverter", "RawWordConverter", "device_of", "element_types", "pointee"]
@@ -101,9 +103,37 @@ def element_types(element: str, long_size: int | None) -> set[str] | None:
     return _DTYPES.get(element)
 
 
-Reader = Callable[[Any, int | None], int]
-"""Returns the address of an argument; takes the argument and the number of the GPU of the launch, None where there is
-one GPU. Raises TypeError where the parameter does not accept the argument, or where that is on another GPU."""
+_VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(?:_(16|32)a)?")
+
+_COMPLEX = re.compile(r"(?:thrust|c10|cuda::std)(?:::\w+)*::complex<(float|double)>")
+
+_NUMBER_SIZES = {"char": 1, "short": 2, "int": 4, "longlong": 8, "float": 4, "double": 8}
+
+_ALIGNMENTS = {"__half2": 4, "__nv_bfloat162": 4, "c10::complex<__half>": 4}
+
+
+def alignment(element: str, long_size: int | None) -> int:
+    """Return the bytes that the address of a vector or complex type must be a multiple of; 1 for all other types.
+
+    Source: CUDA C++ Programming Guide, "Built-in Vector Types", alignment requirements.
+    """
+    element = _CUDA_NAMES.get(element.replace("at::", "c10::"), element)
+    if vector := _VECTOR.fullmatch(element):
+        if vector[4]:
+            return int(vector[4])
+        size = _NUMBER_SIZES.get(vector[2]) or long_size or 4
+        return min(size * int(vector[3]), 16) if vector[3] != "3" else size
+    if number := _COMPLEX.fullmatch(element):
+        return 2 * _NUMBER_SIZES[number[1]]
+    return _ALIGNMENTS.get(element, 1)
+
+
+Reader = Callable[[Any, int | None, int, Kept], int]
+"""Returns the address of an argument, and lets the launch's stream wait for the work that computes it.
+
+It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `dlpack.NO_WAIT` if
+nothing is launched, and the list to which it adds what the launch has to keep. Raises TypeError where the parameter
+does not accept the argument, or where that is on another GPU."""
 
 
 class PointerConverter(dict[type, Reader], Converter):
@@ -120,8 +150,19 @@ class PointerConverter(dict[type, Reader], Converter):
         self._check = check
         element, self._const = pointee(cpp)
         self._dtypes = element_types(element, long_size) if check else None
+        self._alignment = alignment(element, long_size) if check else 1
 
     def expression(self, value: str, name: str) -> str:
+        address = self._address(value, name)
+        return address if self._alignment == 1 else self._aligned(address, value, name)
+
+    def _aligned(self, address: str, value: str, name: str) -> str:
+        """Return the expression of an address that is checked to be a multiple of the alignment."""
+        at = f"at_{value}"
+        return f"({at} if not ({at} := {address}) & {self._alignment - 1} else misaligned_{name}({at}))"
+
+    def _address(self, value: str, name: str) -> str:
+        """Return the expression of the address, whose alignment is not checked."""
         kind = f"kind_{value}"  # the type of the value, by which the launch function also finds the stream
         here = "(device is None or {} == device)"  # None where there is one GPU
         known = f"{value}.dtype is dtype_{name} and {here}"
@@ -129,20 +170,50 @@ class PointerConverter(dict[type, Reader], Converter):
         # The negative bit is each tensor's. The address 0 is one of an empty tensor, or of one that has no memory.
         is_known = f"{kind} is torch_{name} and {known.format(f'{value}.get_device()')} and {value}.is_cuda"
         is_known += f" and not {value}.is_neg()"
-        read = f"read_{name}[{kind}]({value}, device)"
+        read = f"read_{name}[{kind}]({value}, device, stream, kept)"
         torch = f"({value}.data_ptr() or {read}) if {is_known}"
         return f"{value} if {kind} is int else {cupy} else {torch} else {read}"
 
     def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        read = f"read_{value}[type({value})]({value}, {device})"
-        if type(sample) is int:
-            return f"{value} if type({value}) is int else {read}"
-        if is_of(type(sample), "cupy", "ndarray"):
-            return f"{value}.data.ptr"
-        return f"{value}.data_ptr()" if is_of(type(sample), "torch", "Tensor") else read
+        address = self._bound_address(value, sample, device)
+        return self._aligned(address, value, value) if address and self._alignment > 1 else address
+
+    def address_expression(self, value: str) -> str:
+        """Return the expression of an address, for operators; it may raise any exception for other values."""
+        return value if self._alignment == 1 else self._aligned(value, value, value)
+
+    def _bound_address(self, value: str, sample: Any, device: str) -> str:
+        """Return the expression of the address of an array like `sample`; "" if that is not read so quickly.
+
+        Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as
+        for `module.cpu()` and `module.half()`: its address is compared.
+        """
+        kind = type(sample)
+        if kind is int:
+            return f"{value} if type({value}) is int else refuse()"
+        if kind is type(None):
+            return f"0 if {value} is None else refuse()"
+        like = f"type({value}) is kind_{value} and {value}.dtype is dtype_{value}"
+        here = "" if device == "None" else f" and {device} == {{}}"
+        if is_of(kind, "cupy", "ndarray"):
+            like += here.format(f"{value}.data.device_id")
+            return f"{value}.data.ptr if {value} is bound_{value} or {like} else refuse()"
+        # The conjugate bit and the negative bit are each tensor's; the conjugate bit only complex ones have.
+        if not is_of(kind, "torch", "Tensor") or not sample.is_cuda or sample.dtype.is_complex:
+            return ""
+        at = f"at_{value}"
+        same = f"{value} is bound_{value} and ({at} := {value}.data_ptr()) == address_{value}"
+        like += f" and {value}.is_cuda and not {value}.is_neg()" + here.format(f"{value}.get_device()")
+        return f"{at} if {same} else ({value}.data_ptr() or refuse()) if {like} else refuse()"
 
     def namespace(self, name: str) -> dict[str, Any]:
-        return {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
+        names = {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
+        return names if self._alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
+
+    def _refuse_address(self, address: int) -> None:
+        raise TypeError(
+            f"is at {address:#x}, which is not a multiple of the {self._alignment} bytes that its type needs"
+        )
 
     def _remember(self, library: str, array: Any) -> None:
         """Let the expression read arrays like this one, which are the most frequent, without a call."""
@@ -156,7 +227,7 @@ class PointerConverter(dict[type, Reader], Converter):
 
     def _reader_for(self, kind: type) -> Reader:
         if kind is type(None):
-            return lambda value, device: 0
+            return lambda value, device, stream, kept: 0
         if is_of(kind, "cupy", "ndarray"):
             return self._cupy_reader()
         if is_of(kind, "torch", "Tensor"):
@@ -164,29 +235,29 @@ class PointerConverter(dict[type, Reader], Converter):
         if is_of(kind, "cuda", "Buffer"):
             return self._read_cuda_core_buffer
         if issubclass(kind, Global):  # its array interface says bytes, whatever the type of the variable
-            return lambda variable, device: int(variable.address)
+            return lambda variable, device, stream, kept: int(variable.address)
+        if dlpack.exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
+            return self._read_dlpack
         if hasattr(kind, "__cuda_array_interface__"):
             return self._read_array_interface
-        if hasattr(kind, "__dlpack__"):
-            return self._read_dlpack
         if hasattr(kind, "__index__") and not is_array(kind) and kind is not bool:
-            return lambda value, device: int(value.__index__())
+            return lambda value, device, stream, kept: int(value.__index__())
         libraries = {base.__module__.partition(".")[0] for base in kind.__mro__}
         if "cuda" in libraries and hasattr(kind, "__int__"):  # CUdeviceptr
-            return lambda value, device: int(value)
+            return lambda value, device, stream, kept: int(value)
         return self._read_instance
 
-    def _read_instance(self, value: Any, device: int | None) -> int:
+    def _read_instance(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
         """Read a value that may have the array interface as an instance attribute, which its class does not show."""
         if not is_on_gpu(value):
             raise TypeError(f"takes an array on the GPU, an address or None, not {type_name(type(value))}")
-        return self._read_array_interface(value, device)
+        return self._read_array_interface(value, device, stream, kept)
 
     def _cupy_reader(self) -> Reader:
         # This reader and PyTorch's remember the last accepted element type, since reading its name is slow.
         accepted: Any = None
 
-        def read(array: Any, device: int | None) -> int:
+        def read(array: Any, device: int | None, stream: int, kept: Kept) -> int:
             nonlocal accepted
             dtype = array.dtype
             if dtype is not accepted:
@@ -206,7 +277,7 @@ class PointerConverter(dict[type, Reader], Converter):
     def _torch_reader(self) -> Reader:
         accepted: Any = None
 
-        def read(tensor: Any, device: int | None) -> int:
+        def read(tensor: Any, device: int | None, stream: int, kept: Kept) -> int:
             nonlocal accepted
             dtype = tensor.dtype
             if dtype is not accepted:
@@ -237,15 +308,16 @@ class PointerConverter(dict[type, Reader], Converter):
         if self._check and not tensor.is_pinned():
             raise TypeError("is a tensor in host memory: .cuda() copies it")
 
-    def _read_cuda_core_buffer(self, buffer: Any, device: int | None) -> int:
-        """Read a buffer, which has no element type; its DLPack interface would say int8."""
+    def _read_cuda_core_buffer(self, buffer: Any, device: int | None, stream: int, kept: Kept) -> int:
+        """Read a buffer, which has no element type, and tells no stream; its DLPack interface would say int8."""
         if device is not None and not buffer.is_host_accessible and buffer.device_id != device:
             self._refuse_device(buffer.device_id, device)
         if not buffer.is_device_accessible:
             raise TypeError("is a buffer that the GPU cannot access")
+        kept.append((buffer, None))
         return int(buffer.handle)
 
-    def _read_array_interface(self, array: Any, device: int | None) -> int:
+    def _read_array_interface(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
         """Read an array by the CUDA array interface. Source: Numba, "CUDA Array Interface (Version 3)"."""
         interface = array.__cuda_array_interface__
         address, read_only = interface["data"]
@@ -257,31 +329,28 @@ class PointerConverter(dict[type, Reader], Converter):
             found = _device_of(address)
             if found not in (None, device):
                 self._refuse_device(found, device)
+        producer = producer_stream(array, interface)
+        if producer is not None and stream != dlpack.NO_WAIT:
+            wait_for(stream, producer)
+        kept.append((array, None if self._const else producer))
         return int(address or 0)
 
-    def _read_dlpack(self, array: Any, device: int | None) -> int:
-        """Read an array by DLPack. Source: DLPack, "Python Specification" and "C API"."""
+    def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
         kind, number = array.__dlpack_device__()
-        if kind not in (2, 3, 13):  # CUDA, CUDA's pinned host memory, CUDA's managed memory
-            raise TypeError("is an array in host memory: copy it to the GPU")
-        if kind == 2 and device is not None and number != device:
+        if kind not in dlpack.PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
+            return self._read_array_interface(array, device, stream, kept)
+        if kind == dlpack.ON_GPU and device is not None and number != device:
             self._refuse_device(number, device)
-        options: dict[str, Any] = {"stream": -1} if kind == 2 else {}  # -1: no synchronisation
         try:
-            capsule = array.__dlpack__(max_version=(1, 0), **options)
-        except TypeError:  # a library from before DLPack 1.0
-            capsule = array.__dlpack__(**options)
-        name = _capsule_function("PyCapsule_GetName", ctypes.c_char_p)(capsule)
-        pointer = _capsule_function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, name)
-        if name == b"dltensor_versioned":  # version, context, deleter and flags come before the DLTensor
-            self._check_access(bool(ctypes.c_uint64.from_address(pointer + 24).value & 1))
-            pointer += 32
-        tensor = ctypes.string_at(pointer, 48)
-        address, _, _, _, code, bits, _, _, _, offset = struct.unpack("<QiiiBBHQQQ", tensor)
-        numbers = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
-        others = {6: "bool", 10: "float8_e4m3fn", 12: "float8_e5m2"}
-        self._check_dtype(f"{numbers[code]}{bits}" if code in numbers else others.get(code, f"DLPack's type {code}"))
-        return int(address + offset)
+            exported = export_for(array, stream)
+        except BufferError:  # for element types that DLPack does not have
+            if not is_on_gpu(array):
+                raise
+            return self._read_array_interface(array, device, stream, kept)
+        self._check_access(exported.read_only)
+        self._check_dtype(exported.dtype)
+        kept.append((exported.capsule, None))
+        return exported.address
 
     def _check_dtype(self, dtype: str) -> None:
         """Raise TypeError where the parameter does not accept arrays of this element type."""
@@ -326,30 +395,24 @@ class RawWordConverter(PointerConverter):
 
     def expression(self, value: str, name: str) -> str:
         fits = f"kind_{value} is int and 0 <= {value} < {1 << 63}"
-        return f"{value} if {fits} else read_{name}[kind_{value}]({value}, device)"
+        return f"{value} if {fits} else read_{name}[kind_{value}]({value}, device, stream, kept)"
 
-    def _read_plain_number(self, value: Any, device: int | None) -> int:
+    def _read_plain_number(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
         number = plain_number(value)
         if number is value:  # an array with dimensions
-            return self._read_instance(value, device)
-        return self[type(number)](number, device)
+            return self._read_instance(value, device, stream, kept)
+        return self[type(number)](number, device, stream, kept)
 
 
-def _capsule_function(name: str, result: Any, *further: Any) -> Any:
-    """Return a function of Python's C API that takes a capsule."""
-    # The function object in ctypes.pythonapi is shared, and other code may set its types: use a private one.
-    return ctypes.PYFUNCTYPE(result, ctypes.py_object, *further)((name, ctypes.pythonapi))
-
-
-def _read_double(value: Any, device: int | None) -> int:
+def _read_double(value: Any, device: int | None, stream: int, kept: Kept) -> int:
     return int.from_bytes(struct.pack("<d", value), "little")
 
 
-def _read_integer(value: Any, device: int | None) -> int:
+def _read_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
     return integer_of_unknown_sign(value, 8)
 
 
-def _read_any_integer(value: Any, device: int | None) -> int:
+def _read_any_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
     return any_integer(value, 8)
 
 

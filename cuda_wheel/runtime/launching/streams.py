@@ -91,6 +91,8 @@ def event_address(event: Any) -> int:
 
 def _read_address(value: Any, pytorchs_attribute: str) -> int | None:
     """Return the address in a stream or event object; None if it is none."""
+    if isinstance(value, bool):
+        return None
     try:
         protocol = getattr(value, "__cuda_stream__", None)
         if protocol is not None:

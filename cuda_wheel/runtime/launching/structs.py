@@ -15,6 +15,7 @@ from .buffers import host_bytes, is_array, is_of, is_on_gpu, plain_number, type_
 if TYPE_CHECKING:
     from ..formats.manifest_structs import Struct
     from ..manifest import Parameter
+    from ..memory.arrays_in_use import Kept
 
 __all__ = ["StructConverter", "dtype"]
 
@@ -40,12 +41,14 @@ class StructConverter(Converter):
         self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map" if is_map else ""
 
     def expression(self, value: str, name: str) -> str:
-        return f"convert_{name}({value})"
+        return f"convert_{name}({value}, kept)"
 
     def namespace(self, name: str) -> dict[str, Any]:
         return {f"convert_{name}": self._convert}
 
-    def _convert(self, value: Any) -> bytes:
+    def _convert(self, value: Any, kept: "Kept") -> bytes:
+        if getattr(value, "kept_by_launches", False):  # a tensor map, whose array the kernel uses
+            kept.append((value, None))
         value = plain_number(value)
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:

@@ -1,1 +1,1 @@
-"""Memory of the GPU: variables of modules, and tensor maps of arrays. Imported when one is used."""
+"""Memory of the GPU: arrays of launches, variables of modules, and tensor maps."""

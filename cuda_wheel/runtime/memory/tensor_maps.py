@@ -9,7 +9,10 @@ from ..errors import ArgumentError
 from ..launching.arguments import value_text
 from ..launching.buffers import is_of, refuse_interface, refuse_lazy, type_name
 from ..launching.configurations import whole_number
+from ..launching.current_streams import producer_stream
 from ..versions import dotted
+from . import dlpack
+from .arrays_in_use import LEGACY
 
 __all__ = ["TensorMap", "tensor_map"]
 
@@ -43,6 +46,8 @@ class TensorMap(bytes):
 
     array: Any
     text: str
+    kept_by_launches: bool
+    """Whether a launch has to keep the array until it has ended, because the array's library does not."""
 
     def __repr__(self) -> str:
         return f"<TensorMap of {self.text}>"
@@ -77,6 +82,8 @@ def tensor_map(
     `interleave` (16 or 32) are in bytes, 0 for none. Elements outside of the array are read as 0, with `nan_fill` as
     NaN. `dtype` is the element type if it is not the array's: "tfloat32", "tfloat32_ftz" or "float32_ftz" for
     float32.
+
+    Waits until an array of another library than PyTorch and CuPy is computed: a later launch cannot see that it is not.
 
     Raises ArgumentError if the array, the box or this GPU does not suit, and DriverError if the driver refuses.
     Source: CUDA Driver API, cuTensorMapEncodeTiled.
@@ -113,6 +120,7 @@ def tensor_map(
     encoded = check_result(result, "encoding a tensor map")
     made = TensorMap(ctypes.string_at(encoded.getPtr(), 128))
     made.array, made.text = array, f"{layout.dtype}{list(layout.shape)}, box {list(box)}"
+    made.kept_by_launches = not (is_of(type(array), "torch", "Tensor") or is_of(type(array), "cupy", "ndarray"))
     return made
 
 
@@ -181,8 +189,12 @@ def _layout_of(array: Any) -> _Layout:
         refuse_lazy(array)
         if is_of(type(array), "torch", "Tensor"):
             return _tensor_layout(array)  # its array interface lacks bfloat16, and makes a copy of nothing
+        if dlpack.exports(type(array)) and not is_of(type(array), "cupy", "ndarray"):
+            return _exported_layout(array)
         interface = array.__cuda_array_interface__
         refuse_interface(interface)
+        if not is_of(type(array), "cupy", "ndarray") and (producer := producer_stream(array, interface)) is not None:
+            check_result(cuda_driver().cuStreamSynchronize(producer), "waiting for the stream of an array")
     except AttributeError:
         raise ArgumentError(
             f"a tensor map takes a PyTorch tensor on the GPU, or an array with __cuda_array_interface__, not "
@@ -198,6 +210,15 @@ def _layout_of(array: Any) -> _Layout:
     if strides is None:
         strides = _contiguous(shape, size)
     return _Layout(int(interface["data"][0] or 0), _known_type(names.get(kind, kind)), shape, tuple(strides))
+
+
+def _exported_layout(array: Any) -> _Layout:
+    exported = dlpack.export(array, LEGACY)
+    check_result(cuda_driver().cuStreamSynchronize(LEGACY), "waiting for an array")
+    size = exported.bits // 8
+    strides = exported.strides and tuple(size * stride for stride in exported.strides)
+    shape = exported.shape
+    return _Layout(exported.address, _known_type(exported.dtype), shape, strides or _contiguous(shape, size))
 
 
 def _tensor_layout(tensor: Any) -> _Layout:

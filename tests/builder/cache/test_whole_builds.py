@@ -144,6 +144,7 @@ def test_a_build_with_nothing_to_do_gives_the_same_and_every_change_is_seen(
         assert project.found() is not None, name
     _changed_folders_and_links(project, tmp_path)
     _changed_environment(project, monkeypatch)
+    _changed_places(project, tmp_path)
     _changed_outputs(project, first)
     assert project.build(tmp_path / "last") == first
 
@@ -184,6 +185,26 @@ def _changed_environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
     with monkeypatch.context() as patch:
         patch.setattr(whole_builds, "__version__", "another")
         assert project.found() is None
+    with monkeypatch.context() as patch:  # stubs depend on it
+        patch.setattr(sys, "version_info", (sys.version_info[0], sys.version_info[1] + 1, *sys.version_info[2:]))
+        assert project.found() is None
+    assert project.found() is not None
+
+
+def _changed_places(project: Project, tmp_path: Path) -> None:
+    """The folder of a project is in no output; the places of its files in it are, and their places in the wheel."""
+    moved = tmp_path / "moved"
+    project.root.rename(moved)
+    assert Project(moved).found() is not None
+    moved.rename(project.root)
+    other = project.root / "other/k.cu"
+    shutil.copy(project.root / "demo/k.cu", other)
+    files = project.files
+    for changed in (WheelFile(other, "demo/k.cu"), WheelFile(project.root / "demo/k.cu", "demo/another.cu")):
+        places = [changed if file.destination == "demo/k.cu" else file for file in files]
+        config = read_config(project.root, os.environ)
+        assert WholeBuilds(Cache(), project.root, config, places).find() is None, changed
+    other.unlink()
     assert project.found() is not None
 
 

@@ -14,15 +14,18 @@ import pytest
 
 from cuda_wheel.builder.cache.compiled_format import pack, unpack
 from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.parameter_types import parameter_names
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.images.debug_info import debug_entries
-from cuda_wheel.builder.jobs import EMPTY, Declared
+from cuda_wheel.builder.images.struct_layouts import declared_parameters
+from cuda_wheel.builder.jobs import EMPTY, Declared, Job
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
@@ -51,9 +54,10 @@ template <class T> __global__ void k(ns::Params<T, 3> params, Tail2 tail, E e, P
 template __global__ void k<float>(ns::Params<float, 3>, Tail2, E, Packed, Al, int);
 __global__ void more(Priv priv, A1 a1, const Anon anon, const __grid_constant__ Tail tail, float3 known, Tail (&r)[2]) {}
 struct V { virtual __device__ void f() {} int a; }; struct Bits { int a : 3; int b : 5; };
+struct OneBit { int a : 3; }; struct LastBit { int a; unsigned b : 31; };
 struct Dup1 { int a; }; struct Dup2 : Dup1 { int a; }; struct Empty {}; struct W { __int128 i; };
 struct NU { [[no_unique_address]] Empty e; int a; };
-__global__ void absent(V v, Bits bits, Dup2 dup, Empty, W wide, NU nu) {}
+__global__ void absent(V v, Bits bits, Dup2 dup, Empty, W wide, NU nu, OneBit one, LastBit last) {}
 template <class F> __global__ void lam(F f) { f(1); }
 void host() { float* p = 0; Tail t = {}; lam<<<1, 1>>>([=] __device__ (int i) { p[i] = t.c; }); }
 typedef float real;
@@ -147,7 +151,7 @@ def test_layouts_that_alignment_packing_and_enumerations_change(manifest: Manife
 def test_what_fields_cannot_describe_has_none(manifest: Manifest) -> None:
     (info,) = [info for info in manifest.kernels if info.name == "absent"]
     assert [(each.name, each.struct, each.dtype) for each in info.parameters] == [
-        (name, None, None) for name in ("v", "bits", "dup", "", "wide", "nu")
+        (name, None, None) for name in ("v", "bits", "dup", "", "wide", "nu", "one", "last")
     ]
 
 
@@ -259,6 +263,21 @@ def test_declared_parameters_survive_the_cache() -> None:
 )
 def test_text_that_is_no_debugging_information_has_no_entries(text: str) -> None:
     assert debug_entries(text) is None
+
+
+def test_the_manifest_has_what_the_debugging_information_says(
+    manifest: Manifest, job_of: Callable[..., Job], workers: Workers
+) -> None:
+    """Read in this process, so that `nox -s mutants` sees which code reads it."""
+    request = nvrtc_request(job_of(SOURCE, options=("--std=c++20", "--define-macro=REAL=float")))
+    options = [*request["options"], "--device-debug"]
+    result = workers.submit(compile_text, {**request, "options": options}).result()
+    found = declared_parameters(result["ptx"].decode())
+    for info in manifest.kernels:
+        declared = found[info.symbol]
+        assert [each.name for each in declared] == [each.name for each in info.parameters]
+        if info.name != "by_arch":  # its struct differs between the targets of the manifest
+            assert [each.struct for each in declared] == [each.struct for each in info.parameters]
 
 
 @pytest.mark.one_toolchain

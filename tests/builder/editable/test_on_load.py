@@ -40,7 +40,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def compiled(
-    project: Path, capability: tuple[int, int] = (8, 6), name: str = "demo.kernels.k"
+    project: Path, capability: tuple[int, int] | None = (8, 6), name: str = "demo.kernels.k"
 ) -> tuple[Manifest, bytes]:
     manifest, fatbin = on_load.compile_on_load(name, [str(project / "demo/kernels")], lambda: capability)
     return Manifest.from_json(manifest, "x"), fatbin
@@ -496,3 +496,33 @@ compile_on_load("demo.kernels.k", [{str(project / "demo/kernels")!r}], lambda: (
     result = run(bare_python, "-c", program)
     assert "ToolchainError" in result.stdout
     assert 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.' in result.stdout
+
+
+# --- without a GPU ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("architectures", "cudaarchs", "target"),
+    [
+        ('"native"', "", "sm_120"),
+        ('["90a-real", "80-real", "100-virtual"]', "", "sm_90a"),
+        ('["75-virtual", "80-virtual"]', "", "compute_80"),
+        ('["75-real"]', "native", "sm_120"),
+        ('"native"', "86", "sm_86"),
+        ('["90a-real"]', "80", "sm_80"),
+    ],
+)
+def test_without_a_gpu_a_module_compiles_for_a_target_of_the_project(
+    project: Path, monkeypatch: pytest.MonkeyPatch, architectures: str, cudaarchs: str, target: str, no_compiler
+) -> None:
+    text = (project / "pyproject.toml").read_text().replace('"all-major"', architectures)
+    (project / "pyproject.toml").write_text(text)
+    monkeypatch.setenv("CUDAARCHS", cudaarchs)
+
+    def targets(capability: tuple[int, int] | None) -> list[str]:
+        return [str(image.target) for image in compiled(project, capability)[0].images]
+
+    assert targets(None) == [target]
+    assert targets((8, 6)) != ["sm_75"]  # another entry of the cache
+    no_compiler()
+    assert targets(None) == [target]
