@@ -74,7 +74,9 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
     scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
     chosen = [each[1].template and each[1].line not in excluded[each[0]] for each in scanned]
     templates = ", ".join(_located(*each, module) for each, is_chosen in zip(scanned, chosen, strict=True) if is_chosen)
-    others = ", ".join(_located(*each, module) for each, is_chosen in zip(scanned, chosen, strict=True) if not is_chosen)
+    others = ", ".join(
+        _located(*each, module) for each, is_chosen in zip(scanned, chosen, strict=True) if not is_chosen
+    )
     on_demand = module.module.on_demand  # there is no table to edit
     text = f"{module.module.label} has no kernel: it compiles to an empty image."
     if left_out:

@@ -20,8 +20,8 @@ from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Constants, Replacement
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files, included_name
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, ProjectCode, project_code
-from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import is_pragma_error
+from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
 from cuda_wheel.builder.hostcode.rewriting.rewriters import Rewriters, may_be_rewritten
 from cuda_wheel.builder.hostcode.statements import removable_part
 from cuda_wheel.builder.jobs import LeftOutCode

@@ -35,7 +35,9 @@ def arguments(name: str, key: str) -> list[tuple[str, ...]]:
         return list(itertools.product(numbers, ("float*", "double*")))
     if name == "remquo":
         return list(itertools.product(numbers[:3], numbers[:3], ("int*",)))
-    return list(itertools.product(numbers, ("int*",))) if "*" in key else list(itertools.product(numbers, repeat=int(key)))
+    return (
+        list(itertools.product(numbers, ("int*",))) if "*" in key else list(itertools.product(numbers, repeat=int(key)))
+    )
 
 
 def calls() -> Iterator[tuple[str, tuple[str, ...], int]]:
@@ -48,14 +50,25 @@ def calls() -> Iterator[tuple[str, tuple[str, ...], int]]:
 
 def test_calls_have_the_types_that_they_have_with_nvcc(compiled: Compile) -> None:
     listed = [each for each in calls() if each[0].removeprefix("std::") not in (*KNOWN, "pow")]
-    text = ["#include <cmath>", "template <class T> T of();", "template <class T> struct number { enum { value = 9 }; };"]
+    text = [
+        "#include <cmath>",
+        "template <class T> T of();",
+        "template <class T> struct number { enum { value = 9 }; };",
+    ]
     text += [f"template <> struct number<{type_}> {{ enum {{ value = {i} }}; }};" for i, type_ in enumerate(TYPES) if i]
-    text += ["template <> struct number<void> { enum { value = 0 }; };", "__global__ void k() {} void host() { k<<<1, 1>>>(); }"]
+    text += [
+        "template <> struct number<void> { enum { value = 0 }; };",
+        "__global__ void k() {} void host() { k<<<1, 1>>>(); }",
+    ]
     for i, (function, types, digit) in enumerate(listed):
         parameters = ", ".join(f"class T{j}" for j in range(len(types)))
         call = f"{function}({', '.join(f'of<T{j}>()' for j in range(len(types)))})"
-        text.append(f"template <{parameters}> auto f{i}(int) -> decltype({call}); template <{parameters}> void f{i}(...);")
-        text.append(f'static_assert(number<decltype(f{i}<{", ".join(types)}>(0))>::value == {digit}, "{function} {types}");')
+        text.append(
+            f"template <{parameters}> auto f{i}(int) -> decltype({call}); template <{parameters}> void f{i}(...);"
+        )
+        text.append(
+            f'static_assert(number<decltype(f{i}<{", ".join(types)}>(0))>::value == {digit}, "{function} {types}");'
+        )
     assert len(listed) > 1900
     compiled("\n".join(text))
 

@@ -110,11 +110,13 @@ def test_narrowing_still_decides_which_template_is_chosen(compiled: Compile) -> 
 def test_narrowing_that_depends_on_a_template_is_an_error(compiled: Compile) -> None:
     # A cast to float would change the instance for double.
     with pytest.raises(CompileError, match="invalid narrowing conversion"):
-        compiled("""
+        compiled(
+            """
         template <class T> struct Box { T value; Box(T v) : value(v) {} };
         template <class T> __global__ void k(T* p, double x) { *p = Box<T>{x}.value; }
         void host() { k<double><<<1, 1>>>(nullptr, 1); k<float><<<1, 1>>>(nullptr, 1); }
-        """.replace("Box(T", "__host__ __device__ Box(T"))
+        """.replace("Box(T", "__host__ __device__ Box(T")
+        )
 
 
 def test_a_constant_member_of_a_reference_is_a_constant(compiled: Compile) -> None:
@@ -212,3 +214,30 @@ def test_thrusts_vectors_declare_its_algorithms_and_function_objects(compiled: C
         }}
         """)
         assert len(kernels(result)) == len(names.split()), header
+
+
+def test_a_member_array_may_have_no_elements_in_an_instance(compiled: Compile) -> None:
+    text = """
+    template <class T, int N> struct Rest { int n; T rest[N - 4]; char last; };
+    template <int N> struct First { alignas(16) double rest[N]; float x[N]; short y; };
+    static_assert(sizeof(Rest<float, 4>) == 8 && sizeof(Rest<double, 4>) == 8 + 8 && sizeof(Rest<float, 6>) == 16);
+    static_assert(sizeof(First<0>) == 16 && alignof(First<0>) == 16 && sizeof(First<1>) == 16);
+    template <int N> __global__ void k(Rest<float, N> r, First<N - 4> f, int* p) {
+      for (int i = 0; i < N - 4; i++) *p += r.rest[i] + f.x[i];
+      *p += r.n + r.last + f.y;
+    }
+    void host() { k<4><<<1, 1>>>({}, {}, nullptr); k<6><<<1, 1>>>({}, {}, nullptr); }
+    """
+    assert kernels(compiled(text, options=("--std=c++20",))) == {"k<4>", "k<6>"}
+    with pytest.raises(CompileError, match="the size of an array must be greater than zero"):
+        compiled(text)
+
+
+def test_a_compound_literal_may_be_of_a_dependent_type(compiled: Compile) -> None:
+    result = compiled("""
+    struct Layout { int n = 3; };
+    struct Traits { using layout = Layout; };
+    template <class T> __global__ void k(int* p) { *p = ((typename T::layout){}).n; }
+    void host() { k<Traits><<<1, 1>>>(nullptr); }
+    """)
+    assert kernels(result) == {"k<Traits>"}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
 
 __all__ = ["ClassConstants", "is_class_constant_error"]
 

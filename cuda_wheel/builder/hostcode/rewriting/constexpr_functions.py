@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from cuda_wheel.builder.cxx.tokens import MARKERS, Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
 from cuda_wheel.builder.hostcode.front_end import CONSTEXPR_CALL
+from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
 from cuda_wheel.builder.images.variables import unqualified_name
 
 __all__ = ["ConstexprFunctions", "is_constexpr_error"]

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
 
 __all__ = ["MemberConstants", "is_constant_error"]
 
-_MEMBER = re.compile(rb"([A-Za-z_]\w*(?:\s*(?:\.|->)\s*[A-Za-z_]\w*)*?)\s*(\.|->)\s*([A-Za-z_]\w*)(?!\w|\s*(?:\.|->|::))")
+_MEMBER = re.compile(
+    rb"([A-Za-z_]\w*(?:\s*(?:\.|->)\s*[A-Za-z_]\w*)*?)\s*(\.|->)\s*([A-Za-z_]\w*)(?!\w|\s*(?:\.|->|::))"
+)
 """Matches an object and the last member that is named."""
 
 _TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from cuda_wheel.builder.cxx.tokens import Token, balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
 
 __all__ = ["NarrowingArguments", "is_narrowing_error"]
 
-_ERROR = re.compile(r'invalid narrowing conversion from "[^"]*"(?: \(aka "[^"]*"\))? to "([^"]*)"(?: \(aka "([^"]*)"\))?')
+_ERROR = re.compile(
+    r'invalid narrowing conversion from "[^"]*"(?: \(aka "[^"]*"\))? to "([^"]*)"(?: \(aka "([^"]*)"\))?'
+)
 
 _BUILT_IN = re.compile(r"(?:bool|char|short|int|long|float|double|unsigned|signed| )+")
 

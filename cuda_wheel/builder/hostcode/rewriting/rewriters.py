@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
 from cuda_wheel.builder.hostcode.rewriting.class_constants import ClassConstants, is_class_constant_error
 from cuda_wheel.builder.hostcode.rewriting.compound_literals import CompoundLiterals, may_be_literal
 from cuda_wheel.builder.hostcode.rewriting.constexpr_functions import ConstexprFunctions, is_constexpr_error
@@ -15,8 +14,10 @@ from cuda_wheel.builder.hostcode.rewriting.member_constants import MemberConstan
 from cuda_wheel.builder.hostcode.rewriting.narrowing import NarrowingArguments, is_narrowing_error
 from cuda_wheel.builder.hostcode.rewriting.powers import Powers, is_power_error
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros, is_pragma_error
+from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
 from cuda_wheel.builder.hostcode.rewriting.template_names import TemplateNames, is_template_name_error
 from cuda_wheel.builder.hostcode.rewriting.void_pointers import VoidPointers, is_void_pointer_error
+from cuda_wheel.builder.hostcode.rewriting.zero_arrays import ZeroArrays, is_zero_array_error
 
 __all__ = ["Rewriters", "may_be_rewritten"]
 
@@ -37,6 +38,7 @@ _KINDS = (
     is_constant_error,
     is_class_constant_error,
     is_power_error,
+    is_zero_array_error,
 )
 
 
@@ -55,6 +57,7 @@ class Rewriters:
             MemberConstants(files),
             ClassConstants(files),
             Powers(files),
+            ZeroArrays(files),
         )
 
     def rewrite(self, errors: Sequence[Refusal]) -> bool:

@@ -1,8 +1,8 @@
 """Rewrite arithmetic on `void*`, `p + 4`, as that on `char*`: with GCC and nvcc, `void` has the size 1.
 
 A cast before the pointer takes nothing but a `void*`. The result is a `char*`, which converts to `void*`; where it
-cannot stand for one, the compiler's own error stays. The compiler does not point into a macro: all its operands that may
-be such a pointer go through a function that changes nothing but a `void*`.
+cannot stand for one, the compiler's own error stays. The compiler does not point into a macro: all its operands that
+may be such a pointer go through a function that changes nothing but a `void*`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from cuda_wheel.builder.cxx.tokens import Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.errors import Refusal
-from cuda_wheel.builder.hostcode.rewriting.macros import definitions_of
+from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
+from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
 
 __all__ = ["VoidPointers", "is_void_pointer_error"]
 
@@ -88,7 +88,7 @@ def _operands(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield the span of each name or expression in parentheses before a `+` or `-`, `+=`, `-=`."""
     for index in range(1, len(tokens)):
         before = tokens[index - 1]
-        if tokens[index].text not in ("+", "-") or tokens[index].start == before.end and before.text in ("+", "-"):
+        if tokens[index].text not in ("+", "-") or (tokens[index].start == before.end and before.text in ("+", "-")):
             continue
         if before.text == ")":
             opening = index - 1

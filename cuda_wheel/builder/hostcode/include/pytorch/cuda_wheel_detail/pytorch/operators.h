@@ -127,15 +127,27 @@ namespace torch {
 namespace linalg {
 using at::cuda_wheel_argument;
 at::Tensor norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+at::Tensor linalg_norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+at::Tensor linalg_det(const at::Tensor&);
 at::Tensor vector_norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 at::Tensor matrix_norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 at::Tensor inv(const at::Tensor&);
 at::Tensor det(const at::Tensor&);
 at::Tensor cholesky(const at::Tensor&);
+at::Tensor cross(const at::Tensor&, const at::Tensor&, int64_t dim = -1);
+at::Tensor eigvals(const at::Tensor&);
+at::Tensor matrix_power(const at::Tensor&, int64_t);
+at::Tensor matrix_rank(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+at::Tensor multi_dot(at::TensorList);
+at::Tensor svdvals(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 at::Tensor pinv(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 at::Tensor solve(const at::Tensor&, const at::Tensor&, bool left = true);
 at::Tensor eigvalsh(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 std::tuple<at::Tensor, at::Tensor> eigh(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+std::tuple<at::Tensor, at::Tensor> eig(const at::Tensor&);
+std::tuple<at::Tensor, at::Tensor> slogdet(const at::Tensor&);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lu(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 std::tuple<at::Tensor, at::Tensor> qr(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 } // namespace linalg
 namespace fft {
