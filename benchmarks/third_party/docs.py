@@ -5,7 +5,8 @@ arguments such as `sm_120=RESULT.json` add what was measured for other targets. 
 list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. `--held-out` formats the
 list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `--alone` formats what alone.py measured:
 `docs.py --alone RESULT.json PAGE.md`; `--times` what times.py measured: `docs.py --times TIMES.json [MORE] PAGE.md`.
-Each of the five writes its own part of the page and keeps the others.
+`docs.py --chosen RESULT.json [MORE] PAGE.md` formats the list chosen_by_rule.toml.
+Each of the six writes its own part of the page and keeps the others.
 """
 
 from __future__ import annotations
@@ -156,16 +157,21 @@ def chosen(outcomes: Sequence[Outcome]) -> str:
     ]
     for name, keys in (("used for development", {each.key for each in outcomes} - apart), ("kept apart", apart)):
         own = [each for each in outcomes if each.key in keys]
-        counted = [each for each in own if "has no kernel" not in each.error and each.key not in unavailable]
+        counted = [each for each in own if not _has_no_kernel(each) and each.key not in unavailable]
         good = [each for each in counted if each.result == "compiled"]
         whole = sum(not each.left_out for each in good)
-        empty = sum("has no kernel" in each.error and each.key not in unavailable for each in own)
+        empty = sum(_has_no_kernel(each) and each.key not in unavailable for each in own)
         numbers = (len(own), empty, len(own) - len(counted) - empty, whole, len(good) - whole, len(counted) - len(good))
         rows.append([name, *map(str, numbers)])
     rows.append(["kept apart, at first", *map(str, first["numbers"])])
-    counted = [each for each in outcomes if each.key not in unavailable and "has no kernel" not in each.error]
+    counted = [each for each in outcomes if each.key not in unavailable and not _has_no_kernel(each)]
     parts = [CHOSEN, RULE_OF_CHOSEN, table(rows), "## What does not compile of these", _causes(counted)]
     return "\n\n".join(parts) + "\n"
+
+
+def _has_no_kernel(outcome: Outcome) -> bool:
+    """Return whether a file compiles whole and has no kernel."""
+    return "has no kernel" in outcome.error and "was left out" not in outcome.message
 
 
 def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], many: int) -> str:

@@ -62,9 +62,9 @@ code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources 
 
 The front end's GNU mode (--gnu_version, --g++), which nvcc uses with GCC, ends in errors in NVRTC 12.9, 13.0 and 13.5:
 both the mode and NVRTC predeclare `__int128_t`, and no option suppresses that. Of GCC's extensions,
-`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express, and `literals` rewrites compound
-literals; statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20, designated initializers
-stay errors."""
+`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express, and `rewriting` writes others in
+another way; statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20, designated
+initializers stay errors."""
 
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
 """The options with which NVRTC accepts host code."""

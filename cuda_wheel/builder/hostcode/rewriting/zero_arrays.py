@@ -1,8 +1,8 @@
 """Write members that are arrays of no elements for some arguments of a template: `float rest[N - 4];` with N = 4.
 
-With GCC and nvcc such a member takes no space. In C++20 an attribute gives that layout to an empty class, whose elements
-nobody can use. In C++17 nothing does. An array of no elements that goes on after a struct's end is used. Both stay
-errors.
+With GCC and nvcc such a member takes no space. In C++20 an attribute gives that layout to an empty class, whose
+elements nobody can use. In C++17 nothing does. An array of no elements that goes on after a struct's end is used. Both
+stay errors.
 """
 
 from __future__ import annotations
