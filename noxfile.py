@@ -1,5 +1,5 @@
 """Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
-`ptx`, `jax`, `lint`, `docs`, `gpu`, `bench` and `release`. Each session installs its own requirements."""
+`ptx`, `jax`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs its own requirements."""
 
 from __future__ import annotations
 
@@ -196,6 +196,22 @@ def jax(session: nox.Session, release: str) -> None:
     install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
     session.install(f"jax{release}", f"jaxlib{release}", "flatbuffers")
     session.run("pytest", "tests/jax", "tests/test_examples.py", *session.posargs, env={"JAX_PLATFORMS": "cpu"})
+
+
+@nox.session(venv_backend=INSTALLER)
+@nox.parametrize("minor", [0, 1, 2])
+@nox.parametrize("installer", ["pip", "uv"])
+def beside_torch(session: nox.Session, installer: str, minor: int) -> None:
+    """Build a wheel beside PyTorch with each extra, in one environment and isolated; `minor` counts PyTorch's minor
+    releases back from the newest. Downloads some 6 GB."""
+    wheel = own_wheel(session)
+    session.install("uv")
+    names = {"PIP_FIND_LINKS": " ", "UV_FIND_LINKS": ","}
+    environ = {
+        name: between.join(filter(None, (str(wheel.parent), os.environ.get(name)))) for name, between in names.items()
+    }
+    folder = Path(session.create_tmp()).resolve() / "torch"
+    session.run("python", "scripts/beside_torch.py", installer, str(minor), str(folder), env=environ)
 
 
 @nox.session(venv_backend=INSTALLER)

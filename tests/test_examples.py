@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from cuda_wheel.runtime.choosing.tuning_table import parse_table
+from cuda_wheel.runtime.jit.nvjitlink import link_code
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.variants.index import all_manifests
 from cuda_wheel.tuning.table_file import table_text
@@ -164,15 +165,9 @@ def test_the_example_for_numba_links_with_a_kernel_of_numbas(tmp_path: Path, cud
     """Without Numba: PTX as Numba makes it, and the file of the wheel, linked as Numba does."""
     modules = gallery_manifests("numba_plugin", tmp_path, cuda_wheel)
     assert [each.name for each in modules["terrain_demo.shape"].extern] == ["profile"]
-    nvjitlink = pytest.importorskip("cuda.bindings.nvjitlink")
-    caller = CALLER.encode()
     fatbin = (tmp_path / "terrain_demo/noise.fatbin").read_bytes()
-    handle = nvjitlink.create(1, ["-arch=sm_80"])
-    nvjitlink.add_data(handle, nvjitlink.InputType.PTX, caller, len(caller), "caller")
-    nvjitlink.add_data(handle, nvjitlink.InputType.FATBIN, fatbin, len(fatbin), "noise.fatbin")
-    nvjitlink.complete(handle)
-    assert nvjitlink.get_linked_cubin_size(handle) > 1000
-    nvjitlink.destroy(handle)
+    inputs = [("PTX", "caller", CALLER.encode()), ("FATBIN", "noise.fatbin", fatbin)]
+    assert len(link_code(inputs, ["-arch=sm_80"])[0]) > 1000
 
 
 CALLER = """\

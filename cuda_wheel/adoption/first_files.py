@@ -67,7 +67,10 @@ def cmake_call(module: Mapping[str, Any]) -> str:
     arguments = {"TARGET": [target], "SOURCES": module["sources"], "DESTINATION": [package.replace(".", "/")]}
     defines = [name if value is True else f"{name}={value}" for name, value in module.get("defines", {}).items()]
     arguments |= {"INCLUDE_DIRECTORIES": module.get("include-dirs", []), "DEFINES": defines}
-    arguments |= {name: [module[key]] for name, key in (("STD", "std"), ("LINK", "link")) if key in module}
+    lists = {"SYSTEM_INCLUDE_DIRECTORIES": "system-include-dirs", "MISSING_HEADERS": "missing-headers"}
+    arguments |= {name: module.get(key, []) for name, key in lists.items()}
+    words = {"STD": "std", "LINK": "link", "HOST_CODE": "host-code"}
+    arguments |= {name: [module[key]] for name, key in words.items() if key in module}
     # The call has no arguments for these keys; their options set them.
     keys = {"lineinfo": "-lineinfo", "warnings-as-errors": "-Werror=all-warnings"}
     flags = [option for key, option in keys.items() if module.get(key)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.adoption.build_requirements import Imported
 from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, Extension, extensions_in
 from cuda_wheel.adoption.file_changes import read_text, relative_path
 from cuda_wheel.adoption.kernel_texts import KernelText, changed_lines, texts_in
@@ -34,6 +36,19 @@ class Import:
     """New sources, by path relative to the project."""
     lines: list[str] = field(default_factory=list)
     """What changes in Python files, and what stays as it is; one line each."""
+    extension_lines: set[tuple[Path, int]] = field(default_factory=set)
+    """The Python files and lines of the extensions whose sources are modules now."""
+
+    def imported(self, trials: Iterable[ModuleTrial]) -> Imported:
+        """Return what a project with these modules needs for its builds."""
+        trials = list(trials)
+        return Imported(
+            lines=frozenset(self.extension_lines),
+            failed=sum(bool(trial.error) for trial in trials),
+            architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
+            standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
+            pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
+        )
 
     def try_modules(self, architecture: str) -> Iterable[ModuleTrial]:
         """Compile the modules one after the other, and yield what each gives. Raises ToolchainError."""
@@ -53,7 +68,7 @@ class Import:
 
 def project_root(files: Sequence[Path]) -> Path:
     """Return the folder of the project that the files belong to: the nearest with a pyproject.toml or a setup.py."""
-    first = files[0].resolve()
+    first = Path(os.path.realpath(files[0]))  # of a link to itself too
     for folder in first.parents:
         if any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
             return folder
@@ -86,7 +101,11 @@ def read_import(root: Path, files: Sequence[Path], package: str = "", options: S
         raise ConfigError(f"{outside[0]} is no file of the project in {root}: copy it into the project first.")
     done.modules += source_modules(done.project, sources, options)
     for path, extension in extensions:
-        done.modules += extension_modules(done.project, extension)
+        modules = extension_modules(done.project, extension)
+        done.modules += modules
+        if not modules:
+            done.lines.append(f"{_shown(path, root)}:{extension.line}: no source of {extension.name} exists")
+        done.extension_lines.add((Path(os.path.realpath(path)), extension.line))
         done.lines.append(
             f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
         )
@@ -102,7 +121,7 @@ def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
 
 
 def _shown(path: Path, root: Path) -> str:
-    return relative_path(path.resolve(), root)
+    return relative_path(os.path.realpath(path), root)
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cuda_wheel.adoption.script_reader import ScriptCall, calls_in
+from cuda_wheel.adoption.script_reader import ScriptCall, calls_in, parsed, readable
 from cuda_wheel.adoption.script_values import known
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 
@@ -65,10 +65,10 @@ def changed_lines(path: Path, modules: Mapping[ast.Call, str]) -> Iterator[tuple
 
     `modules` are the names of the modules by the calls that compile the texts.
     """
-    tree = ast.parse(path.read_bytes())
     names = {(call.lineno, call.col_offset): name for call, name in modules.items()}
     reader = _ChangedLines(names)
-    reader.visit(tree)
+    with readable(path):
+        reader.visit(parsed(path))
     yield from sorted(reader.found)
 
 

@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, Extension
+from cuda_wheel.adoption.extension_calls import Extension
 from cuda_wheel.adoption.file_changes import relative_path
 from cuda_wheel.adoption.seen_project import SeenProject, project_files
 from cuda_wheel.builder.config.compiler_options import read_options, takes_value
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.includes import includes
 from cuda_wheel.builder.sources.paths import below
+from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS, includes_pytorch
+from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.records import INCLUDE
 
-__all__ = ["ProposedModule", "extension_modules", "missing_folders", "options_table", "source_modules"]
+__all__ = ["ProposedModule", "Table", "extension_modules", "missing_folders", "options_table", "source_modules"]
 
 Table = dict[str, Any]
 
@@ -30,6 +32,8 @@ class ProposedModule:
     table: Table
     notes: list[str] = field(default_factory=list)
     """What of the sources' own build was left out, and why; one line each."""
+    architectures: tuple[str, ...] = ()
+    """Those that the options of the sources' own build name, as entries of that key."""
 
     @property
     def name(self) -> str:
@@ -45,13 +49,17 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     lost = [path for path in paths if not (root / path).is_file()]
     notes += [f"{path} does not exist" for path in lost]
     paths = [path for path in paths if path not in lost]
+    if not paths:
+        return []
     package = extension.name.rpartition(".")[0] or project.package
     if extension.is_linked or "link" in settings:
         name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
-        return [ProposedModule({"name": name, "sources": paths, **settings, "link": "lto"}, notes)]
+        table = {"name": name, "sources": paths, **_without_pytorch_options(project, paths, settings), "link": "lto"}
+        return [ProposedModule(table, notes, _architectures(extension.options))]
     modules = [_module(project, path, settings, package) for path in paths]
     if modules:
         modules[0].notes += notes
+        modules[0].architectures = _architectures(extension.options)
     return modules
 
 
@@ -63,15 +71,14 @@ def source_modules(project: SeenProject, paths: Sequence[str], options: Sequence
     given, notes = options_table(options, project.root)
     if "link" in given and paths:
         module = _module(project, paths[0], given, project.package)
-        return [ProposedModule(module.table | {"sources": list(paths)}, notes)]
+        return [ProposedModule(module.table | {"sources": list(paths)}, notes, _architectures(options))]
     modules: list[ProposedModule] = []
     for path in paths:
-        text = (project.root / path).read_bytes()
-        uses_pytorch = re.search(rb'#\s*include\s*[<"](?:torch|ATen|c10)/', text)
-        settings, _ = options_table((*(BUILD_EXTENSION if uses_pytorch else ()), *options), project.root)
+        settings, _ = options_table(options, project.root)
         modules.append(_module(project, path, settings, project.package))
     if modules:
         modules[0].notes += notes
+        modules[0].architectures = _architectures(options)
     return modules
 
 
@@ -79,7 +86,20 @@ def _module(project: SeenProject, path: str, settings: Table, package: str) -> P
     name = project.module_name(path)
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
-    return ProposedModule({"name": name, "sources": [path], **settings})
+    return ProposedModule({"name": name, "sources": [path], **_without_pytorch_options(project, [path], settings)})
+
+
+def _without_pytorch_options(project: SeenProject, paths: Sequence[str], settings: Table) -> Table:
+    """Return the keys without the macros that a build defines by itself, if one of the sources includes PyTorch."""
+    folders = settings.get("include-dirs", ())
+    sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
+    if not any(includes_pytorch(each, project.root, folders) for each in sources):
+        return settings
+    own = {*PYTORCH_MACROS, "TORCH_EXTENSION_NAME", "TORCH_API_INCLUDE_EXTENSION_H"}
+    defines = {name: value for name, value in settings.get("defines", {}).items() if name not in own}
+    options = [option for option in settings.get("options", ()) if option != "--expt-relaxed-constexpr"]
+    kept = {**settings, "defines": defines, "options": options}
+    return {key: value for key, value in kept.items() if value not in ([], {})}
 
 
 # --- options ----------------------------------------------------------------------------------------
@@ -119,6 +139,12 @@ def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = (
     return {key: value for key, value in table.items() if value not in ([], {})}, list(dict.fromkeys(notes))
 
 
+def _architectures(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the architectures that options of nvcc name, as entries of `architectures`."""
+    found = (read_options(option, "nvcc's options").keys.get("architectures", ()) for option in _separate(options, []))
+    return tuple(dict.fromkeys(str(each) for entries in found for each in entries))  # type: ignore[attr-defined]
+
+
 def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
     """Yield each option, with the entry that has its value; of those that are errors, `notes` gets the reasons."""
     waiting = list(options)
@@ -140,6 +166,7 @@ def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[s
     """Return the macros that options leave defined, the options that are about no macro and no folder, and the include
     folders."""
     defines: dict[str, Any] = {}
+    undefined: dict[str, None] = {}
     others: list[str] = []
     folders: list[str] = []
     entries = iter(arguments)
@@ -153,10 +180,14 @@ def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[s
         name, equals, value = text.partition("=")
         if kind == "D":
             defines[name] = _number(value) if equals else True
+            undefined.pop(name, None)
         elif kind == "U":
-            defines.pop(name, None)
+            if defines.pop(name, None) is None or name in PYTORCH_MACROS:
+                undefined[name] = None
         else:
             folders.append(text)
+    # Only what is defined without the project's options: by PyTorch's build or by the compiler.
+    others += [f"-U{name}" for name in undefined if name in PYTORCH_MACROS or name.startswith("__")]
     return defines, others, folders
 
 

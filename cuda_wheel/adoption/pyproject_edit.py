@@ -62,6 +62,18 @@ class PyprojectEdit:
         owner[path[-1]] = [*owner.get(path[-1], []), item]
         self._accept(tomlkit.dumps(document), expected, path, f'"{item}"')
 
+    def remove_item(self, path: Path, item: str) -> None:
+        """Remove a string from the array at a path. Raises ConfigError."""
+        tomlkit = _tomlkit()
+        document = tomlkit.parse(self._text)
+        table: Any = document
+        for key in path[:-1]:
+            table = table[key]
+        table[path[-1]].remove(item)
+        expected = copy.deepcopy(self.content)
+        _table_at(expected, path[:-1])[path[-1]].remove(item)
+        self._accept(tomlkit.dumps(document), expected, path, f'without "{item}"')
+
     def add_table(self, path: Path, values: Mapping[str, Any]) -> None:
         """Add a table at the end. Raises ConfigError."""
         self._add(path, f"[{_dotted(path)}]", values, lambda owner: owner.setdefault(path[-1], {}).update(values))

@@ -7,7 +7,9 @@ functions. What depends on the machine is taken as on Linux with CUDA. All else 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +20,13 @@ from cuda_wheel.adoption.script_values import (
     attempt,
     call_function,
     call_method,
+    is_large,
+    is_wide,
     summed,
 )
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["ScriptCall", "calls_in"]
+__all__ = ["ScriptCall", "calls_in", "parsed", "readable"]
 
 
 class ScriptCall(NamedTuple):
@@ -43,13 +47,34 @@ class ScriptCall(NamedTuple):
 
 def calls_in(path: Path, functions: Iterable[str]) -> list[ScriptCall]:
     """Return the calls of functions of these names in a Python file. Raises ConfigError if it cannot be read."""
+    names = frozenset(functions)
+    with readable(path):
+        tree = parsed(path)
+        # A call may stand where nothing leads on this machine: if BUILD_CUDA:, whose default is off.
+        return _ScriptReader(path, names, False).read(tree) or _ScriptReader(path, names, True).read(tree)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn the end of Python's stack or memory while a file is read into ConfigError."""
+    try:
+        yield
+    except (RecursionError, MemoryError) as error:
+        raise ConfigError(f"{path} cannot be read: its expressions are nested too deeply, or are too large.") from error
+
+
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a Python file; raises ConfigError if it has none."""
+    if not path.is_file():
+        raise ConfigError(f"{path} is no file.")
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
-    names = frozenset(functions)
-    # A call may stand where nothing leads on this machine: if BUILD_CUDA:, whose default is off.
-    return _ScriptReader(path, names, False).read(tree) or _ScriptReader(path, names, True).read(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and is_large(node.value):
+            raise ConfigError(f"{path}:{node.lineno}: contains a number of {node.value.bit_length()} bits.")
+    return tree
 
 
 _MOST_STEPS = 200_000
@@ -173,7 +198,8 @@ class _ScriptReader:
         return UNKNOWN
 
     def _constant(self, node: ast.Constant) -> Any:
-        return node.value
+        is_text = isinstance(node.value, str)
+        return UNKNOWN if is_text and re.search("[\ud800-\udfff]", str(node.value)) else node.value  # no file has those
 
     def _name(self, node: ast.Name) -> Any:
         if node.id in self._functions:
@@ -226,9 +252,9 @@ class _ScriptReader:
         if isinstance(node.op, ast.Add):
             return summed(left, right)
         if isinstance(node.op, ast.Div) and isinstance(left, Path) and isinstance(right, (str, Path)):
-            return left / right
+            return UNKNOWN if is_large(str(left)) else left / right
         if isinstance(node.op, ast.Mod) and isinstance(left, str) and right is not UNKNOWN:
-            return attempt(lambda: left % right)
+            return UNKNOWN if is_wide(left) else attempt(lambda: left % right)
         return UNKNOWN
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
@@ -303,7 +329,7 @@ class _ScriptReader:
         if isinstance(node.func, ast.Attribute):
             owner = self._value(node.func.value)
             if owner is not UNKNOWN:
-                return call_method(owner, name, arguments, keywords)
+                return call_method(owner, name, arguments, keywords, self._folder)
         return attempt(lambda: call_function(function, arguments, keywords, self._folder))
 
     def _alias(self, function: str) -> str:

@@ -6,11 +6,23 @@ import glob
 import itertools
 import operator
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COMPARISONS", "MACHINE", "UNKNOWN", "attempt", "call_function", "call_method", "known", "summed"]
+__all__ = [
+    "COMPARISONS",
+    "MACHINE",
+    "UNKNOWN",
+    "attempt",
+    "call_function",
+    "call_method",
+    "is_large",
+    "is_wide",
+    "known",
+    "summed",
+]
 
 
 class _Unknown:
@@ -94,8 +106,7 @@ def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str
     if function in ("Path", "pathlib.Path"):
         return Path(*arguments)
     if function in ("glob.glob", "glob"):
-        found = glob.glob(os.path.join(folder, arguments[0]), recursive=bool(keywords.get("recursive")))
-        return sorted(found)
+        return _globbed(os.path.join(folder, arguments[0]), folder, bool(keywords.get("recursive")))
     if function in ("list", "sorted", "set", "tuple", "enumerate", "zip", "reversed", "range"):
         return list(_LISTS[function](*arguments))
     if name == "product":
@@ -121,7 +132,34 @@ def summed(left: Any, right: Any) -> Any:
     """Return a sum. What is known of a list counts, also if the other part is not."""
     if isinstance(left, list) or isinstance(right, list):
         return [each for part in (left, right) if isinstance(part, (list, tuple)) for each in part][:_MOST_ITEMS]
-    return UNKNOWN if UNKNOWN in (left, right) else attempt(lambda: left + right)
+    if UNKNOWN in (left, right) or is_large(left) or is_large(right):
+        return UNKNOWN
+    return attempt(lambda: left + right)
+
+
+_MOST_CHARACTERS = 1 << 20
+"""Of a string; one that is added to itself in a loop ends there."""
+
+
+def is_large(value: Any) -> bool:
+    """Return whether a string, tuple or number is larger than any that a build needs."""
+    if isinstance(value, int):
+        return value.bit_length() > 128
+    return isinstance(value, (str, bytes, tuple)) and len(value) > _MOST_CHARACTERS
+
+
+def is_wide(text: str) -> bool:
+    """Return whether a format may give many more characters than it has: by widths, which arguments may have too."""
+    return bool(re.search(r"\d{4}|%[^a-zA-Z%]*\*|\{[^{}]*\{", text))
+
+
+def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
+    """Return the files of a pattern, sorted; UNKNOWN for a search of all folders that does not begin in the project."""
+    root = os.path.dirname(folder)  # a script may be in a folder below the sources
+    start = os.path.normpath(re.split(r"[*?\[]", pattern)[0] or folder)
+    if "**" in pattern and recursive and not (start + os.sep).startswith(root.rstrip(os.sep) + os.sep):
+        return UNKNOWN
+    return sorted(itertools.islice(glob.iglob(pattern, recursive=recursive), _MOST_ITEMS))
 
 
 def attempt(function: Callable[[], Any]) -> Any:
@@ -142,13 +180,15 @@ _CHANGING = frozenset({"append", "extend", "insert", "update"})
 """Methods by which lists and dictionaries grow."""
 
 
-def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Return the result of a method of a known value."""
+def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
+    """Return the result of a method of a known value. Relative paths start in `folder`."""
     if isinstance(owner, Path):
         if name in ("resolve", "absolute", "expanduser"):
             return owner
         if name in ("glob", "rglob"):
-            return attempt(lambda: sorted(getattr(owner, name)(*arguments)))
+            below = "**" if name == "rglob" else ""
+            found = attempt(lambda: _globbed(os.path.join(folder, owner, below, arguments[0]), folder, True))
+            return UNKNOWN if found is UNKNOWN else [Path(each) for each in found]
         known_names = ("exists", "is_dir", "is_file", "as_posix")
         return attempt(lambda: getattr(owner, name)()) if name in known_names else UNKNOWN
     if name in _CHANGING and isinstance(owner, (list, dict)) and len(owner) < _MOST_ITEMS:
@@ -157,5 +197,20 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
         return owner.copy()
     if name not in _METHODS or UNKNOWN in arguments:
         return UNKNOWN
+    if isinstance(owner, str) and _may_be_large(owner, name, arguments):
+        return UNKNOWN
     result = attempt(lambda: getattr(owner, name)(*arguments))
     return list(result) if name in ("keys", "values", "items") and result is not UNKNOWN else result
+
+
+def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
+    """Return whether a method of a string may return one that is larger than any that a build needs."""
+    if name == "format":
+        return is_wide(owner) or any(map(is_large, arguments))
+    if name == "replace":
+        return len(owner) * sum(len(each) + 1 for each in arguments if isinstance(each, str)) > _MOST_CHARACTERS
+    if name == "join":
+        parts = [each for each in arguments if isinstance(each, (list, tuple, str))]
+        sizes = [len(owner) + len(each) for part in parts for each in part if isinstance(each, str)]
+        return sum(sizes) > _MOST_CHARACTERS
+    return False

@@ -107,7 +107,7 @@ def _is_installed(distribution: str) -> bool:
 
 def _backend(root: Path, content: Mapping[str, Any]) -> str:
     default = "setuptools.build_meta"  # PEP 517's, for a project that names none
-    backend = str(content.get("build-system", {}).get("build-backend", default)).partition(":")[0]
+    backend = str(_table(content, "build-system").get("build-backend", default)).partition(":")[0]
     if backend not in BACK_ENDS:
         raise ConfigError(
             f"{root / 'pyproject.toml'} names the build back end {backend!r}; cuda-wheel works with "
@@ -170,22 +170,40 @@ def _scripted_name(root: Path) -> str:
 
 def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> Iterator[tuple[str, str]]:
     """Yield the packages that the settings of the back end list."""
-    tool = content.get("tool", {})
     if backend == "setuptools.build_meta":
-        settings = tool.get("setuptools", {})
-        packages, folders = settings.get("packages"), settings.get("package-dir", {})
-        for name in packages if isinstance(packages, list) else ():
+        packages = _table(content, "tool", "setuptools").get("packages")
+        folders = _table(content, "tool", "setuptools", "package-dir")
+        for name in _strings(packages, "tool.setuptools.packages"):
+            _strings([*folders.values()], "tool.setuptools.package-dir")
             parent = folders.get("", ".")
             folder = folders.get(name, f"{parent}/{name.replace('.', '/')}")
             yield name, os.path.normpath(folder).replace(os.sep, "/")
         return
     if backend == "hatchling.build":
-        folders = tool.get("hatch", {}).get("build", {}).get("targets", {}).get("wheel", {}).get("packages", [])
+        keys: tuple[str, ...] = ("tool", "hatch", "build", "targets", "wheel")
     else:
-        folders = tool.get("scikit-build", {}).get("wheel", {}).get("packages", [])
-    for folder in folders if isinstance(folders, list) else ():
+        keys = ("tool", "scikit-build", "wheel")
+    for folder in _strings(_table(content, *keys).get("packages"), ".".join((*keys, "packages"))):
         if (root / folder / "__init__.py").is_file():
             yield folder.rstrip("/").rpartition("/")[2], folder.strip("/")
+
+
+def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return a table of pyproject.toml, empty if it is missing. Raises ConfigError if it is something else."""
+    for number, key in enumerate(keys, 1):
+        content = content.get(key, {})
+        if not isinstance(content, Mapping):
+            raise ConfigError(f"{'.'.join(keys[:number])} in pyproject.toml must be a table, not {content!r}.")
+    return content
+
+
+def _strings(value: Any, where: str) -> list[str]:
+    """Return the strings of a list; none if the value is no list, such as one that a table asks a program for."""
+    items = value if isinstance(value, list) else []
+    wrong = next((each for each in items if not isinstance(each, str) or "\0" in each), None)
+    if wrong is not None:
+        raise ConfigError(f"{where} in pyproject.toml must have paths, not {wrong!r}.")
+    return items
 
 
 def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
@@ -202,7 +220,8 @@ def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sources(root: Path) -> tuple[str, ...]:
-    found = [path for path in project_files(root, (".cu",), _NOT_OWN) if b"__global__" in (root / path).read_bytes()]
+    listed = [path for path in project_files(root, (".cu",), _NOT_OWN) if (root / path).is_file()]
+    found = [path for path in listed if b"__global__" in (root / path).read_bytes()]
     included = included_sources(root, dict.fromkeys(found, ()), lambda path: None)
     return tuple(path for path in found if path not in included)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.adoption.build_requirements import Imported, chosen_extra, needless, requirement_name
 from cuda_wheel.adoption.extension_calls import extensions_in
 from cuda_wheel.adoption.file_changes import FileChange, read_text
 from cuda_wheel.adoption.first_files import ATTACH, KERNEL, LISTS, cmake_call, first_pyproject, package_init
@@ -37,6 +38,8 @@ class Start:
     changes: list[FileChange] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     """What the project has already, and keeps; one line each."""
+    reasons: list[str] = field(default_factory=list)
+    """What was chosen or removed, and why; one line each."""
     advice: list[str] = field(default_factory=list)
     """What is left to do by hand, one line each."""
 
@@ -62,16 +65,17 @@ def start(
     package: str = "",
     modules: Sequence[Mapping[str, Any]] | None = None,
     shared: Mapping[str, Any] | None = None,
+    imported: Imported | None = None,
 ) -> Start:
     """Return what the project in `root` lacks to build its kernels. Nothing is written.
 
     `modules` are the tables of modules to add, and `shared` is that of all modules, for a project whose sources are
-    known. By default the project's own sources are looked for, and if there are none, a first kernel is made. Raises
-    ConfigError.
+    known; `imported` says what of it was imported. By default the project's own sources are looked for, and if there
+    are none, a first kernel is made. Raises ConfigError.
     """
     edit, before = read_project(root)
     done = Start(see_project(root, edit.content, package))
-    _require(edit, done)
+    _require(edit, done, imported)
     if done.project.backend == "hatchling.build":
         _enable_hook(edit, done)
     done.advice += unlisted_package(done.project, edit.content)
@@ -120,10 +124,13 @@ def unlisted_package(project: SeenProject, content: Mapping[str, Any]) -> list[s
     ]
 
 
-def _require(edit: PyprojectEdit, done: Start) -> None:
+def _require(edit: PyprojectEdit, done: Start, imported: Imported | None) -> None:
     """Require the toolchain for builds, and the loader for users."""
-    toolchain = f"cuda-wheel[{toolchain_extra()}]"
+    extra = chosen_extra(edit.content, imported or Imported())
+    toolchain = f"cuda-wheel[{extra.name}]"
     requires = ("build-system", "requires")
+    if imported and not _requirement(edit.get(requires)):
+        done.reasons.append(f"{toolchain}: {extra.reason}")
     if edit.get(requires[:1]) is None:
         backend = done.project.backend
         edit.add_table(requires[:1], {"requires": [BACK_ENDS[backend], toolchain], "build-backend": backend})
@@ -131,6 +138,8 @@ def _require(edit: PyprojectEdit, done: Start) -> None:
         done.kept.append(f"build-system.requires: {found}")
     else:
         edit.add_item(requires, toolchain)
+    if imported:
+        _require_no_cpp(edit, done, imported)
     dependencies = ("project", "dependencies")
     if edit.get((*TABLE_PATH, "loader")) == "vendor":
         done.kept.append('loader = "vendor": the wheel has the loader, and needs no dependency')
@@ -144,6 +153,21 @@ def _require(edit: PyprojectEdit, done: Start) -> None:
             done.advice.append(f"add cuda-wheel to the requirements of the project (install_requires), {place}")
     else:
         edit.add_item(dependencies, "cuda-wheel")
+
+
+def _require_no_cpp(edit: PyprojectEdit, done: Start, imported: Imported) -> None:
+    """Take out the requirements of builds that only a compiler of C++ needs, and require PyTorch where its headers are
+    read."""
+    requires = ("build-system", "requires")
+    removed, kept, by_hand = needless(done.project, edit.content, imported)
+    for requirement in removed:
+        edit.remove_item(requires, requirement)
+        done.reasons.append(f"without {requirement} in build-system.requires: nothing compiles C++ any more")
+    done.kept += kept
+    done.advice += by_hand
+    if imported.pytorch and "torch" not in map(requirement_name, edit.get(requires)):
+        edit.add_item(requires, "torch")
+        done.reasons.append(f"torch in build-system.requires: {', '.join(imported.pytorch)} include its device headers")
 
 
 def _requirement(requirements: Any) -> str | None:

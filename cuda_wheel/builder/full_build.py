@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cluster.executor_choice import choose_executor, import_early
-from cuda_wheel.builder.config.settings import Config, ignored_options
+from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.coverage import deciding
 from cuda_wheel.builder.describe.finished_module import finished_module
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.jobs import BuiltModule, FinishedModule
+from cuda_wheel.builder.jobs import ABSENT, BuiltModule, FinishedModule
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.library_notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
+from cuda_wheel.builder.sources.missing_headers import is_listed
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
+from cuda_wheel.builder.sources.pytorch_options import pytorch_note
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.wheel.carried_sources import carried_sources
 from cuda_wheel.builder.wheel.outputs import (
@@ -155,6 +157,8 @@ class _Consumed(NamedTuple):
     """Of its variants, without kernels: the part that decides the coverage."""
     outside_header: str | None
     """A header that no sdist would contain."""
+    absent_headers: tuple[str, ...]
+    """The names of the headers that were missing, as `missing-headers` allows."""
     value: Any
 
 
@@ -175,9 +179,17 @@ def build_modules(
     for line in [
         *ignored_options(module.settings for module in modules),
         *unneeded_folders(plan.toolchain, unneeded),
+        *pytorch_note(module.settings for module in modules),
+        *(
+            f"{each.module.full_name}: the LTO-IR for linking depends on where the headers of system-include-dirs are, "
+            "so builds on other machines differ."
+            for each in plan.modules
+            if each.relocatable and each.system_dirs
+        ),
     ]:
         reporter.warning(line)
     outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
+    system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
     by_name = {module.name: module for module in modules}
     materials = Materials(root, config, plan.toolchain, plan.nvvm)
 
@@ -185,15 +197,20 @@ def build_modules(
         headers = module.headers
         if headers is None:
             headers = (*_possible_headers(root, by_name[module.name]), *materials.installed_headers())
-        document = materials.of(module, headers)
+        system = system_dirs[module.name]
+        document = materials.of(module, headers, system)
         manifests = tuple(map(deciding, module.manifests))
-        return _Consumed(manifests, outside_header(module.headers or ()), consume(module, document))
+        recorded = (text.partition(f": {ABSENT} ") for each in module.manifests for text in each.host_code)
+        absent = tuple(name for _, found, name in recorded if found)
+        return _Consumed(manifests, outside_header(module.headers or (), system), absent, consume(module, document))
 
     unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
     with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
         finished = execute(plan, chosen, reporter, compile_cache, unfinished.add)
     built = [module for module in finished if module is not None]
     _warn_of_gaps(modules, built, reporter)
+    for pattern in _unmatched_patterns(modules, built):
+        reporter.warning(f'{TABLE}.missing-headers: "{pattern}" matches no header that is missing: leave it out.')
     for module in built:
         if module.outside_header is not None:
             raise outside_error(", ".join(module.manifests[0].sources), module.outside_header)
@@ -243,6 +260,13 @@ def _warn_of_gaps(modules: Iterable[SourceModule], built: Iterable[_Consumed], r
             reporter.warning(warning)
 
 
+def _unmatched_patterns(modules: Iterable[SourceModule], built: Iterable[_Consumed]) -> list[str]:
+    """Return the patterns of `missing-headers` by which no module lacks a header."""
+    absent = {name for module in built for name in module.absent_headers}
+    patterns = dict.fromkeys(each for module in modules for each in module.settings.missing_headers)
+    return [pattern for pattern in patterns if not any(is_listed(name, [pattern]) for name in absent)]
+
+
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:
     """Return the absolute paths of the project's files that a compiler may have read that cannot list them."""
     folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
@@ -275,14 +299,21 @@ def _plan(
     return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
 
 
-def _outside_header_finder(root: Path, toolchains: tuple[str, ...]) -> Callable[[Iterable[str]], str | None]:
-    """Return a function that returns the first of a module's headers that is outside the project and all toolkits."""
+def _outside_header_finder(
+    root: Path, toolchains: tuple[str, ...]
+) -> Callable[[Iterable[str], Iterable[str]], str | None]:
+    """Return a function that returns the first of a module's headers that is outside the project, all toolkits and the
+    module's folders of other libraries."""
 
     @cache
     def is_outside(path: str) -> bool:  # modules share most headers, and resolving links takes long
         return not path.startswith(toolchains) and not is_inside(path, root) and not is_toolkit_header(path)
 
-    return lambda headers: next(filter(is_outside, headers), None)
+    def first_outside(headers: Iterable[str], system_dirs: Iterable[str]) -> str | None:
+        libraries = tuple(folder + os.sep for folder in system_dirs)
+        return next((path for path in headers if is_outside(path) and not path.startswith(libraries)), None)
+
+    return first_outside
 
 
 def _installed_gpus() -> list[Version]:

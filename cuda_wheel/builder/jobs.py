@@ -9,7 +9,9 @@ from cuda_wheel.runtime.formats.manifest_structs import Struct
 from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Target, Version
 
 __all__ = [
+    "ABSENT",
     "EMPTY",
+    "AbsentHeader",
     "BuiltModule",
     "Bundle",
     "Bundled",
@@ -59,8 +61,8 @@ class Job:
     lineinfo: bool
     ptx_version: str
     """ "auto", "as-compiled" or MAJOR.MINOR."""
-    host_code: str = "auto"
-    """ "auto", "keep" or "reject"."""
+    host_code: str = "whole"
+    """ "whole", "leave-out" or "reject"."""
     kind: str = "cuda"
     """The language: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"
@@ -72,9 +74,19 @@ class Job:
     """The exact release of libNVVM if that is the compiler; else empty. NVRTC's release is in the toolchain."""
     nvvm_build: str = ""
     """What identifies libNVVM and libdevice exactly, if they are used."""
+    system_dirs: tuple[str, ...] = ()
+    """Those of `include_dirs` that the project names outside its folder. The locations do not affect the result."""
+    missing_headers: tuple[str, ...] = ()
+    """Globs over the names of headers that may be missing."""
+    absent_headers: tuple[str, ...] = ()
+    """The names of those that are missing; the compiler finds them empty."""
     describes: bool = True
     """Whether it is for the module's first architecture, for which the compiler tells the fields of structs; see
     `compile.parameter_layouts`."""
+
+    arch_list: str = ""
+    """The value of `__CUDA_ARCH_LIST__`: "750,800" for a module with targets of these architectures. Empty if the job's
+    architecture is the only one."""
 
     @property
     def target_name(self) -> str:
@@ -92,22 +104,39 @@ class Declared(NamedTuple):
 
 
 class LeftOutCode(NamedTuple):
-    """Host code that was left out of a source, because it does not compile."""
+    """A host function whose body was left out of a source, because it does not compile."""
 
     file: str
     """Project-relative path."""
     line: int
     last_line: int
-    kind: str
-    """ "include", "function", "variable" or "code in"."""
     name: str
     reason: str
     """The compiler's message."""
 
     def __str__(self) -> str:
-        """Return the place and what it is: "k.cu:12-40: function main"."""
+        """Return the place and what it is: "k.cu:12-40: body of main"."""
         lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
-        return f"{self.file}:{lines}: {self.kind} {self.name}".rstrip()
+        return f"{self.file}:{lines}: body of {self.name}"
+
+
+ABSENT = "missing header"
+"""How manifests name a header that is not found, and may be missing."""
+
+
+class AbsentHeader(NamedTuple):
+    """A header that is not found, and that was empty."""
+
+    file: str
+    """The first file that includes it: a project-relative path, or for a library's header its name."""
+    line: int
+    name: str
+    pattern: str
+    """What lists it in `missing-headers`."""
+
+    def __str__(self) -> str:
+        """Return the place and the name: "k.cu:1: missing header Eigen/Core"."""
+        return f"{self.file}:{self.line}: {ABSENT} {self.name}"
 
 
 @dataclass(frozen=True)
@@ -132,12 +161,15 @@ class Compiled:
     log: str
     """The compiler's warnings."""
     left_out: tuple[LeftOutCode, ...] = ()
+    absent_headers: tuple[AbsentHeader, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
     """The names that the project's files declare and that look like those of a library or of the compiler; by
     `images.variables.identity`."""
     uses_build_time: bool = False
     """Whether `__DATE__`, `__TIME__` or `__TIMESTAMP__` takes part, so that every compilation may differ."""
+    names_arch_list: bool = False
+    """Whether a file that the compiler read names `__CUDA_ARCH_LIST__`, so that the module's other targets count."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
     """The declared parameters by symbol, if the compiler was asked for them; () for a kernel without an answer. See
     `compile.parameter_layouts`."""
@@ -175,6 +207,8 @@ class LinkJob:
     ptx_version: str
     include_dirs: tuple[str, ...]
     """The toolchain's folders, as line information names them. The locations do not affect the result."""
+    system_dirs: tuple[str, ...] = ()
+    """Those that the project names outside its folder, as line information names them."""
     device_runtime: str = ""
     """What identifies the device runtime library, which is linked if kernels launch kernels."""
 

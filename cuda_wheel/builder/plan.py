@@ -1,4 +1,4 @@
-"""Decide which compiler calls, with which options, make which images. Pure: nothing is compiled here."""
+"""Decide which compiler calls, with which options, make which images. Nothing is compiled here."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
+from cuda_wheel.builder.sources.system_folders import system_folders
 from cuda_wheel.builder.toolchain.device_runtime import device_runtime_build
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
@@ -48,6 +49,8 @@ class ModulePlan:
     """The compiler's options as the manifest shows them: project-relative, without the target."""
     jobs: tuple[Job, ...]
     """Everything to compile."""
+    system_dirs: tuple[str, ...] = ()
+    """The absolute folders of headers that the project names outside its folder."""
     links: tuple[Link, ...] = ()
     """The loadable images to link, for a module of several sources."""
     relocatable: tuple[Job, ...] = ()
@@ -126,6 +129,7 @@ class _ModulePlanner:
             targets=tuple(targets) if self.module.ready else (),
             options=self._manifest_options(),
             jobs=tuple(dict.fromkeys((*whole, *linked, *relocatable))),
+            system_dirs=self._system_dirs,
             links=tuple(links),
             relocatable=tuple(relocatable),
         )
@@ -190,14 +194,27 @@ class _ModulePlanner:
             cubin=cubin,
             ptx=ptx,
             options=self._options,
-            include_dirs=self.toolchain.include_folders(folders),
+            include_dirs=self.toolchain.include_folders(folders, self._system_dirs if is_cuda else ()),
             instantiate=_instantiations(self.module, source),
             instances=settings.instances if is_cuda else (),
             lineinfo=settings.lineinfo and is_cuda,
             ptx_version=ptx_version,
-            host_code=settings.host_code if is_cuda else "keep",
+            host_code=settings.host_code if is_cuda else "whole",
+            system_dirs=self._system_dirs if is_cuda else (),
+            missing_headers=settings.missing_headers if is_cuda else (),
             describes=arch == self.targets[0].arch,
+            arch_list=self._arch_list if is_cuda else "",
         )
+
+    @cached_property
+    def _system_dirs(self) -> tuple[str, ...]:
+        return system_folders(self.root, self.module.settings.system_include_dirs)
+
+    @cached_property
+    def _arch_list(self) -> str:
+        """Return nvcc's `__CUDA_ARCH_LIST__` for the targets: each architecture once, without letters, ascending."""
+        numbers = {int(target.arch.rstrip("af")) for target in self.targets}
+        return ",".join(f"{number}0" for number in sorted(numbers))
 
     @cached_property
     def _options(self) -> tuple[str, ...]:
@@ -285,5 +302,6 @@ def make_link_job(plan: Plan, module: ModulePlan, link: Link, results: Mapping[J
         lineinfo=module.module.settings.lineinfo,
         ptx_version=plan.ptx_version,
         include_dirs=plan.toolchain.header_folders,
+        system_dirs=module.system_dirs,
         device_runtime=device_runtime_build(plan.toolchain.include_dirs),
     )

@@ -177,7 +177,7 @@ class _PlanRunner(Generic[T]):
         """Fail the modules that need a header which does not exist: compiling what comes before it may take long."""
         errors: dict[tuple[object, ...], str] = {}
         for job in jobs:
-            same = job.source, job.options, job.include_dirs, job.host_code
+            same = job.source, job.options, job.include_dirs, job.missing_headers
             if same not in errors:
                 errors[same] = missing_headers_error(job)
             if errors[same]:

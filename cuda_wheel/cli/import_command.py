@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     trials = [trial for trial in trials if not trial.is_host_code]
     good = [trial for trial in trials if not trial.error]
     if good and options.write:
-        _write(found, good, options.package)
+        _write(found, trials, options.package)
     elif good:
         _print_proposal(found, good)
         for line in unlisted_package(found.project, read_project(root)[0].content):
@@ -115,11 +115,11 @@ def _print_proposal(found: Import, good: Sequence[ModuleTrial]) -> None:
     print(printable("\n\n".join("\n".join(block) for block in blocks)), end="\n\n")
 
 
-def _write(found: Import, good: Sequence[ModuleTrial], package: str) -> None:
+def _write(found: Import, trials: Sequence[ModuleTrial], package: str) -> None:
     root = found.project.root
-    tables = [trial.module.table for trial in good]
+    tables = [trial.module.table for trial in trials if not trial.error]
     shared, own = hoisted(found.project, read_project(root)[0].content, tables)
-    done = start(root, package or found.project.package, own, shared)
+    done = start(root, package or found.project.package, own, shared, found.imported(trials))
     wanted = {path for table in tables for path in table["sources"]} & found.files.keys()
     files = [FileChange(root / path, None, found.files[path]) for path in sorted(wanted) if not (root / path).exists()]
     report(done, [*done.changes, *files], dry_run=False)

@@ -43,6 +43,8 @@ def report(done: Start, changes: list[FileChange], dry_run: bool) -> None:
         write_changes(changes)
         for change in changes:
             print(printable(f"{'wrote' if change.before is None else 'extended'} {os.path.relpath(change.path, root)}"))
+    for line in done.reasons:
+        print(printable(line))
     for line in done.kept:
         print(printable(f"kept {line}"))
     for line in done.advice:

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-_DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals")
+_DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals", "host_code")
 """The keys of a manifest that are shown as they are."""
 
 

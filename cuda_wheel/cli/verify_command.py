@@ -38,6 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --rebuild: use the packages installed here instead of the versions that the wheel records",
     )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="with --rebuild: files that the build back end writes and that may differ, such as demo/_version.py or "
+        "dist-info/WHEEL; may be repeated",
+    )
     add_json_option(parser)
 
 
@@ -57,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if wheel is not None and options.rebuild:
         from cuda_wheel.inspect.rebuild import rebuild  # imports most of the build side
 
-        comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation)
+        comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation).allowing(options.allow)
         document["rebuild"] = {"identical": comparison.is_identical, **vars(comparison)}
         passed = passed and comparison.is_identical
         if not options.json:
@@ -72,6 +80,8 @@ def _wheel_path(options: argparse.Namespace) -> Path | None:
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
         options.refuse("--rebuild needs a wheel")
+    if options.allow and not options.rebuild:
+        options.refuse("--allow needs --rebuild")
     if options.no_build_isolation and not options.rebuild:
         options.refuse("--no-build-isolation needs --rebuild")
     return wheel
@@ -99,7 +109,9 @@ def _print_comparison(comparison: Comparison) -> None:
     for name, lines in comparison.modules.items():
         print(f"{name}: " + ("the rebuild differs" if lines else "the rebuild is identical"))
         print("".join(f"  {line}\n" for line in lines), end="")
-    for name in comparison.files:
-        print(f"{name}: the rebuild differs")
+    for name in (*comparison.files, *comparison.others):
+        print(printable(f"{name}: the rebuild differs"))
     if comparison.others:
-        print(f"note: files written or copied by the build back end differ: {', '.join(comparison.others)}")
+        print("note: --allow PATTERN names files of the build back end that may differ")
+    if comparison.allowed:
+        print(printable(f"note: files that may differ do: {', '.join(comparison.allowed)}"))

@@ -5,7 +5,8 @@
 #   [ARCHITECTURES 80-real 90 ...]  default: CMAKE_CUDA_ARCHITECTURES, then pyproject.toml, then "default"; CUDAARCHS
 #                                   replaces all but the a and f targets that are listed here
 #   [INCLUDE_DIRECTORIES dir ...] [DEFINES NAME[=VALUE] ...] [OPTIONS option ...] [STD c++17]
-#   [INSTANTIATE "gemm<float, 16>" ...] [INSTANCES "*<float*" ...] [LINK lto|ptx] [HOST_CODE auto]
+#   [SYSTEM_INCLUDE_DIRECTORIES dir ...] [MISSING_HEADERS "Eigen/*" ...]
+#   [INSTANTIATE "gemm<float, 16>" ...] [INSTANCES "*<float*" ...] [LINK lto|ptx] [HOST_CODE leave-out]
 #   [EXTERN function ...] [EXTERN_DEFAULT file.cu ...] [RELOCATABLE])
 #
 # Compile a CUDA module to NAME.fatbin and NAME.fatbin.json, and install both. The defaults of the settings come from
@@ -19,7 +20,8 @@ cmake_policy(VERSION 3.20...3.31)
 
 function(cuda_wheel_add_module)
   set(one TARGET DESTINATION STD LINK HOST_CODE)
-  set(many SOURCES ARCHITECTURES INCLUDE_DIRECTORIES DEFINES OPTIONS INSTANTIATE INSTANCES EXTERN EXTERN_DEFAULT)
+  set(many SOURCES ARCHITECTURES INCLUDE_DIRECTORIES SYSTEM_INCLUDE_DIRECTORIES MISSING_HEADERS DEFINES OPTIONS INSTANTIATE
+    INSTANCES EXTERN EXTERN_DEFAULT)
   cmake_parse_arguments(PARSE_ARGV 0 arg "RELOCATABLE" "${one}" "${many}")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cuda_wheel_add_module does not know: ${arg_UNPARSED_ARGUMENTS}. It knows ${one};${many};RELOCATABLE.")
@@ -57,6 +59,14 @@ function(cuda_wheel_add_module)
   _cuda_wheel_relative(relative_sources "${root}" ${arg_SOURCES})
   _cuda_wheel_relative(relative_defaults "${root}" ${arg_EXTERN_DEFAULT})
   _cuda_wheel_relative(include_dirs "${root}" ${arg_INCLUDE_DIRECTORIES})
+  # "$NAME/include" stays as it is: the build expands environment variables.
+  set(system_dirs)
+  foreach(folder IN LISTS arg_SYSTEM_INCLUDE_DIRECTORIES)
+    if(NOT folder MATCHES "^[$]" AND NOT IS_ABSOLUTE "${folder}")
+      _cuda_wheel_relative(folder "${root}" "${folder}")
+    endif()
+    list(APPEND system_dirs "${folder}")
+  endforeach()
   string(REGEX REPLACE "/+$" "" destination "${arg_DESTINATION}")
   string(REPLACE "/" "." package "${destination}")
   set(stem "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel/${destination}/${arg_TARGET}")
@@ -65,6 +75,8 @@ function(cuda_wheel_add_module)
   _cuda_wheel_member(table name STRING "${package}.${arg_TARGET}")
   _cuda_wheel_member(table sources LIST "${relative_sources}")
   _cuda_wheel_member(table include-dirs LIST "${include_dirs}")
+  _cuda_wheel_member(table system-include-dirs LIST "${system_dirs}")
+  _cuda_wheel_member(table missing-headers LIST "${arg_MISSING_HEADERS}")
   _cuda_wheel_member(table architectures LIST "${arg_ARCHITECTURES}")
   _cuda_wheel_member(table defines DEFINES "${arg_DEFINES}")
   _cuda_wheel_member(table options LIST "${arg_OPTIONS}")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-import struct
 import zipfile
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 from cuda_wheel.runtime.errors import ImageError
@@ -18,17 +16,12 @@ __all__ = [
     "metadata_file",
     "open_wheel",
     "read_member",
-    "unlisted_space",
     "wheel_members",
 ]
 
 MAXIMUM_SIZE, MAXIMUM_RATIO = 1 << 30, 100
 """A file is rejected if it unpacks to more bytes than both this size and this multiple of its own size. (Machine code
 deflates to a tenth of its size.)"""
-
-LOCAL_HEADER = struct.Struct("<26xHH")
-"""The fixed part of the header before each file in an archive. It ends with the lengths of the file's name and of the
-extra field, which follow it. (PKWARE's APPNOTE.TXT, 4.3.7)"""
 
 
 def open_wheel(path: Path) -> zipfile.ZipFile:
@@ -103,30 +96,6 @@ def metadata_file(path: Path, name: str) -> bytes | None:
         if len(found) > 1:
             raise ImageError(f"{path} is not a valid wheel: it contains both {found[0]} and {found[1]}.")
         return read_member(archive, found[0]) if found else None
-
-
-def unlisted_space(path: Path, archive: zipfile.ZipFile) -> list[str]:
-    """Return where a wheel has space for files that its central directory does not list, one line each.
-
-    `zipfile` does not see such files, but a program that reads the archive from its beginning does. Raises ImageError
-    if `path` is not a wheel.
-    """
-    ranges = [("the start of the archive", 0, 0)]
-    try:
-        with path.open("rb") as file:
-            for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
-                start = file.seek(info.header_offset)
-                end = start + LOCAL_HEADER.size + sum(LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size)))
-                ranges.append((info.filename, start, end + info.compress_size))
-    except Exception as error:  # as in `open_wheel`
-        raise _unreadable(path, error) from error
-    lines = []
-    for (before, _, end), (name, start, _) in pairwise([*ranges, ("the central directory", archive.start_dir, 0)]):
-        if start < end:
-            lines.append(f"{name} overlaps {before}")
-        elif start - end >= LOCAL_HEADER.size:  # a shorter gap is a data descriptor: the sizes after a streamed file
-            lines.append(f"{start - end} bytes after {before} belong to no file")
-    return lines
 
 
 def _unreadable(path: Path, error: Exception) -> ImageError:

@@ -14,7 +14,8 @@ __all__ = ["exported_lines", "symbol_lines"]
 
 
 def symbol_lines(manifests: Sequence[Manifest]) -> list[str]:
-    """Return the kernels and variables of a module, one line each: "k(int): at most 256 threads in a block".
+    """Return the kernels and variables of a module, and the host functions whose bodies were left out, one line each:
+    "k(int): at most 256 threads in a block".
 
     A line that is not that of all variants says of how many it is.
     """
@@ -31,6 +32,7 @@ def _symbol_lines(manifest: Manifest) -> list[str]:
             f"{function.name}: to be defined by the linking code, {function.declaration}"
             for function in manifest.extern
         ),
+        *(f"left out, as host code: {each}" for each in manifest.host_code),
     ]
 
 

@@ -11,7 +11,8 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from cuda_wheel.builder.scratch import scratch
@@ -35,12 +36,22 @@ class Comparison:
     files: Sequence[str]
     """The other files written by cuda-wheel that differ: stubs, the vendored loader, the SBOM. Paths in the wheel."""
     others: Sequence[str]
-    """The files written or copied by the build back end that differ."""
+    """The files written or copied by the build back end that differ, or that are in one wheel only."""
+    allowed: Sequence[str] = ()
+    """The files that differ and may; see `allowing`."""
 
     @property
     def is_identical(self) -> bool:
-        """Whether all files written by cuda-wheel are the same, byte for byte."""
-        return not self.files and not any(self.modules.values())
+        """Whether all files are the same, byte for byte, but for those that may differ."""
+        return not self.files and not self.others and not any(self.modules.values())
+
+    def allowing(self, patterns: Iterable[str]) -> Comparison:
+        """Return the comparison in which files of the build back end may differ whose paths match one of the patterns.
+
+        A pattern is one of `fnmatch`, and matches the whole path in the wheel, as `others` has it.
+        """
+        allowed = [name for name in self.others if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        return replace(self, others=[name for name in self.others if name not in allowed], allowed=allowed)
 
 
 def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:

@@ -16,7 +16,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from cuda_wheel.inspect.archive import member_digest, metadata_file, open_wheel, unlisted_space, wheel_members
+from cuda_wheel.inspect.archive import member_digest, metadata_file, open_wheel, wheel_members
+from cuda_wheel.inspect.archive_layout import layout_differences
 from cuda_wheel.inspect.found_modules import FoundModule
 
 __all__ = ["installed_differences", "record_differences"]
@@ -31,8 +32,8 @@ UNRECORDED = re.compile(r"[^/]+\.dist-info/(RECORD|RECORD\.jws|RECORD\.p7s)")
 def record_differences(path: Path) -> list[str]:
     """Return where a wheel differs from its RECORD, one line each; an empty list if nothing differs.
 
-    RECORD must list every file exactly once, with the right hash and size, and no other file; the archive must have no
-    space for a file that its central directory does not list. Raises ImageError if `path` is not a wheel.
+    RECORD must list every file exactly once, with the right hash and size, and no other file; every
+    program must read the same files from the archive. Raises ImageError if `path` is not a wheel.
     """
     content = metadata_file(path, "RECORD")
     if content is None:
@@ -47,7 +48,7 @@ def record_differences(path: Path) -> list[str]:
         names = {info.filename for info in members}
         lines = [f"RECORD lists {name} twice" for name, count in Counter(row[0] for row in rows).items() if count > 1]
         lines += [f"RECORD lists {name}, which is not in the wheel" for name in recorded if name not in names]
-        lines += unlisted_space(path, archive)
+        lines += layout_differences(path)
         for info in members:
             if not UNRECORDED.fullmatch(info.filename):
                 lines += _member_differences(path, archive, info, recorded.get(info.filename))

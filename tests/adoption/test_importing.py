@@ -12,6 +12,7 @@ import pytest
 from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION
 from cuda_wheel.adoption.importing import hoisted, read_import
 from cuda_wheel.adoption.module_tables import missing_folders, options_table
+from cuda_wheel.adoption.trial_build import library_folder
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from tests.adoption.test_start import check_wheel, head
@@ -317,7 +318,8 @@ def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
         **dict.fromkeys([each[2:] for each in BUILD_EXTENSION[1:4]], True),
         **{"A": 2, "B": "x y", "LAST": True},
     }
-    rest = {"options": ["--expt-relaxed-constexpr", "--maxrregcount=50"], "std": "c++20", "lineinfo": True}
+    others = ["--expt-relaxed-constexpr", "--maxrregcount=50", "-U__CUDA_NO_HALF_OPERATORS__"]
+    rest = {"options": others, "std": "c++20", "lineinfo": True}
     assert table == {"include-dirs": ["include"], **rest}
     assert len([note for note in notes if "gencode" in note]) == 1
     assert any("architectures" in note for note in notes) and any("/else" in note for note in notes)
@@ -337,3 +339,59 @@ def test_what_all_modules_have_is_in_the_table_of_all(tmp_path: Path) -> None:
     write_files(tmp_path, **{"demo/other.cu": KERNEL})  # which does not compile, or is of another build
     project = read_import(tmp_path, [tmp_path / "demo/a.cu"]).project
     assert hoisted(project, {}, modules[:1]) == ({"sources": ["demo/a.cu"]}, modules[:1])
+
+
+WITH_EIGEN = """\
+#include <Eigen/Core>
+template <typename T> __global__ void scale(T* x, T a) { x[threadIdx.x] *= a; }
+__global__ void plain(float* x) { *x = 1; }
+void norm(float* y) { Eigen::VectorXf x; scale<float><<<1, 32>>>(y, x.norm()); }
+void launch(double* x) { scale<<<1, 32>>>(x, 2.0); }
+"""
+
+
+def test_what_a_file_needs_of_the_settings_is_proposed_if_it_then_compiles(
+    tmp_path: Path, cuda_wheel: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": WITH_EIGEN}
+    project = write_files(tmp_path / "project", **files)
+    result = cuda_wheel("import", project / "demo/a.cu", "--write")
+    assert result.returncode == 0, result.stdout
+    assert "demo/a.cu:1: warning: Eigen/Core is not found, and empty" in result.stdout
+    table = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]
+    (module,) = table["module"]
+    assert module["missing-headers"] == ["Eigen/*"] and module["host-code"] == "leave-out"
+    assert "scale<float>" in " ".join(module["instantiate"])
+    built = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert built.returncode == 0 and "3 kernels" in built.stdout, built.stdout
+
+
+def test_the_folder_of_an_installed_library_is_proposed_before_a_missing_header(
+    tmp_path: Path, cuda_wheel: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eigen = "namespace Eigen { struct VectorXf { float norm() const; }; }\n"
+    write_files(tmp_path, **{"eigen/include/eigen3/Eigen/Core": eigen, "cuda/include/cuda_runtime_api.h": ""})
+    write_files(tmp_path, **{"cuda/include/Eigen/Core": eigen})
+    monkeypatch.setenv("A_TOOLKIT", str(tmp_path / "cuda"))
+    monkeypatch.setenv("EIGEN_ROOT", str(tmp_path / "eigen"))
+    files = {"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": WITH_EIGEN}
+    result = cuda_wheel("import", write_files(tmp_path / "project", **files) / "demo/a.cu")
+    assert result.returncode == 0, result.stdout
+    assert 'system-include-dirs = ["$EIGEN_ROOT/include/eigen3"]' in result.stdout
+    assert "missing-headers" not in result.stdout and "host-code" not in result.stdout
+    assert library_folder(tmp_path / "eigen/include/eigen3/project", "Eigen/Core", {"X": f"{tmp_path}/eigen"}) is None
+
+
+def test_no_settings_are_proposed_with_which_a_file_does_not_compile(tmp_path: Path, cuda_wheel: Command) -> None:
+    text = "#include <Eigen/Core>\n__global__ void k(Eigen::Vector3f x) { }\n"
+    files = {
+        "pyproject.toml": head("hatchling"),
+        "demo/__init__.py": "",
+        "demo/a.cu": text,
+        "demo/b.cu": "#include <c.cuh>\n",
+    }
+    project = write_files(tmp_path, **files)
+    result = cuda_wheel("import", project / "demo/a.cu", project / "demo/b.cu")
+    assert result.returncode == 1 and "0 of 2 modules compile" in result.stdout
+    assert 'demo/a.cu:1:22: error: cannot open source file "Eigen/Core"' in result.stdout
+    assert "leave-out" not in result.stdout

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.errors import CompileError, ToolchainError
+from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted
 from tests.support.nvidia_tools import listed_cubins
 from tests.support.processes import run
@@ -501,14 +500,3 @@ def test_the_manifest_is_plain_json(unpacked) -> None:
     document = json.loads(path.read_text())
     assert document["format"] == 1
     assert document["sources"] == ["src/saxpy_demo/kernels/saxpy.cu"]
-
-
-# --- toolchains that do not match ---------------------------------------------------------------------
-
-
-def test_two_toolchains_in_one_environment_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    import cuda.bindings
-
-    monkeypatch.setattr(cuda.bindings, "__version__", "11.8.0")
-    with pytest.raises(ToolchainError, match=r"cuda-bindings is 11\.8\.0 \(.*\), but the NVRTC that it finds is 1"):
-        find_toolchain()

@@ -15,10 +15,10 @@ import pytest
 from cuda_wheel.builder.cache.keys import job_key
 from cuda_wheel.builder.describe.coverage import cover
 from cuda_wheel.builder.plan import make_plan
-from cuda_wheel.builder.plan_runner import _shared_options
 from cuda_wheel.builder.sources.modules import one_module, variants_of
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.wheel.variant_stubs import variant_loader_stub
+from cuda_wheel.builder.workers.executor import shared_options
 from cuda_wheel.inspect.found_modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
@@ -138,7 +138,7 @@ def test_variants_share_workers_and_have_keys_of_their_own(tmp_path: Path, toolc
     )
     variants = [*variants_of(module), *variants_of(other)]
     plan = make_plan(config, variants, tmp_path, toolchain, lambda: [])
-    first, second, third = map(_shared_options, plan.modules)
+    first, second, third = (shared_options(each.jobs[0].options, each.jobs[0].lineinfo) for each in plan.modules)
     assert first == second != third
     jobs = [job for each in plan.modules for job in each.jobs]
     assert len({job_key(job, toolchain) for job in jobs}) == len(jobs) == 6

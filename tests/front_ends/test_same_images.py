@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import run
-from tests.support.projects import BACKENDS, copy_fixture
+from tests.support.projects import BACKENDS, LISTS, SCIKIT_BUILD, copy_fixture, pyproject_head, write_files
 from tests.support.wheels import contents, images
 
 FRONT_ENDS = {  # the command, and its options for isolated and other builds; the last two build the wheel from an sdist
@@ -94,3 +94,37 @@ def test_the_sdist_contains_the_sources_and_the_headers(backend: str, front_end:
     assert names.count("stencil_demo-1.0/src/stencil_demo/kernels/stencil.cu") == 1
     assert names.count("stencil_demo-1.0/include/radius.h") == 1
     assert not [name for name in names if ".fatbin" in name]
+
+
+OUTSIDE = """\
+#include <Eigen/Core>
+#include <tiles/tile.h>
+__global__ void k(int* x) { *x = TILE; }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.one_toolchain
+def test_headers_outside_the_project_and_missing_ones_are_the_same_with_each_back_end(tmp_path: Path) -> None:
+    library = write_files(tmp_path / "library", **{"include/tiles/tile.h": "#define TILE 3\n"})
+    table = '[tool.cuda-wheel]\narchitectures = "80"\nsystem-include-dirs = ["$TILES/include"]\nmissing-headers = ["Eigen/*"]\n'
+    wheels = []
+    for backend in BACKENDS:
+        files = {"demo/__init__.py": "", "demo/k.cu": OUTSIDE, "pyproject.toml": pyproject_head(backend)}
+        files["pyproject.toml"] += {
+            "hatchling": "[tool.hatch.build.targets.wheel.hooks.cuda]\n",
+            "setuptools": '[tool.setuptools]\npackages = ["demo"]\n',
+            "scikit-build-core": SCIKIT_BUILD,
+        }[backend] + table
+        files["CMakeLists.txt"] = LISTS.format(
+            call="cuda_wheel_add_module(TARGET k SOURCES demo/k.cu DESTINATION demo)"
+        )
+        project = write_files(tmp_path / backend, **files)
+        environ = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "cache" / backend), "TILES": str(library)}
+        command = ["pip", "wheel", "--no-deps", "--no-build-isolation", "-w", "dist", "."]
+        result = run(sys.executable, "-m", *command, cwd=project, **environ)
+        assert result.returncode == 0, result.stdout
+        (wheel,) = (project / "dist").glob("*.whl")
+        wheels.append({name: content for name, content in contents(wheel).items() if name.startswith("demo/k.")})
+    assert len(wheels[0]) == 2 and wheels[0] == wheels[1] == wheels[2]
+    assert b"missing header Eigen/Core" in wheels[0]["demo/k.fatbin.json"]

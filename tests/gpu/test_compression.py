@@ -10,10 +10,12 @@ from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import Bundle
 from cuda_wheel.runtime.driver import device_and_driver, load_library
+from cuda_wheel.runtime.jit.cuda_libraries import library_path
 from cuda_wheel.runtime.launching.trial import try_to_load
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from cuda_wheel.runtime.module import Module
-from tests.gpu.support import Memory, value
+from tests.gpu.support import Memory
+from tests.support.linkable import by_nvrtc
 
 pytestmark = pytest.mark.usefixtures("context")
 
@@ -22,14 +24,8 @@ SOURCE = 'extern "C" __global__ void fill(int* x, int n) { if (threadIdx.x < n) 
 
 def compiled(arch: str) -> bytes:
     """Return a finished cubin ("sm_90") or PTX ("compute_80") of SOURCE."""
-    from cuda.bindings import nvrtc
-
-    program = value(nvrtc.nvrtcCreateProgram(SOURCE.encode(), b"fill.cu", 0, [], []))
-    value(nvrtc.nvrtcCompileProgram(program, 1, [f"--gpu-architecture={arch}".encode()]))
-    kind = "CUBIN" if arch.startswith("sm") else "PTX"
-    content = b" " * value(getattr(nvrtc, f"nvrtcGet{kind}Size")(program))
-    value(getattr(nvrtc, f"nvrtcGet{kind}")(program, content))
-    return ptx_text.normalise(content.decode()).encode() if kind == "PTX" else content
+    result = by_nvrtc(SOURCE, [f"--gpu-architecture={arch}"], "fill.cu")
+    return result["cubin"] if arch.startswith("sm") else ptx_text.normalise(result["ptx"].decode()).encode()
 
 
 def own_arch() -> str:
@@ -42,11 +38,7 @@ def own_arch() -> str:
     ("compress", "compression"), [("none", "none"), ("speed", "lz4"), ("balance", "zstd"), ("size", "zstd")]
 )
 def test_a_fatbin_of_every_compression_runs(compress: str, compression: str, only_ptx: bool) -> None:
-    try:
-        from cuda.bindings import nvfatbin
-
-        nvfatbin.version()
-    except (ImportError, RuntimeError):
+    if library_path("nvfatbin") is None:
         pytest.skip("nvFatbin is not installed")
     images = [(("ptx", "80", compiled("compute_80")), "fill")]
     if not only_ptx:

@@ -16,7 +16,9 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
+from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.runtime.driver import device_and_driver
+from cuda_wheel.runtime.jit.cuda_libraries import library_path
 from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
 from cuda_wheel.runtime.module import Module
 from tests.gpu.support import Memory
@@ -468,21 +470,15 @@ def test_a_cubin_is_loaded_by_path_and_from_memory(by: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("holds", ["cubin", "ptx"])
 def test_a_fatbin_is_loaded(holds: str) -> None:
-    nvfatbin = pytest.importorskip("cuda.bindings.nvfatbin")
+    if library_path("nvfatbin") is None:
+        pytest.skip("nvFatbin is not installed")
     major, minor = device_and_driver()[0]
-    try:
-        handle = nvfatbin.create(["-64"], 1)
-    except RuntimeError as error:
-        pytest.skip(f"nvFatbin is not installed: {error}")
     if holds == "cubin":
         cubin = cuda_wheel.link([named(SHARED, "scale.ptx")], jit=DRIVER).cubin
-        nvfatbin.add_cubin(handle, cubin, len(cubin), f"{major}{minor}", "scale")
+        content = make_fatbin([(("cubin", f"{major}{minor}", cubin), "scale")], ["-64"])
     else:
-        text = SHARED.encode() + b"\0"
-        nvfatbin.add_ptx(handle, text, len(text), "80", "scale", "")
-    content = bytearray(nvfatbin.size(handle))
-    nvfatbin.get(handle, content)
-    module = cuda_wheel.load_code(bytes(content))
+        content = make_fatbin([(("ptx", "80", SHARED.encode()), "scale")], ["-64"])
+    module = cuda_wheel.load_code(content)
     print(module, module["scale"].attributes, module.jit and module.jit.log)
     check_scale(module)
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from cuda_wheel.cli.main import main
 from cuda_wheel.inspect.archive import file_digests
 from cuda_wheel.inspect.differences import manifest_differences
 from cuda_wheel.inspect.found_modules import find_modules
@@ -177,7 +178,7 @@ def test_a_file_missing_from_the_central_directory_is_reported(wheel: Path, tmp_
         archive.writestr("listed.py", b"")
     assert record_differences(more) == [f"37 bytes after {RECORD} belong to no file", "listed.py is not in RECORD"]
     more.write_bytes(bytes(40) + last.read_bytes())
-    assert record_differences(more)[0] == "40 bytes after the start of the archive belong to no file"
+    assert record_differences(more)[0].startswith("the central directory does not end where")
 
 
 def test_wrong_offsets_in_the_central_directory_are_reported(wheel: Path, tmp_path: Path) -> None:
@@ -205,11 +206,36 @@ def test_overlapping_files_are_reported(wheel: Path, tmp_path: Path) -> None:
     assert " overlaps " in message or "Overlapped entries" in message  # newer versions of zipfile check it themselves
 
 
+def test_a_file_behind_a_deflate_stream_is_reported(wheel: Path, tmp_path: Path) -> None:
+    """Installers that read an archive from its beginning unpack it; `zipfile` reads as many bytes as the sizes say."""
+    files = contents(wheel)
+    hidden = io.BytesIO()
+    with zipfile.ZipFile(hidden, "w") as archive:
+        archive.writestr("saxpy_demo/evil.py", b"import os\n")
+    evil = hidden.getvalue()[: hidden.getvalue().index(b"PK\1\2")]
+    with zipfile.ZipFile(tmp_path / "x.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    content = bytearray((tmp_path / "x.whl").read_bytes())
+    with zipfile.ZipFile(tmp_path / "x.whl") as archive:
+        last = archive.infolist()[-1]
+        at = last.header_offset + 30 + len(last.filename) + last.compress_size
+        entry, end = content.rindex(b"PK\1\2"), content.rindex(b"PK\5\6")
+    for place, value in ((entry + 20, last.compress_size + len(evil)), (end + 16, archive.start_dir + len(evil))):
+        struct.pack_into("<L", content, place, value)
+    struct.pack_into("<L", content, last.header_offset + 18, last.compress_size + len(evil))
+    (other := tmp_path / "hidden.whl").write_bytes(content[:at] + evil + content[at:])
+    assert file_digests(other).keys() == files.keys()
+    assert record_differences(other) == [
+        f"{last.filename}: {len(evil)} bytes after its compressed data belong to no file"
+    ]
+
+
 def test_a_data_descriptor_is_part_of_its_file(wheel: Path, tmp_path: Path) -> None:
     streamed = tmp_path / "streamed.whl"
     with streamed.open("wb") as file:
         pipe: Any = SimpleNamespace(write=file.write, flush=file.flush)
-        with zipfile.ZipFile(pipe, "w") as archive:
+        with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in contents(wheel).items():
                 archive.writestr(name, content)
     with zipfile.ZipFile(streamed) as archive:
@@ -348,7 +374,26 @@ def test_other_files_count_if_cuda_wheel_writes_them(
     compared = compare(altered({name: change}), wheel)
     names = [name.replace(METADATA, "dist-info")]
     assert compared == Comparison({MODULE: []}, names if own else [], [] if own else names)
-    assert compared.is_identical is not own
+    assert not compared.is_identical
+    for patterns, allows in ((names, True), (("*",), True), (("evil", names[0][:-1]), False)):
+        assert compared.allowing(patterns).is_identical is (allows and not own)
+
+
+def test_a_file_that_only_the_wheel_has_fails_until_it_is_allowed(
+    wheel: Path, altered, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = altered({"saxpy_demo/evil.py": lambda _: b"import os\n"})
+    compared = compare(path, wheel)
+    monkeypatch.setattr("cuda_wheel.inspect.rebuild.rebuild", lambda *_: compared)
+    command = ["verify", str(path), "--rebuild", "project"]
+    assert main(command) == 1
+    assert "saxpy_demo/evil.py: the rebuild differs\nnote: --allow PATTERN names" in capsys.readouterr().out
+    assert main([*command, "--allow", "saxpy_demo/e*.py"]) == 0
+    assert "note: files that may differ do: saxpy_demo/evil.py" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["rebuild"]["others"] == ["saxpy_demo/evil.py"]
+    with pytest.raises(SystemExit):
+        main(["verify", str(path), "--allow", "*"])
 
 
 def test_a_module_in_only_one_wheel_is_named(wheel: Path, altered) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import ImageError, JitOptions, LinkError, Piece
+from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.runtime.formats.ptx import without_contraction
 from cuda_wheel.runtime.jit.floating_point import NO_CONTRACTION, FloatingPoint, floating_point
 from cuda_wheel.runtime.linking import prepared_link
@@ -237,16 +238,10 @@ def test_every_floating_point_option_is_in_the_key_of_a_link() -> None:
 def test_a_fatbin_is_linked_in_a_child_process_with_the_same_options(
     arithmetic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cuda.bindings import nvfatbin
-
-    handle = nvfatbin.create(["-64", "-compress=false"], 2)
-    code = _compiled(USER, "ltoir")
-    nvfatbin.add_ltoir(handle, code, len(code), "90", "user", "")
-    content = bytearray(nvfatbin.size(handle))
-    nvfatbin.get(handle, content)
+    content = make_fatbin([(("ltoir", "90", _compiled(USER, "ltoir")), "user")], ["-64", "-compress=false"])
     monkeypatch.setattr(prepared_link, "link_by_nvjitlink", lambda *_: pytest.fail("linked in this process"))
     jit = JitOptions(lto=True, floating_point=("--fmad=false",))
-    mode, found = linked([Piece("fatbin", "user.fatbin", bytes(content))], arithmetic, jit)
+    mode, found = linked([Piece("fatbin", "user.fatbin", content)], arithmetic, jit)
     assert (mode, found["user_half"]) == ("lto", SEPARATE)
 
 

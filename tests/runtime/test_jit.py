@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -354,6 +356,25 @@ def test_the_cache_folder_follows_the_platform(platform: str, monkeypatch: pytes
     expected = getattr(getattr(module, submodule), name)("cuda-wheel", appauthor=False).user_cache_dir
     monkeypatch.setattr(sys, "platform", platform)
     assert cache.cache_folder().replace("\\", "/") == expected.replace("\\", "/")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="users of Windows have no numbers")
+@pytest.mark.parametrize("variables", [{}, {"CUDA_WHEEL_CACHE_DIR": "~/.cache/x"}, {"XDG_CACHE_HOME": "~/.cache"}])
+def test_without_a_home_directory_the_cache_is_a_temporary_folder(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As of a user that a container makes up: no variable and no entry of /etc/passwd names one."""
+    for name in ("CUDA_WHEEL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert cache.cache_folder() == f"{tmp_path}/cuda-wheel-{os.getuid()}"
+    monkeypatch.setenv("HOME", "relative")
+    assert variables.get("CUDA_WHEEL_CACHE_DIR") or cache.cache_folder() == f"{tmp_path}/cuda-wheel-{os.getuid()}"
+    monkeypatch.setenv("HOME", "/home/me")
+    assert cache.cache_folder().startswith("/home/me/.cache/")
 
 
 def test_the_environment_can_move_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:

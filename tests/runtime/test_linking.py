@@ -18,6 +18,7 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
+from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.builder.wheel.outputs import vendored_files
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.formats.cubin import read_cubin
@@ -595,18 +596,12 @@ def test_a_linker_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_fatbin_of_ltoir_is_linked_where_that_is_asked_for() -> None:
-    from cuda.bindings import nvfatbin
-
-    handle = nvfatbin.create(["-64"], 1)
-    ltoir = compiled(USER, "ltoir", "90")
-    nvfatbin.add_ltoir(handle, ltoir, len(ltoir), "90", "made", "")
-    made = bytearray(nvfatbin.size(handle))
-    nvfatbin.get(handle, made)
-    pieces = piece(APPLY, "ltoir", "lib"), bytes(made)
+    made = make_fatbin([(("ltoir", "90", compiled(USER, "ltoir", "90")), "made")], ["-64"])
+    pieces = piece(APPLY, "ltoir", "lib"), made
     assert package.link(pieces, arch="90").mode == "lto"
-    message = refused(piece(APPLY, "ptx", "lib"), bytes(made))
+    message = refused(piece(APPLY, "ptx", "lib"), made)
     assert message.startswith("one of piece.fatbin holds LTO-IR: jit=JitOptions(lto=True) links it\n")
-    assert package.link([piece(APPLY, "ptx", "lib"), bytes(made)], arch="90", jit=JitOptions(lto=True)).mode == "lto"
+    assert package.link([piece(APPLY, "ptx", "lib"), made], arch="90", jit=JitOptions(lto=True)).mode == "lto"
 
 
 def test_a_damaged_cubin_never_reaches_a_linker() -> None:

@@ -198,7 +198,7 @@ sources = ["k.cu"]
 link = "lto"
 instantiate = ["k<float>"]
 """,
-    '[tool.cuda-wheel]\narchitectures = "8.0;9.0+PTX"\nhost-code = "keep"\nlineinfo = true\n',
+    '[tool.cuda-wheel]\narchitectures = "8.0;9.0+PTX"\nhost-code = "whole"\nlineinfo = true\n',
     "[tool.cuda_wheel]\n",
 ]
 CONFIG_WORDS = (

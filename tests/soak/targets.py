@@ -17,6 +17,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from cuda_wheel.builder.hostcode.statements import removable_part
+
 from cuda_wheel.builder import errors
 from cuda_wheel.builder.compile.preamble import preamble_prefixes
 from cuda_wheel.builder.config import architectures, pyproject
@@ -30,7 +32,6 @@ from cuda_wheel.builder.describe.missing_kernels import missing_kernel_warnings
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files
 from cuda_wheel.builder.hostcode.reach import project_code
-from cuda_wheel.builder.hostcode.statements import removable_part
 from cuda_wheel.builder.images import device_files, lowering, ptx_requirements, ptx_text, variables
 from cuda_wheel.builder.jobs import EMPTY, LeftOutCode
 from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, link_errors, nvvm_log

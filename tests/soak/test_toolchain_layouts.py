@@ -8,18 +8,22 @@ can compile for every GPU.
 
 from __future__ import annotations
 
+import platform
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
-from fnmatch import fnmatch
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
 from cuda_wheel.builder.toolchain.find import libdevice_beside
+from cuda_wheel.builder.toolchain.places import Place, header_folders
 from cuda_wheel.builder.toolchain.records import HEADERS, LIBRARIES
+from cuda_wheel.runtime.jit import cuda_libraries
+from cuda_wheel.runtime.jit.cuda_libraries import packaged_libraries
 from tests.soak import SOAK
 from tests.support.processes import run
 from tests.support.projects import ROOT
@@ -49,7 +53,7 @@ MATTERS = re.compile(
     + "|".join([*map(re.escape, HEADERS.values()), "cuda_runtime.h", "fatbinary_section.h"])
     + ")"
 )
-BINDINGS = re.compile(r"cuda/bindings/(driver|nvjitlink|nvfatbin|_internal/nvjitlink)\.[^/]*\.(pyd|so)")
+BINDINGS = re.compile(r"cuda/bindings/driver\.[^/]*\.(pyd|so)")
 
 PREFIX = r"C:\Users\Administrator\AppData\Local\Temp\pip-build-env-abcdefgh\overlay\Lib\site-packages"
 """The folder in which an isolated build installs the toolchain on Windows."""
@@ -70,9 +74,10 @@ class Wheel(NamedTuple):
 
 
 def requirements() -> dict[str, list[str]]:
-    """Return each extra's requirements, with the distribution that contains libNVVM in CUDA 13."""
+    """Return each extra's requirements with those of every wheel, and the distribution of libNVVM in CUDA 13."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    extras = {extra: project["project"]["optional-dependencies"][extra] for extra in ("cu12", "cu13")}
+    always = [each for each in project["project"]["dependencies"] if each.startswith("cuda-")]
+    extras = {extra: [*project["project"]["optional-dependencies"][extra], *always] for extra in ("cu12", "cu13")}
     extras["cu13"] += [each for each in project["dependency-groups"]["test-cu13"] if isinstance(each, str)]
     return extras
 
@@ -91,9 +96,9 @@ def resolved(requirements: list[str], version: str, platform: str, python: str, 
 def download(folder: Path) -> Iterator[Wheel]:
     """Yield every wheel of both toolchains, for each system, in the lowest and the highest allowed version."""
     for extra, required in requirements().items():
-        required = [each for each in required if each.startswith(("nvidia-", "cuda-bindings"))]
         for version, resolution in (("lowest", "lowest-direct"), ("highest", "highest")):
-            for name in resolved(required, resolution, "aarch64-manylinux_2_28", "3.12", "--no-deps"):
+            names = resolved(required, resolution, "aarch64-manylinux_2_28", "3.12")
+            for name in (each for each in names if each.startswith(("nvidia-", "cuda-bindings"))):
                 for system, platforms in SYSTEMS.items():
                     place = folder / f"{extra}-{version}-{system}-{name}"
                     command = ["pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--python-version=3.12"]
@@ -127,26 +132,6 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Wheel]:
     return read(RECORD.read_text())
 
 
-@pytest.fixture(scope="module")
-def tables() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the descriptors, by name, with which cuda.pathfinder finds libraries and headers of the toolchain."""
-    libraries = pytest.importorskip("cuda.pathfinder._dynamic_libs.descriptor_catalog")
-    headers = pytest.importorskip("cuda.pathfinder._headers.header_descriptor_catalog")
-    known = {each.name: each for each in libraries.DESCRIPTOR_CATALOG}
-    if not hasattr(known["nvrtc"].site_packages_windows, "for_arch"):
-        pytest.skip("this release of cuda.pathfinder has descriptors in another format")
-    return known, {each.name: each for each in headers.HEADER_DESCRIPTOR_CATALOG}
-
-
-def library(descriptor: Any, system: str, files: set[str]) -> str:
-    """Return the path of a library among the installed files; "" if there is none."""
-    windows = system == "windows"
-    folders = descriptor.site_packages_windows.for_arch("x64") if windows else descriptor.site_packages_linux
-    names = descriptor.windows_dlls if windows else descriptor.linux_sonames
-    found = (f"{folder}/{name}" for folder in folders for name in names)
-    return next((each for each in found if each in files), "")
-
-
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("version", ["lowest", "highest"])
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
@@ -155,33 +140,34 @@ def test_wheels_contain_the_files_that_builds_look_for(
     version: str,
     system: str,
     wheels: list[Wheel],
-    tables: tuple[Mapping[str, Any], Mapping[str, Any]],
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     count: Any,
 ) -> None:
     selected = [wheel for wheel in wheels if wheel[:3] == (extra, version, system)]
     files = {file for wheel in selected for file in wheel.files}
-    assert len(selected) >= len([each for each in requirements()[extra] if each.startswith("nvidia-")]) + 1
-    found = {name: library(tables[0][name], system, files) for name in (*LIBRARIES, "nvvm")}
-    assert all(found.values()), found
-    builtins = [file for file in files if fnmatch(file.rpartition("/")[2], "*nvrtc-builtins*")]
-    assert {file.rpartition("/")[0] for file in builtins} == {found["nvrtc"].rpartition("/")[0]}
-
+    assert len(selected) >= len(HEADERS) + len(LIBRARIES) + 1
     for file in files:
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    assert libdevice_beside(str(tmp_path / found["nvvm"])) is not None
-    folders: list[Path] = []
+    platform_name = "win32" if system == "windows" else "linux"
+    monkeypatch.setattr(cuda_libraries, "sys", SimpleNamespace(path=[str(tmp_path)], platform=platform_name))
+    monkeypatch.setattr(platform, "machine", lambda: "AMD64" if system == "windows" else "aarch64")
+    found = {name: list(packaged_libraries(name)) for name in (*LIBRARIES, "nvvm")}
+    assert [len(each) for each in found.values()] == [1] * 4, found
+    major = int(extra[2:])
+    assert {each[0] for (each,) in found.values()} == {major}
+    places = {name: Path(path) for name, ((_, _, path),) in found.items()}
+    builtins = {path.parent for path in tmp_path.rglob("*nvrtc-builtins*")}
+    assert builtins == {places["nvrtc"].parent}
+    assert libdevice_beside(str(places["nvvm"])) is not None
     for name, header in HEADERS.items():
-        if not any((folder / header).is_file() for folder in folders):
-            descriptor = tables[1]["nvcc" if name == "crt" else name]
-            places = (tmp_path / place for place in descriptor.site_packages_dirs)
-            folders += [next(place for place in places if (place / descriptor.header_basename).is_file())]
-            assert (folders[-1] / header).is_file(), (name, folders)
+        folders = header_folders(Place(str(tmp_path), True, "site-packages"), name, major)
+        assert any(Path(folder, header).is_file() for folder in folders), (name, folders)
 
     bindings = {file.rpartition("/")[2].partition(".")[0] for file in files if BINDINGS.fullmatch(file)}
-    assert bindings == {"driver", "nvjitlink", "nvfatbin"}
+    assert bindings == {"driver"}
     if system == "windows":
         longest = max(files, key=len)
         assert len(PREFIX) + 1 + len(longest) < MAX_PATH, longest

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from cuda_wheel import JitOptions, Piece
+from cuda_wheel.builder.images.bundling import make_fatbin
+from cuda_wheel.builder.jobs import Content
+from cuda_wheel.builder.toolchain import nvrtc
+from cuda_wheel.runtime.jit.cuda_libraries import library_path
 from cuda_wheel.runtime.linking.cuda_compiler import compile_cuda
 from cuda_wheel.runtime.manifest import Target
 
@@ -55,14 +61,26 @@ def compiled(text: str, kind: str, arch: str = "80", name: str = "made.cu") -> b
         return compile_cuda(text.encode(), name, None, Target.parse(f"compute_{arch}"), kind == "ltoir", JitOptions())[
             0
         ]
-    from cuda.bindings import nvrtc
+    return by_nvrtc(text, [f"-arch=sm_{arch}", "-rdc=true"], name)["cubin"]
 
-    _, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
-    options = [f"-arch=sm_{arch}".encode(), b"-rdc=true"]
-    assert int(nvrtc.nvrtcCompileProgram(program, len(options), options)[0]) == 0
-    cubin = b" " * nvrtc.nvrtcGetCUBINSize(program)[1]
-    nvrtc.nvrtcGetCUBIN(program, cubin)
-    return cubin
+
+def by_nvrtc(text: str, options: list[str], name: str = "made.cu") -> nvrtc.NvrtcResult:
+    """Return what the installed NVRTC makes of CUDA C++."""
+    library = library_path("nvrtc")
+    assert library is not None
+    folder = os.getcwd()
+    result = nvrtc.compile_text(
+        {
+            "library": library,
+            "folder": folder,
+            "text": text.encode(),
+            "name": name,
+            "options": options,
+            "expressions": [],
+        }
+    )
+    assert not result["error"], result["log"]
+    return result
 
 
 FORMS = {"cuda": ".cu", "ptx": ".ptx", "ltoir": ".ltoir", "cubin": ".cubin"}
@@ -76,13 +94,6 @@ def piece(text: str, kind: str, name: str, arch: str = "") -> Piece:
 
 def fatbin(cubin: bytes, *options: str, ptx: bytes = b"") -> bytes:
     """Return a fatbin of a cubin for sm_90, and of PTX for compute_80 if there is any; without options, uncompressed."""
-    from cuda.bindings import nvfatbin
-
-    options = ("-64", *(options or ("-compress=false",)))
-    handle = nvfatbin.create(list(options), len(options))
-    nvfatbin.add_cubin(handle, cubin, len(cubin), "90", "made")
-    if ptx:
-        nvfatbin.add_ptx(handle, ptx + b"\0", len(ptx) + 1, "80", "made", "")
-    content = bytearray(nvfatbin.size(handle))
-    nvfatbin.get(handle, content)
-    return bytes(content)
+    images: list[tuple[Content, str]] = [(("cubin", "90", cubin), "made")]
+    images += [(("ptx", "80", ptx), "made")] if ptx else []
+    return make_fatbin(images, ("-64", *(options or ("-compress=false",))))

@@ -52,6 +52,7 @@ class CompileCache:
         self._results: DependencyCache[Places] = DependencyCache(cache, _parse_places)
         self._toolchain = toolchain
         self._job_request = cache_calls(lambda job: job_key(job, toolchain))
+        self._listed_request = cache_calls(lambda job: job_key(job, toolchain, names_arch_list=True))
         self._folders_request = cache_calls(lambda job: folders_key(job, toolchain))
         self._module_requests: dict[str, tuple[ModulePlan, str, str, str]] = {}
         """The plan of each module by full name, how it is compressed, its PTX version, and the key of all that."""
@@ -100,11 +101,11 @@ class CompileCache:
         return self._find(job) or self._find_with_other_folders(job)
 
     def _find(self, job: Job) -> str | None:
-        request = self._job_request(job)
-        for recorded in self._results.recorded(request, lambda places: self._state(places, job)):
-            if self._results.has(recorded):
-                self._remember(job, recorded.files)
-                return recorded.result_key()
+        for request in (self._job_request(job), self._listed_request(job)):
+            for recorded in self._results.recorded(request, lambda places: self._state(places, job)):
+                if self._results.has(recorded):
+                    self._remember(job, recorded.files)
+                    return recorded.result_key()
         return None
 
     def _find_with_other_folders(self, job: Job) -> str | None:
@@ -134,7 +135,8 @@ class CompileCache:
         places = self._deciding_places(job, compiled)
         if places is None:
             return False
-        self._results.put(Recorded(self._job_request(job), places, self._state(places, job)), pack(compiled, job))
+        request = self._listed_request(job) if compiled.names_arch_list else self._job_request(job)
+        self._results.put(Recorded(request, places, self._state(places, job)), pack(compiled, job))
         self._remember(job, places)
         self._store_folders(job)
         return True

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from cuda_wheel.builder.cache.job_files import path_of, place_of
-from cuda_wheel.builder.jobs import Compiled, Declared, Job, LeftOutCode
+from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Declared, Job, LeftOutCode
 from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
 from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
 
@@ -51,6 +51,7 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
             },
             "variables": tuple(GlobalInfo(*each) for each in document["variables"]),
             "left_out": tuple(LeftOutCode(*each) for each in document["left_out"]),
+            "absent_headers": tuple(AbsentHeader(*each) for each in document["absent_headers"]),
             "declared": tuple(document["declared"]),
         }
     )

@@ -34,17 +34,23 @@ _PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": 
 
 _WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
 
-_WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": ()}
+_WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": (), "system_dirs": ()}
 """The fields of a link that are hashed, or are locations."""
 
 
-def job_key(job: Job, toolchain: Toolchain) -> str:
+def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> str:
     """Return the key of a job, without the files that it reads.
+
+    With `names_arch_list`, it is that of a job that reads `__CUDA_ARCH_LIST__`: others are the same, whichever other
+    targets the module has.
 
     nvJitLink takes part in every job: it proves that a lower PTX version gives the same code. The toolchain's folders
     take no part, only the order of the project's: what is read from them is among the files.
     """
     parts = {item.name: repr(getattr(job, item.name)) for item in fields(job) if item.name not in _LOCATIONS}
+    if not names_arch_list:
+        del parts["arch_list"]
+    parts["system_dirs"] = repr(len(job.system_dirs))
     parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
     return _key(toolchain, *(f"{name}={parts[name]}" for name in sorted(parts)))
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
-from cuda_wheel.builder.toolchain.places import TOOLKIT_VARIABLES, way_to
+from cuda_wheel.builder.toolchain.places import TOOLCHAIN_VARIABLE, TOOLKIT_VARIABLES, way_to
 from cuda_wheel.builder.toolchain.records import Headers, Toolchain
 from cuda_wheel.runtime.jit.library_builds import build_id
 from cuda_wheel.runtime.user_cache.cache import Cache
@@ -24,8 +24,8 @@ __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment", "t
 FORMAT = "toolchain 2"
 """Part of every key: entries of another layout have other keys."""
 
-_VARIABLES = (*TOOLKIT_VARIABLES, "LD_LIBRARY_PATH")
-"""Where compilers and headers are searched for besides the folders of packages."""
+_VARIABLES = (*TOOLKIT_VARIABLES, "LD_LIBRARY_PATH", TOOLCHAIN_VARIABLE)
+"""Where compilers and headers are searched for besides the folders of packages, and which of several are used."""
 
 
 def toolchain_environment() -> str:

@@ -194,6 +194,8 @@ def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] 
     tables = (config, *config.module)
     if any("native" in table.architectures.entries for table in tables):
         return None
+    if any(table.system_include_dirs for table in tables):  # neither the project's files nor the toolchain's
+        return None
     if any(module.specialize for module in config.module):  # its wheel has headers that no job reads
         return None
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}

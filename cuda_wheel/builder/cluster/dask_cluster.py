@@ -99,6 +99,8 @@ class DaskCluster(Executor):
         """The exact release of nvJitLink, after the connection."""
         self._own_versions: Versions | None = None
         self._given_up = False
+        self._said: set[str] = set()
+        """The warnings about jobs that this machine runs."""
         self._lock = threading.Lock()
         self._files = lru_cache(maxsize=64)(files_to_send)  # the jobs of one source need the same files
         self._hash_file = cache(_hash_file)
@@ -242,8 +244,8 @@ class DaskCluster(Executor):
         remote_error = None
         try:
             return self._result_of(waiting.remote, reply)
-        except NotPortableError:
-            pass
+        except NotPortableError as error:
+            self._warn_once(str(error))
         except _ClusterError as error:
             self._give_up(str(error))
         except Exception as error:
@@ -258,6 +260,13 @@ class DaskCluster(Executor):
             label = waiting.remote.label
             self._warn(f"{label} compiles on this machine, but did not on the Dask cluster:\n{remote_error}")
         return result
+
+    def _warn_once(self, text: str) -> None:
+        with self._lock:
+            is_new = bool(text) and text not in self._said
+            self._said.add(text)
+        if is_new:
+            self._warn(text)
 
     def _result_of(self, remote: RemoteCall, reply: _Reply) -> Any:
         """Return the result of a call from its reply. Raises as `RemoteCall.result`, and _ClusterError without one."""

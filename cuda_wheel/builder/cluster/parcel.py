@@ -110,6 +110,11 @@ class RemoteCall:
         if isinstance(self.job, LinkJob):
             job = replace(self.job, include_dirs=())
         else:
+            if self.job.system_dirs:
+                raise NotPortableError(
+                    f"{self.job.source} includes headers of system-include-dirs, which a cluster's workers need not "
+                    "have: this machine compiles it."
+                )
             folders = tuple(folder for folder in self.job.include_dirs if not os.path.isabs(folder))
             if self.job.kind == "cuda":
                 contents = files(self.job.root, self.job.source, self.job.text, self.job.options, folders)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,24 @@ from cuda_wheel.builder.compile.declarations import (
     remember_references,
     uses_build_time,
 )
-from cuda_wheel.builder.compile.host_code import check_launches, compile_with_host_code
+from cuda_wheel.builder.compile.host_code import Answer, check_launches, compile_with_host_code
 from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.compile.precompiled import compile_text, current_precompilation
 from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.hostcode.project_texts import some_project_texts
-from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job
 from cuda_wheel.builder.sources.include_graph import option_folders
+from cuda_wheel.builder.sources.missing_headers import (
+    MISSING_HEADER,
+    including_line,
+    is_listed,
+    optional_headers,
+    unsafe_names,
+)
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.nvrtc import compile_with_references
+from cuda_wheel.builder.toolchain.nvrtc import compile_with_references, preprocessed
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
@@ -52,16 +60,48 @@ def compile_cuda(job: Job) -> Compiled:
         _names_at_once[place] = seconds < _LONG
         return declared_names(request, files)
 
-    return with_own_variables(compiled, job, names)
+    return with_own_variables(compiled, job, names, partial(preprocessed, request))
 
 
 @phase("compiling")
 def _compile_with_nvrtc(job: Job) -> tuple[Compiled, NvrtcRequest]:
     """Return NVRTC's result for a job, and the request that compiled it."""
-    answer = compile_with_host_code(job, partial(_call_nvrtc, job, _writes_names(job)))
+    job, answer = _answer(job)
     compiled = read_nvrtc_result(job, answer)
     check_launches(job, compiled)
+    absent = (_absence(job, compiled, name) for name in job.absent_headers if name in answer.result["absent"])
+    compiled = replace(compiled, absent_headers=tuple(absent))
     return with_parameters(job, answer.request, compiled), answer.request
+
+
+def _answer(job: Job) -> tuple[Job, Answer]:
+    """Return NVRTC's answer, and the job with the headers that are missing and may be.
+
+    A scan of the project's texts finds most of these headers, and the compiler's errors name the others, such as those
+    that macros or headers of libraries include.
+    """
+    writes_names = _writes_names(job)
+    absent, unsafe = optional_headers(job), set[str]()
+    while True:
+        job = replace(job, absent_headers=tuple(sorted(absent - unsafe)))
+        answer = compile_with_host_code(job, partial(_call_nvrtc, job, writes_names))
+        headers = answer.result["headers"] or ()
+        if answer.result["error"]:
+            named = MISSING_HEADER.findall(answer.result["log"]) if job.missing_headers else ()
+            new = {name for name in named if is_listed(name, job.missing_headers)} - absent
+            new -= unsafe_names(job, headers, new)
+            absent |= new
+        else:
+            new = unsafe_names(job, headers, job.absent_headers)
+            unsafe |= new
+        if not new:
+            return job, answer
+
+
+def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
+    """Return the record of a missing header that was empty."""
+    file, line = including_line(job, compiled.headers or (), name)
+    return AbsentHeader(file, line, name, f"{is_listed(name, job.missing_headers)}")
 
 
 def _writes_names(job: Job) -> bool:

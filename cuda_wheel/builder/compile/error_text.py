@@ -27,12 +27,8 @@ def error_text(
     log: str,
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True,
     notes: Sequence[str] = (),
-    missing_headers: Sequence[str] = (),
 ) -> str:
-    """Return the diagnostics in a log of NVRTC, ptxas or nvJitLink for which `is_reported` is true, notes, and hints.
-
-    `missing_headers` are headers that were not found and were taken for host headers.
-    """
+    """Return the diagnostics in the log of a compiler or linker for which `is_reported` is true, notes, and hints."""
     # Start-up time: most jobs have no errors.
     from cuda_wheel.builder.messages.hint_rules import Case
     from cuda_wheel.builder.messages.hints import hints
@@ -49,7 +45,7 @@ def error_text(
         find=lambda name: _files_named(name, job.root),
         cuda=int(release[1] or release[2]) if release else 12,
         macros=lambda name: _passed_macros(name, job.root),
-        missing_headers=tuple(missing_headers),
+        missing_headers=job.missing_headers,
     )
     return "\n".join(filter(None, [str(read), *notes, *hints(read.diagnostics, case)]))
 
@@ -58,18 +54,16 @@ def missing_headers_error(job: Job) -> str:
     """Return the error for headers that a job needs and that do not exist, as the compiler would report each; "" if
     there are none.
 
-    The compiler would read all headers before these first. What it may leave out as host code is no error.
+    The compiler would read all headers before these first.
     """
     found = missing_headers(job)
     if not found:
         return ""
-    from cuda_wheel.builder.hostcode.leaving_out import DEVICE_HEADERS  # start-up time: most jobs lack no headers
-    from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+    from cuda_wheel.builder.hostcode.operator_headers import operator_headers  # start-up time: most jobs lack none
 
     log = []
     for header in found:
-        is_needed = header.quoted or job.host_code != "auto" or header.name.endswith(DEVICE_HEADERS)
-        if is_needed and header.name not in operator_headers():
+        if header.name not in operator_headers():
             shown = (lines_of(header.file, job) or [""] * header.line)[header.line - 1].rstrip("\r")
             reason = f'catastrophic error: cannot open source file "{header.name}"'
             log.append(f"{header.file}({header.line}): {reason}\n  {shown}\n  {' ' * len(shown)}^\n")

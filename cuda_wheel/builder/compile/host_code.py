@@ -1,12 +1,10 @@
-"""Compile a job's source with its host code, and without the host code that does not compile."""
+"""Compile a job's source with its host code."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +16,7 @@ from cuda_wheel.builder.compile.constexpr_crash import (
     with_missing_functions,
 )
 from cuda_wheel.builder.compile.error_text import read_job_log
-from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.precompiled import precompiles
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
@@ -32,19 +30,22 @@ from cuda_wheel.builder.hostcode.front_end import (
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.hostcode.project_texts import project_texts
+from cuda_wheel.builder.hostcode.rewriting.pragma_macros import is_pragma_error
 from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.limited_time import compile_within
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.hostcode.leaving_out import LocatedError, Outcome, Project
+    from cuda_wheel.builder.hostcode.blocks import SourceBlocks
+    from cuda_wheel.builder.hostcode.editing import Outcome
+    from cuda_wheel.builder.hostcode.own_files import LocatedError, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["Answer", "check_launches", "compile_with_host_code"]
+__all__ = ["LEFT_OUT_OPTIONS", "Answer", "check_launches", "compile_with_host_code"]
 
 CallNvrtc = Callable[..., "NvrtcResult"]
 """Returns NVRTC's result for a request, with further options."""
@@ -65,12 +66,11 @@ class Answer:
     request: NvrtcRequest
     left_out: tuple[LeftOutCode, ...] = ()
     notes: tuple[str, ...] = ()
-    missing_headers: tuple[str, ...] = ()
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
 
 
 def compile_with_host_code(job: Job, call: CallNvrtc) -> Answer:
-    """Return NVRTC's answer for a job's source. Host code is left out only if the source does not compile with it."""
+    """Return NVRTC's answer for a job's source, with its host code."""
     if may_crash(job):
 
         def strict(request: NvrtcRequest, *options: str) -> NvrtcResult:
@@ -97,7 +97,7 @@ def _compile(job: Job, call: CallNvrtc, relaxed_constexpr: bool) -> Answer:
         request = nvrtc_request(job, relaxed_constexpr)
         if PREAMBLE_OPTION not in request["options"]:
             options = [*request["options"], PREAMBLE_OPTION]
-            request = {**request, "options": options, "headers": operator_headers()}
+            request = {**request, "options": options, "headers": in_memory(job, operator_headers())}
         result, request = _first_answer(request, call)
     if not result["error"]:
         return Answer(result, request)
@@ -126,8 +126,8 @@ def _without_nvrtcs_macro(job: Job, answer: Answer, call: CallNvrtc) -> Answer:
 
 
 def _without_what_fails(job: Job, request: NvrtcRequest, result: NvrtcResult, call: CallNvrtc) -> tuple[Answer, bool]:
-    """Return the answer to a request whose first error is in `result`, without the host code that fails; and whether
-    the project's headers may hide what is missing, because they ask for NVRTC's macro."""
+    """Return the answer to a request whose first error is in `result`, with what NVRTC refuses written in another way;
+    and whether the project's headers may hide what is missing, because they ask for NVRTC's macro."""
     whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
     if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
         whole = None
@@ -136,9 +136,7 @@ def _without_what_fails(job: Job, request: NvrtcRequest, result: NvrtcResult, ca
         whole = result = call(request)
     if not result["error"]:
         return Answer(result, request), False
-    if job.host_code != "auto":
-        return Answer(whole or call(request), request), False
-    return _without_host_code(job, request, whole or result, call, is_complete=whole is not None)
+    return _edited(job, request, whole or result, call, is_complete=whole is not None)
 
 
 def _first_answer(request: NvrtcRequest, call: CallNvrtc) -> tuple[NvrtcResult, NvrtcRequest]:
@@ -179,7 +177,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
         return None
     macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
     options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
-    return {**request, "options": options, "headers": used_headers(names)}
+    return {**request, "options": options, "headers": in_memory(job, used_headers(names))}
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:
@@ -201,7 +199,7 @@ def check_launches(job: Job, compiled: Compiled) -> None:
     names = set(_LAUNCHED.findall(job.text)) if job.host_code != "reject" and job.form == "whole" else set()
     symbols = b" ".join(symbol.encode() for symbol in compiled.kernels)
     if any(name not in symbols for name in names):
-        from cuda_wheel.builder.hostcode.leaving_out import unmarked_kernels  # start-up time: few jobs need it
+        from cuda_wheel.builder.hostcode.editing import unmarked_kernels  # start-up time: few jobs need it
 
         errors = unmarked_kernels(_project(job))
         if errors:
@@ -211,41 +209,88 @@ def check_launches(job: Job, compiled: Compiled) -> None:
 _EDITED_OPTIONS = (
     "--diag-suppress=177",  # "declared but never referenced": the reference may be in what is left out
     "--diag-suppress=940",  # "missing return statement": it may be in what is left out
+    "--diag-suppress=1305",  # "function declared with noreturn does return"
+    "--diag-suppress=550",  # "set but never used"
 )
 
+LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
+"""The options for a source without bodies. The errors are those about a function that another declaration marks as
+device code."""
+
 _ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
-"""The options with which one compilation finds all that is to be left out."""
+"""The options with which one compilation finds all that is to be changed."""
+
+_SYNTAX_ONLY = "--fdevice-syntax-only"
+"""The option that ends a compilation before code is generated."""
 
 
-def _without_host_code(
+class _Compilations:
+    """The compilations of one source, whose text changes."""
+
+    def __init__(self, job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc) -> None:
+        self._job = job
+        self._request = request
+        self._call = call
+        self._project = _project(job)
+        self.done: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
+
+    def outcome(self, leaves_out: bool, *options: str) -> Outcome:
+        """Return the outcome of compiling the source with changes; with `leaves_out`, without bodies that fail."""
+        from cuda_wheel.builder.hostcode.editing import compile_edited  # start-up time: few jobs need it
+
+        options = (*(LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS), *options)
+        return compile_edited(
+            self._project,
+            self.done[0][0],
+            lambda changed: self._compile(self._changed(changed, options)),
+            lambda result: _errors(self._job, result),
+            (lambda changed: preprocessed(self._changed(changed, options))) if leaves_out else None,
+        )
+
+    def _changed(self, changed: Mapping[str, bytes], options: Sequence[str]) -> NvrtcRequest:
+        headers = self._request["headers"] | {name: text for name, text in changed.items() if name != self._job.source}
+        asked = [*self._request["options"], *options]
+        return {**self._request, "text": changed[self._job.source], "headers": headers, "options": asked}
+
+    def _compile(self, request: NvrtcRequest) -> NvrtcResult:
+        result = self._call(request, *FIRST_ERROR)
+        if result["error"]:
+            seconds = _SECONDS_FOR_ALL_ERRORS << len(self.done)  # rather than one compilation for each of many errors
+            whole = compile_within({**request, "options": [*request["options"], *_ALL_ERRORS]}, seconds)
+            result = whole if whole is not None and whole["error"] else result
+        self.done.append((result, request))
+        return result
+
+
+def _edited(
     job: Job, request: NvrtcRequest, first: NvrtcResult, call: CallNvrtc, is_complete: bool
 ) -> tuple[Answer, bool]:
     """Return what `_without_what_fails` returns. `first` has all errors, or only the first one."""
-    from cuda_wheel.builder.hostcode.leaving_out import compile_leaving_out  # start-up time: few jobs need it
-
-    requests: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
-
-    def compile(changed: Mapping[str, bytes]) -> NvrtcResult:
-        headers = request["headers"] | {name: text for name, text in changed.items() if name != job.source}
-        options = [*request["options"], *_EDITED_OPTIONS]
-        edited: NvrtcRequest = {**request, "text": changed[job.source], "headers": headers, "options": options}
-        result = call(edited, *FIRST_ERROR)
-        if result["error"]:
-            seconds = _SECONDS_FOR_ALL_ERRORS << len(requests)  # rather than one compilation for each of many errors
-            whole = compile_within({**edited, "options": [*options, *_ALL_ERRORS]}, seconds)
-            result = whole if whole is not None and whole["error"] else result
-        requests.append((result, edited))
-        return result
-
-    outcome = compile_leaving_out(_project(job), first, compile, lambda result: _errors(job, result))
+    compilations = _Compilations(job, request, first, call)
+    outcome = compilations.outcome(job.host_code == "leave-out")
+    requests = compilations.done
     if not outcome.result["error"] and not outcome.blocking:
         return Answer(*requests[-1], outcome.left_out), False
-    if not is_complete and len(requests) > 1:  # the first error was left out, and is not the one to report
+    notes = []
+    if not is_complete and len(requests) > 1:  # the first error was overcome, and is not the one to report
         whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS << 1)
         is_complete = whole is not None
         requests = requests[-1:] if whole is None else [(whole, request), *requests[1:]]
-    notes = () if is_complete else (_ONLY_FIRST,)
+    if not is_complete:
+        notes.append(_ONLY_FIRST)
+    if job.host_code == "whole":
+        trial = _Compilations(job, request, first, call).outcome(True, _SYNTAX_ONLY)
+        notes += [_may_be_left_out(trial.left_out)] if trial.left_out and not trial.result["error"] else []
     return _failure(job, outcome, requests, notes), outcome.may_be_hidden
+
+
+def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
+    """Return a note about an error in host code that no device code can see."""
+    return (
+        "note: only host code does not compile, and no kernel, type or template argument depends on it: "
+        f"{'; '.join(map(str, code))}. Either give the compiler what it lacks (include-dirs, or the package with the "
+        'headers in build-system.requires), or set host-code = "leave-out" for this module.'
+    )
 
 
 _ONLY_FIRST = (
@@ -265,34 +310,60 @@ def _failure(
         requests[0],
     )
     errors = _errors(job, whole)
-    named = {error.key for error in errors}
-    reported = _without_consequences(errors, {error.key for error in outcome.blocking} & named or named)
-    notes = [f"note: {code} was left out, as host code: {code.reason}" for code in outcome.left_out]
-    notes += [f"note: this host code cannot be left out: {outcome.reason}."] if outcome.reason else []
+    lasting = {error.key for error in outcome.blocking} & {error.key for error in errors}
+    if lasting:
+        errors = [error for error in errors if error.key in lasting]
+    from cuda_wheel.builder.hostcode.own_files import project_files  # start-up time: few jobs need it
+
+    reported = {error.key for error in _without_consequences(errors, project_files(_project(job)))}
+    notes = [f"note: it cannot be left out: {outcome.reason}."] if outcome.reason else []
     notes += more_notes
-    missing = tuple(code.name.strip("<>") for code in outcome.left_out if code.kind == "include")
-    return Answer(
-        whole, request, (), tuple(notes), missing, lambda each: each.severity != "error" or _key(each) in reported
-    )
+    return Answer(whole, request, (), tuple(notes), lambda each: each.severity != "error" or _key(each) in reported)
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
     """Return the errors that are neither overcome nor in the same line as one that is."""
-    overcome = {error.key[:2] for error in errors if error.is_overcome}
+    overcome = {error.key[:2] for error in errors if is_pragma_error(error.message)}
     return [error for error in errors if error.key[:2] not in overcome]
 
 
-def _without_consequences(errors: Sequence[LocatedError], reported: AbstractSet[_Key]) -> AbstractSet[_Key]:
-    """Return the keys `reported`, with the errors of a syntax error's line in place of those after it in its file.
+def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
+    """Return errors without those at lines that are right: after a syntax error, and where a name is used whose
+    declaration is an error.
 
-    After a syntax error the compiler reads on at a place of its choice, and reports lines that are right.
+    After a syntax error the compiler reads on at a place of its choice. Before it, it may misread the same declaration.
     """
-    before = list(itertools.takewhile(lambda error: error.key not in reported, errors))
-    file = errors[len(before)].key[0] if len(before) < len(errors) else None
-    lines = [error.key[:2] for error in before if error.message.startswith("expected ") and error.key[0] == file]
-    if not lines:
-        return reported
-    return {error.key for error in before if error.key[:2] == lines[0]} | {key for key in reported if key[0] != file}
+    from cuda_wheel.builder.hostcode.own_files import definition_at
+
+    syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
+    if syntax is not None and errors[syntax].places:
+        place = errors[syntax].places[0]
+        around = definition_at(files, *place)
+        after = [error for error in errors[syntax:] if error.key[:2] == errors[syntax].key[:2]]
+        before = [
+            error
+            for error in errors[:syntax]
+            if around is None
+            or not error.places
+            or error.places[0][1] == place[1]
+            or definition_at(files, *error.places[0]) is not around
+        ]
+        errors = [*before, *after]
+    found: list[LocatedError] = []
+    declared: set[bytes] = set()
+    for error in errors:
+        undefined = _UNDEFINED.match(error.message)
+        if undefined and undefined[1].encode() in declared:
+            continue
+        found.append(error)
+        if error.places and not undefined and error.places[0][0] in files:
+            file, line, _ = error.places[0]
+            declared |= set(_WORD.findall(files[file].content.split(b"\n")[line - 1 : line][0]))
+    return found
+
+
+_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 _Key = tuple[object, ...]
@@ -309,7 +380,7 @@ _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
 
 def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
     """Return the errors in a result's log."""
-    from cuda_wheel.builder.hostcode.leaving_out import LocatedError
+    from cuda_wheel.builder.hostcode.own_files import LocatedError
 
     errors = []
     for each in read_job_log(job, result["log"]).diagnostics:
@@ -323,7 +394,7 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
 
 def _project(job: Job) -> Project:
     """Return how to read the files of a job's project."""
-    from cuda_wheel.builder.hostcode.leaving_out import Project
+    from cuda_wheel.builder.hostcode.own_files import Project
 
     root = Path(job.root)
     folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]

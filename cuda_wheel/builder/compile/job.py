@@ -7,6 +7,7 @@ The input is a job's text, and the output is bytes; nothing here knows projects,
 from __future__ import annotations
 
 import os
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -37,6 +38,29 @@ _FRONT_ENDS = {"cuda": compile_cuda, "nvvm": compile_nvvm_ir, "ptx": read_ptx_so
 
 def compile_job(job: Job) -> Compiled:
     """Return the images of a job; raises CompileError with the compiler's diagnostics, or ConfigError for an option."""
+    compiled = _compiled(job)
+    _check_paths(job, compiled)
+    return compiled
+
+
+def _check_paths(job: Job, compiled: Compiled) -> None:
+    """Raise CompileError if an image contains where a library outside the project is: builds elsewhere would differ."""
+    for folder in job.system_dirs:
+        path = os.fsencode(folder + os.sep)
+        # In PTX a string is a list of numbers. What follows the folder in it is the header's name.
+        numbers = re.search(rb",\s*".join(b"%d" % byte for byte in path) + rb"((?:,\s*\d+)*)", compiled.ptx or b"")
+        if numbers or any(path in content for content in (compiled.cubin, compiled.ltoir) if content):
+            text = bytes(map(int, filter(None, numbers[1].split(b",")))) if numbers else b""
+            header = text.partition(b"\0")[0].decode(errors="replace") or f"a header in {folder}"
+            raise CompileError(
+                f"{job.source}: the image would contain the path of {header}, which __FILE__ gives, as in assert. It "
+                f"lies outside the project ({folder}), so that builds on other machines would differ: set defines = "
+                "{ NDEBUG = 1 } if it is an assert, or copy the header into the project."
+            )
+
+
+def _compiled(job: Job) -> Compiled:
+    """Return what `compile_job` returns."""
     compiled = _FRONT_ENDS[job.kind](job)
     if job.instances and compiled.ptx is not None:
         compiled = _narrowed(compiled, job)
@@ -44,7 +68,7 @@ def compile_job(job: Job) -> Compiled:
         return compiled
     ptx = (compiled.ptx or b"").decode()
     if job.lineinfo:
-        ptx = ptx_text.relocate_files(ptx, line_info_folders(job.include_dirs) | {os.getcwd(): ""})
+        ptx = ptx_text.relocate_files(ptx, line_info_folders(job.include_dirs, job.system_dirs) | {os.getcwd(): ""})
     if job.cubin and compiled.cubin is None:
         with phase("assembling"):
             compiled = _with_machine_code(job, compiled, ptx)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -30,15 +31,20 @@ DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
 """Returns the names that these files declare, as `declarations.declared_names` does."""
 
 
-def with_own_variables(compiled: Compiled, job: Job, declared_names: DeclaredNames) -> Compiled:
+def with_own_variables(
+    compiled: Compiled, job: Job, declared_names: DeclaredNames, preprocessed: Callable[[], bytes | None]
+) -> Compiled:
     """Return a job's result with the variables that the project declares; the PTX of a complete image keeps of the
-    others those that its code uses."""
+    others those that its code uses.
+
+    `preprocessed` returns the source with all macros expanded, as `nvrtc.preprocessed` does.
+    """
     own = dict(own_texts(job, compiled.headers or ()))
     of_libraries = [path for path in compiled.headers or () if path not in own]
     names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names(list(own)))
     is_complete = compiled.ptx is not None and job.form == "whole"
     text = ptx_text.normalise((compiled.ptx or b"").decode()) if is_complete else ""
-    constants: Callable[[], Collection[str]] = cache(lambda: _host_constants(job, own.values()))
+    constants: Callable[[], Collection[str]] = cache(lambda: _host_constants(job, own, preprocessed))
     foreign = compiled.declared
     if not foreign:
         asked = may_declare_foreign_names(own.values(), foreign_names(text) if is_complete else None)
@@ -86,13 +92,39 @@ def _library_symbols(
     return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
 
 
-def _host_constants(job: Job, texts: Iterable[bytes]) -> Collection[str]:
-    """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them."""
+def _host_constants(job: Job, own: Mapping[str, bytes], preprocessed: Callable[[], bytes | None]) -> Collection[str]:
+    """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them.
+
+    The project's texts tell, unless a word may be a macro that marks device code; then the preprocessor does. Without
+    an answer, such constants count as device code. `own` are the texts by absolute path.
+    """
     if not looks_like_host_code(job.text):
         return ()
     from cuda_wheel.builder.hostcode.host_constants import host_constants  # start-up time: few jobs have variables
 
-    return host_constants(texts)
+    found = host_constants(own.values())
+    if not found.doubtful:
+        return found.names
+    text = preprocessed()
+    exact = host_constants([_lines_of(own, text, job.root)]).names if text is not None else frozenset()
+    return (found.names - found.doubtful) | (found.doubtful & exact)
+
+
+_LINE = re.compile(rb'^#line \d+(?: "(.*)")?.*\n?', re.MULTILINE)
+
+
+def _lines_of(files: Collection[str], text: bytes, folder: str) -> bytes:
+    """Return those lines of a preprocessed text that come from some files, given by their absolute paths."""
+    pieces = []
+    is_own, at = False, 0
+    for match in (*_LINE.finditer(text), None):
+        pieces += [text[at : match.start() if match else len(text)]] if is_own else []
+        if match is None:
+            break
+        at = match.end()
+        if match[1] is not None:
+            is_own = os.path.normpath(os.path.join(folder, os.fsdecode(match[1]))) in files
+    return b"".join(pieces)
 
 
 def _content(path: str) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.hostcode.front_end import (
@@ -13,12 +14,14 @@ from cuda_wheel.builder.hostcode.front_end import (
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.sources.include_graph import split_undefinitions
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
+from cuda_wheel.builder.toolchain.records import INCLUDE
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
 
-__all__ = ["is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
+__all__ = ["in_memory", "is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
 
 _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
 """The macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers that CCCL does
@@ -28,6 +31,27 @@ cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
 """The front end's option, which this package's options have after `-Xcudafe`, and a project's as one word with it."""
+
+
+_COMMAND_LINE = "cuda_wheel_detail/command_line.h"
+"""A header in memory, which is included before each source. It has what nvcc's command line gives the preprocessor and
+NVRTC's cannot: options define macros before NVRTC's own headers, which define some of them again."""
+
+
+def _command_line(job: Job, undefined: Iterable[str]) -> bytes:
+    """Return the text of `_COMMAND_LINE` for a job: what GCC predefines, the module's architectures, and which macros
+    the project's options undefine."""
+    lines = (
+        "#undef __CUDA_ARCH_LIST__",
+        f"#define __CUDA_ARCH_LIST__ {job.arch_list or job.arch.rstrip('af') + '0'}",
+        *(f"#undef {name}" for name in undefined),
+    )
+    return _predefined_macros() + "".join(f"{line}\n" for line in lines).encode()
+
+
+@cache
+def _predefined_macros() -> bytes:
+    return (INCLUDE / "cuda_wheel_detail/predefined_macros.h").read_bytes()
 
 
 def is_whole_program(job: Job) -> bool:
@@ -56,7 +80,8 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
     Without `relaxed_constexpr`, device code cannot call `constexpr` host functions; see `constexpr_crash`.
     """
     cubin = nvrtc_generates_cubin(job)
-    options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", *job.options]
+    options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", f"--pre-include={_COMMAND_LINE}"]
+    options += split_undefinitions(job.options)[0]
     options += [f"--include-path={folder}" for folder in job.include_dirs]
     # NVRTC gives functions and variables without linkage a unique symbol. Without a seed it contains the process
     # number.
@@ -76,8 +101,15 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
         "name": job.source,
         "options": options if relaxed_constexpr else _without_relaxed_constexpr(options),
         "expressions": list(job.instantiate),
-        "headers": operator_headers() if is_host_code else {},
+        "headers": in_memory(job, operator_headers() if is_host_code else {}),
     }
+
+
+def in_memory(job: Job, headers: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return a job's headers in memory: these, the macros before its source, and empty ones for those that it may
+    lack."""
+    _, undefined = split_undefinitions(job.options)
+    return {_COMMAND_LINE: _command_line(job, undefined), **headers, **dict.fromkeys(job.absent_headers, b"")}
 
 
 def _without_relaxed_constexpr(options: Sequence[str]) -> list[str]:

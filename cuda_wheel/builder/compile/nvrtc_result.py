@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.error_text import error_text, lines_of, read_job_log
@@ -30,7 +32,9 @@ def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
     """Return a result whose headers come from a scan of the source if NVRTC did not list them."""
     if result["error"] or result["headers"] is not None:
         return result
-    headers = read_at_most(request["folder"], request["name"], request["text"], request["options"])
+    in_memory = {f"--pre-include={name}" for name in request["headers"]}
+    options = [option for option in request["options"] if option not in in_memory]
+    headers = read_at_most(request["folder"], request["name"], request["text"], options)
     return {**result, "headers": headers}
 
 
@@ -63,9 +67,10 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
             )
         raise ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
     if result["error"] or answer.notes:
-        raise CompileError(
-            error_text(job, log, answer.is_reported, answer.notes, answer.missing_headers) or result["error"]
-        )
+        raise CompileError(error_text(job, log, answer.is_reported, answer.notes) or result["error"])
+    read = read_job_log(job, log, partial(lines_of, job=job) if answer.left_out else no_original_lines)
+    if any(each.severity == "error" for each in read.diagnostics):  # what NVRTC only warns about
+        raise CompileError(error_text(job, log))
     compiled = EMPTY if job.form == "lto" else described(result["ptx"])
     cubin = nvrtc_generates_cubin(job)
     return replace(
@@ -75,7 +80,23 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
         ltoir=result["ltoir"] or None,
         names=dict(zip(job.instantiate, result["symbols"], strict=True)),
         headers=None if result["headers"] is None else tuple(result["headers"]),
-        log=str(read_job_log(job, log, partial(lines_of, job=job) if answer.left_out else no_original_lines)),
+        log=str(read),
         left_out=answer.left_out,
         uses_build_time=result["uses_build_time"],
+        names_arch_list=_names_arch_list(job, result["headers"] or ()),
     )
+
+
+_ARCH_LIST = b"__CUDA_ARCH_LIST__"
+
+
+def _names_arch_list(job: Job, headers: Sequence[str]) -> bool:
+    """Return whether a job's source, one of its options or one of these headers names the macro."""
+    if _ARCH_LIST in job.text or any(_ARCH_LIST.decode() in option for option in job.options):
+        return True
+    return any(_version_names_arch_list(path, (found := os.stat(path)).st_mtime_ns, found.st_size) for path in headers)
+
+
+@lru_cache(maxsize=4096)  # sources have most of their headers in common
+def _version_names_arch_list(header: str, changed: int, size: int) -> bool:
+    return _ARCH_LIST in Path(header).read_bytes()

@@ -86,11 +86,13 @@ def find_header_groups(jobs: Iterable[Job]) -> dict[Job, HeaderGroup]:
 
 
 def _is_candidate(job: Job) -> bool:
-    return job.kind == "cuda" and not any("pch" in option for option in job.options)
+    return job.kind == "cuda" and not job.missing_headers and not any("pch" in option for option in job.options)
 
 
 def _hash_of_settings(job: Job) -> str:
     """Return a hash of all that must be equal for NVRTC to use the same precompiled headers, but the source."""
     preamble = looks_like_host_code(job.text)
     settings = (job.library, job.root, job.arch, job.cubin, job.options, job.include_dirs, job.lineinfo, job.form)
-    return sha256(repr((*settings, job.host_code, preamble)).encode(errors="surrogateescape")).hexdigest()
+    return sha256(
+        repr((*settings, job.host_code, preamble, job.arch_list)).encode(errors="surrogateescape")
+    ).hexdigest()

@@ -16,9 +16,9 @@ FUNCTION = "cuda_wheel_add_module"
 
 _KEYS = (
     *("sources", "architectures", "include-dirs", "defines", "options", "std", "instantiate", "instances", "link"),
-    *("host-code", "extern", "extern-default", "relocatable"),
+    *("host-code", "extern", "extern-default", "relocatable", "system-include-dirs", "missing-headers"),
 )
-_ARGUMENTS = {key: key.upper().replace("-", "_") for key in _KEYS} | {"include-dirs": "INCLUDE_DIRECTORIES"}
+_ARGUMENTS = {key: key.upper().replace("-", "_").replace("_DIRS", "_DIRECTORIES") for key in _KEYS}
 _PLACES = _ARGUMENTS | {"architectures": "ARCHITECTURES (or CMAKE_CUDA_ARCHITECTURES)"}
 _KEY = "(" + "|".join(sorted(_KEYS, key=len, reverse=True)) + r")\b"
 
@@ -69,7 +69,10 @@ class CMakeCall(NamedTuple):
             (rf'(?<![\w.-]){_KEY} ?= ?("[^"]*"|\[[^\]]*\]|true)', _assigned),
             (rf"(?<=\bthe key ){_KEY}", lambda match: _ARGUMENTS[match[1]]),
             (r"\bfrom std, defines or options\b", lambda match: "from STD, DEFINES or OPTIONS"),
-            (r"(?<![\w.-])(include-dirs|extern-default|host-code|instantiate)\b", lambda match: _ARGUMENTS[match[1]]),
+            (
+                r"(?<![\w.-])(system-include-dirs|include-dirs|missing-headers|extern-default|host-code|instantiate)\b",
+                lambda match: _ARGUMENTS[match[1]],
+            ),
         )
         for pattern, new in rules:
             line = re.sub(pattern, new, line)

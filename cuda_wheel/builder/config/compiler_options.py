@@ -14,10 +14,15 @@ from typing import NamedTuple
 
 from cuda_wheel.builder.config.option_table import (
     FRONT_END,
+    GNU_STANDARD,
     HOST,
+    HOST_MACROS,
+    HOST_REFUSED,
     IGNORED,
     IGNORED_PATTERNS,
     IGNORED_WITH_VALUE,
+    PROCESSOR,
+    PROCESSOR_OPTION,
     PTXAS_IGNORED,
     PTXAS_REFUSED,
     REFUSED,
@@ -28,7 +33,7 @@ from cuda_wheel.builder.config.option_table import (
 )
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["CompilerOptions", "read_options", "takes_value"]
+__all__ = ["CompilerOptions", "MacroOption", "macro_options", "read_options", "takes_value"]
 
 
 class CompilerOptions(NamedTuple):
@@ -60,6 +65,32 @@ def read_options(options: Sequence[str], where: str) -> CompilerOptions:
     return reader.result()
 
 
+class MacroOption(NamedTuple):
+    """An option that defines a macro, or undefines it: then `value` is None."""
+
+    written: str
+    name: str
+    value: str | None
+
+
+def macro_options(options: Sequence[str], where: str) -> list[MacroOption]:
+    """Return the options in a list that are about macros. Raises ConfigError, which names the list as `where`."""
+    found = []
+    arguments = iter(read_options(options, where).arguments)
+    for first in arguments:
+        match = _MACRO.fullmatch(first)
+        if match is None:
+            continue
+        following = "" if match[2] else next(arguments, "")
+        name, equals, value = (match[2] or following).strip().partition("=")
+        value = (value if equals else "1") if match[1] in ("-D", "--define-macro", "-define-macro") else None
+        found.append(MacroOption(" ".join(filter(None, [first, following])), name.partition("(")[0].strip(), value))
+    return found
+
+
+_MACRO = re.compile(r"(-[DU]|--?(?:un)?define-macro)=?\s*(.*)", re.DOTALL)
+
+
 class _Reader:
     """Reads options one by one."""
 
@@ -86,6 +117,7 @@ class _Reader:
             self._targets.add(name, value or "", where)
         elif name == "std":
             self._set("std", (value or "").replace("gnu++", "c++"))
+            self._arguments += GNU_STANDARD if "gnu++" in (value or "") else ()
         elif name in ("lineinfo", "generate-line-info"):
             self._keys["lineinfo"] = True
         elif name == "Werror" and value in ("all-warnings", None):
@@ -98,6 +130,8 @@ class _Reader:
             self._arguments += [each.format(value) for each in TRANSLATED[name]]
         elif name in ("Xcompiler", "compiler-options"):
             self._host_compiler(value or "", written)
+        elif any(re.fullmatch(pattern, written[0]) for pattern in HOST_MACROS):  # nvcc hands unknown options on to GCC
+            self._host_option(written[0], written)
         elif (reason := _reason_to_ignore(option)) is not None:
             self._ignore(written, reason)
         else:
@@ -114,12 +148,31 @@ class _Reader:
     def _host_compiler(self, value: str, written: Sequence[str]) -> None:
         """Read the options that nvcc passes to the host compiler.
 
-        It also preprocesses device code, so that macros and include folders count.
+        It also preprocesses device code, so that macros, include folders and included files count.
         """
-        preprocessor = re.findall(r"""(?:^|(?<=[\s,"']))(-[DUI])[\s,]*([^\s,"']+)""", value)
-        self._arguments += [each for pair in preprocessor for each in pair]
-        if re.search(r"""(?:^|[\s,"'])-(?![DUI])""", value) or not preprocessor:
-            self._ignore(written, HOST)
+        words = iter(re.findall(r"""[^\s,"']+""", value))
+        for word in words:
+            preprocessor = re.fullmatch(r"(-[DUI])(.*)|-(?:isystem|iquote|idirafter)=?(.*)|-include=?(.*)", word)
+            if preprocessor is None:
+                self._host_option(word, written)
+            elif preprocessor[1]:
+                self._arguments += [preprocessor[1], preprocessor[2] or next(words, "")]
+            elif preprocessor[4] is not None:
+                self._arguments.append(f"--pre-include={preprocessor[4] or next(words, '')}")
+            else:
+                self._arguments.append(f"--include-path={preprocessor[3] or next(words, '')}")
+
+    def _host_option(self, word: str, written: Sequence[str]) -> None:
+        """Read one option of the host compiler that is not about macros or include folders by itself."""
+        where = f"{self._where}: {' '.join(written)!r}"
+        for pattern, reason in HOST_REFUSED.items():
+            if re.fullmatch(pattern, word):
+                raise ConfigError(f"{where} {reason}")
+        macros = next((macros for pattern, macros in HOST_MACROS.items() if re.fullmatch(pattern, word)), None)
+        if macros is not None:
+            self._arguments += macros
+        else:
+            self._ignore(written, PROCESSOR if re.fullmatch(PROCESSOR_OPTION, word) else HOST)
 
     def _front_end(self, value: str, where: str) -> None:
         """Read options of the compiler's front end, of which few are known."""

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 __all__ = [
     "FRONT_END",
+    "GNU_STANDARD",
     "HOST",
+    "HOST_MACROS",
+    "HOST_REFUSED",
     "IGNORED",
     "IGNORED_PATTERNS",
     "IGNORED_WITH_VALUE",
+    "PROCESSOR",
+    "PROCESSOR_OPTION",
     "PTXAS_IGNORED",
     "PTXAS_REFUSED",
     "REFUSED",
@@ -46,6 +51,11 @@ VALUE = (
 """NVRTC's options whose value may be the next option. What is not listed anywhere goes to NVRTC as it is."""
 
 HOST = "for the host compiler; a wheel has device code only"
+PROCESSOR = (
+    "for the host compiler; the macros of the processor that it names, such as __AVX2__, stay undefined: define those "
+    "that the sources ask for"
+)
+PROCESSOR_OPTION = r"-march=.+|-m(no-)?(avx|sse|amx|bmi|aes|sha|fma|lzcnt|adx|rdrnd|pclmul).*"
 _WARNINGS = "for warnings of nvcc or of the host compiler; NVRTC has --diag-suppress"
 _LINKER = "for the linker of host code; a wheel has device code only"
 _RUN = "for one run of nvcc; cuda-wheel calls no nvcc"
@@ -54,8 +64,57 @@ _PARALLEL = (
     "compile jobs in parallel"
 )
 
+_FAST = (
+    *("-D__FAST_MATH__=1", "-U__FINITE_MATH_ONLY__", "-D__FINITE_MATH_ONLY__=1", "-D__ASSOCIATIVE_MATH__=1"),
+    *("-D__NO_MATH_ERRNO__=1", "-D__NO_SIGNED_ZEROS__=1", "-D__NO_TRAPPING_MATH__=1", "-D__RECIPROCAL_MATH__=1"),
+    *("-U__STDC_IEC_559__", "-U__STDC_IEC_559_COMPLEX__", "-U__STDC_IEC_60559_BFP__", "-U__STDC_IEC_60559_COMPLEX__"),
+)
+_SSE3 = ("-D__SSE3__=1",)
+_SSSE3 = (*_SSE3, "-D__SSSE3__=1")
+_SSE4_1 = (*_SSSE3, "-D__SSE4_1__=1")
+_SSE4_2 = (*_SSE4_1, "-D__SSE4_2__=1", "-D__CRC32__=1", "-D__POPCNT__=1")
+_AVX = (*_SSE4_2, "-D__AVX__=1", "-D__XSAVE__=1", "-U__BIGGEST_ALIGNMENT__", "-D__BIGGEST_ALIGNMENT__=32")
+
+HOST_MACROS: dict[str, tuple[str, ...]] = {
+    "-ffast-math|-Ofast": _FAST,
+    "-ffinite-math-only": ("-U__FINITE_MATH_ONLY__", "-D__FINITE_MATH_ONLY__=1"),
+    "-fno-math-errno": ("-D__NO_MATH_ERRNO__=1",),
+    "-fno-signed-zeros": ("-D__NO_SIGNED_ZEROS__=1",),
+    "-fno-trapping-math": ("-D__NO_TRAPPING_MATH__=1",),
+    "-freciprocal-math": ("-D__RECIPROCAL_MATH__=1",),
+    "-fopenmp": ("-D_OPENMP=201511", "-D_REENTRANT=1"),
+    "-pthreads?": ("-D_REENTRANT=1",),
+    "-funsigned-char|-fno-signed-char": ("-D__CHAR_UNSIGNED__=1",),
+    "-fno-rtti": ("-U__GXX_RTTI",),
+    "-fsanitize=address.*": ("-D__SANITIZE_ADDRESS__=1",),
+    "-fsanitize=thread.*": ("-D__SANITIZE_THREAD__=1",),
+    "-msse3": _SSE3,
+    "-mssse3": _SSSE3,
+    r"-msse4\.1": _SSE4_1,
+    r"-msse4(\.2)?": _SSE4_2,
+    "-mpopcnt": ("-D__POPCNT__=1",),
+    "-mavx": _AVX,
+    "-mavx2": (*_AVX, "-D__AVX2__=1"),
+    "-mfma": (*_AVX, "-D__FMA__=1", "-D__FP_FAST_FMA=1", "-D__FP_FAST_FMAF=1"),
+    "-mf16c": (*_AVX, "-D__F16C__=1"),
+}
+"""Options of GCC that decide what device code sees, by pattern: nvcc has it preprocess device code too, so that their
+macros are defined there; they have no other effect on it. As GCC 12.2 defines them. `__EXCEPTIONS` stays defined with
+-fno-exceptions: NVRTC's cannot be undefined."""
+
+_GCC_FILE = "gives the preprocessor a file of macros; write -include, or the key defines."
+_OTHER_LANGUAGE = "changes what macros say of the C++ standard, and not what the compiler does; use the key std."
+
+HOST_REFUSED = {
+    "-imacros.*": _GCC_FILE,
+    "-std=.*|-ansi": _OTHER_LANGUAGE,
+    "-f(no-)?(short-wchar|char8_t|concepts|coroutines|implicit-constexpr|abi-version=.*)": _OTHER_LANGUAGE,
+    "-undef|-nostdinc(\\+\\+)?|-m32|-mx32|-m16": "makes the preprocessor describe another machine; leave it out.",
+}
+"""Options of GCC that change what device code sees in a way that is not supported, by pattern, and what to do."""
+
 IGNORED = {
-    "O": "for host code; device code is optimised by default (less: --ptxas-options=-O0)",
+    "O": "for host code; device code is optimised by default (less: --ptxas-options=-O0); no __OPTIMIZE__",
     "optimize": "for host code; device code is optimised by default (less: --ptxas-options=-O0)",
     **dict.fromkeys(("Xcompiler", "compiler-options", "ccbin", "compiler-bindir", "default-stream"), HOST),
     **dict.fromkeys(("forward-unknown-to-host-compiler", "forward-unknown-opts", "no-align-double"), HOST),
@@ -153,6 +212,7 @@ IGNORED_PATTERNS = {
     r"-O(\d|s|fast|max|min)?": IGNORED["O"],
     r"-t\d+": _PARALLEL,
     r"-[lL].+": _LINKER,
+    PROCESSOR_OPTION: PROCESSOR,
     r"-f(?!tz|mad|device|random).+|-m(?!axrregcount|inimal|odify|achine|32).+": HOST,
     r"--?Wno-.+|-W(?!error|reorder|default-stream-launch).+": _WARNINGS,
 }
@@ -222,6 +282,9 @@ FRONT_END = (
     "--relaxed_constexpr",
 )
 """Options of the front end that need no value and do no harm."""
+
+GNU_STANDARD = ("-U__STRICT_ANSI__", "-Dlinux=1", "-Dunix=1")
+"""The macros by which -std=gnu++17 differs from -std=c++17 with GCC, for the compiler."""
 
 RELOCATABLE = ("rdc", "relocatable-device-code")
 TARGETS = ("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-code")

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from cuda_wheel.builder.config.architectures import HELP, split
 from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.cxx_text import check_expression, check_macro_value
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
 
@@ -21,6 +22,7 @@ __all__ = [
     "COMPILER_OPTIONS",
     "FLAG",
     "MACROS",
+    "NAME_EXPRESSIONS",
     "PTX_VERSION",
     "SECONDS",
     "SIZE",
@@ -68,6 +70,16 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
 
 
 STRINGS = Kind(_strings, {"type": "array", "items": STRING.schema})
+
+
+def _name_expressions(value: Any, where: str) -> tuple[str, ...]:
+    names = _strings(value, where)
+    for index, name in enumerate(names):
+        check_expression(name, f"{where}[{index}]")
+    return names
+
+
+NAME_EXPRESSIONS = Kind(_name_expressions, STRINGS.schema)
 
 
 def _flag(value: Any, where: str) -> bool:
@@ -141,8 +153,9 @@ def _macros(value: Any, where: str) -> tuple[tuple[str, str], ...]:
     for name, content in value.items():
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise ConfigError(f"{where}: {name!r} is not a macro name: use letters, digits and underscores.")
-        if not isinstance(content, str | int | float) or "\0" in str(content):
+        if not isinstance(content, str | int | float):
             raise ConfigError(f"{where}.{name} must be a string, a number, true or false, not {content!r}.")
+        check_macro_value(str(content), f"{where}.{name}")
     return tuple((name, str(int(c)) if isinstance(c, bool) else str(c)) for name, c in sorted(value.items()))
 
 
@@ -158,6 +171,9 @@ MACROS = Kind(
 
 def _compiler_options(value: Any, where: str) -> tuple[str, ...]:
     options = _strings(value, where)
+    for index, option in enumerate(options):
+        if any(ord(character) < 32 for character in option):
+            raise ConfigError(f"{where}[{index}] must be one line, not {option!r}.")
     read_options(options, where)
     return options
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cuda_wheel.builder.config.architectures import DEFAULT
-from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.compiler_options import macro_options, read_options
 from cuda_wheel.builder.config.override import VARIABLE, override_module, override_project
 from cuda_wheel.builder.config.parsers import (
     ARCHITECTURES,
     COMPILER_OPTIONS,
     FLAG,
     MACROS,
+    NAME_EXPRESSIONS,
     PTX_VERSION,
     SECONDS,
     SIZE,
@@ -63,17 +64,35 @@ class Settings:
         f'"{DEFAULT}"',
     )
     include_dirs: tuple[str, ...] = _key(STRINGS, (), "Folders for `#include`, relative to the project.")
+    system_include_dirs: tuple[str, ...] = _key(
+        STRINGS,
+        (),
+        "Folders of libraries outside the project, searched after `include-dirs`. `$NAME` and `${NAME}` stand for "
+        "environment variables.",
+    )
+    missing_headers: tuple[str, ...] = _key(
+        STRINGS,
+        (),
+        'Headers that may be missing, as globs over their names, such as "Eigen/*": each that is not found is empty, '
+        "with a warning. Any other header that is not found is an error.",
+    )
     std: str = _key(STANDARD, "c++17", "The C++ standard.")
     defines: tuple[tuple[str, str], ...] = _key(MACROS, (), "Macros, as a table of names and values.", "{}")
     options: tuple[str, ...] = _key(
         COMPILER_OPTIONS, (), "Further options of NVRTC; those of nvcc are translated, or ignored and told."
     )
     host_code: str = _key(
-        one_of("auto", "keep", "reject"),
-        "auto",
-        'Host code in a `.cu` file: "auto" compiles it, and leaves out functions that do not '
-        "compile, unless a kernel would be lost; "
-        '"keep" leaves nothing out; "reject" makes host code an error.',
+        one_of("whole", "leave-out", "reject"),
+        "whole",
+        'Host code in a `.cu` file: "whole" compiles all of it; "leave-out" leaves out the bodies of host functions '
+        "that do not compile, if nothing else depends on them, with a warning for each; "
+        '"reject" makes host code an error.',
+    )
+    pytorch_options: bool = _key(
+        FLAG,
+        True,
+        "Whether sources that include PyTorch's headers are compiled with the macros that PyTorch's `BuildExtension` "
+        "defines; a macro in `defines` or `options` counts more.",
     )
     optional_kernels: tuple[str, ...] = _key(
         STRINGS,
@@ -98,7 +117,7 @@ class ModuleConfig(Settings):
         "`.cu` file of that name.",
     )
     instantiate: tuple[str, ...] = _key(
-        STRINGS,
+        NAME_EXPRESSIONS,
         (),
         'C++ name expressions of the templates to compile, such as "gemm<float, 16>".',
     )
@@ -197,16 +216,36 @@ class Config(Settings):
         if not isinstance(table, Mapping):
             raise ConfigError(f"{TABLE} must be a table: write [{TABLE}].")
         config = replace(cls(), **_parsed(cls, table, TABLE))
+        _check_macros(config.for_module(), table, TABLE)
         modules = []
         for index, own in enumerate(config.module):
             where = f"{TABLE}.module[{index}]"
             module = replace(config.for_module(), **_parsed(ModuleConfig, own, where))  # type: ignore[arg-type]
             if not module.name:
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
+            _check_macros(module, own, where)  # type: ignore[arg-type]
             modules.append(module)
         config = replace(config, module=tuple(modules))
         override = (environ or {}).get(VARIABLE, "").strip()
         return _with_override(config, override) if override else config
+
+
+def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError if options of the compiler change a macro that `variants` or `defines` sets.
+
+    `own` is the module's table, and `where` its name; the other keys are those of all modules.
+    """
+    defines = dict(module.defines)
+    in_variants = {name for variant in module.variants for name, _ in variant}
+    for option in macro_options(module.options, f"{where}.options"):
+        place = f"{where if 'options' in own else TABLE}.options: {option.written!r}"
+        if option.name in in_variants:
+            raise ConfigError(f"{place} changes {option.name} of {where}.variants: leave one of them out.")
+        if option.name in defines and option.value != defines[option.name]:
+            key = f"{where if 'defines' in own else TABLE}.defines"
+            raise ConfigError(
+                f"{place} changes {option.name} = {defines[option.name]} of {key}: leave one of them out."
+            )
 
 
 def _with_override(config: Config, value: str) -> Config:

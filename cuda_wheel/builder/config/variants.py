@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cuda_wheel.builder.config.cxx_text import check_macro_value
 from cuda_wheel.builder.config.parsers import Kind
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.variants.macro_values import RESERVED, MacroValue, Variant, full_name, macro_text
@@ -93,6 +94,7 @@ def _check_value(value: Any, where: str) -> None:
     is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
     if not is_number and not (isinstance(value, str) and value and value.isprintable()):
         raise ConfigError(f"{where} must be a printable string, a finite number, true or false, not {value!r}.")
+    check_macro_value(str(value), where)
 
 
 def _without(

@@ -47,8 +47,9 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
         names=_union(unit.names for unit in units),
         parameters=_union(unit.parameters for unit in units),
         headers=all_headers(units),
-        log="\n".join(dict.fromkeys(filter(None, (unit.log for unit in units)))),
+        log="\n\n".join(dict.fromkeys(filter(None, (each.log for each in (*units, *images))))),
         left_out=_unique(unit.left_out for unit in units),
+        absent_headers=_unique(unit.absent_headers for unit in units),
         uses_build_time=any(unit.uses_build_time for unit in units),
     )
 

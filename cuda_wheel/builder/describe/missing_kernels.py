@@ -16,11 +16,13 @@ from cuda_wheel.builder.cxx.function_definitions import (
 )
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
 from cuda_wheel.builder.cxx.parameter_types import defined_macros
-from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
+from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job, LeftOutCode
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
 
 __all__ = [
+    "absent_header_warnings",
+    "absent_headers",
     "early_error",
     "left_out_code",
     "left_out_warnings",
@@ -54,17 +56,25 @@ def left_out_code(results: Mapping[str, Compiled]) -> list[LeftOutCode]:
     return sorted({code for result in results.values() for code in result.left_out})
 
 
+def absent_headers(results: Mapping[str, Compiled]) -> list[AbsentHeader]:
+    """Return the missing headers that were empty for one of the architectures, in the order of files and lines."""
+    return sorted({each for result in results.values() for each in result.absent_headers})
+
+
+def absent_header_warnings(results: Mapping[str, Compiled]) -> list[str]:
+    """Return a warning for each missing header that was empty."""
+    return [
+        f'{each.file}:{each.line}: warning: {each.name} is not found, and empty: missing-headers has "{each.pattern}"'
+        for each in absent_headers(results)
+    ]
+
+
 def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each part of the host code that was left out, if its headers were all found.
-
-    If one was not, its names are missing, and nothing is wrong with the code that uses them.
-    """
-    left_out = left_out_code(results)
-    return [] if any(code.kind == "include" for code in left_out) else list(map(_left_out_warning, left_out))
-
-
-def _left_out_warning(code: LeftOutCode) -> str:
-    return f"{code.file}:{code.line}: warning: {code.kind} {code.name} is left out, as host code: {code.reason}"
+    """Return a warning for each function whose body was left out."""
+    return [
+        f"{code.file}:{code.line}: warning: body of {code.name} is left out, as host code: {code.reason}"
+        for code in left_out_code(results)
+    ]
 
 
 def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:

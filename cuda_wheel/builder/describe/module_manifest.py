@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 
 from cuda_wheel.builder.cxx.known_types import LONG_SIZE
 from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import variable_table
 from cuda_wheel.builder.describe.merge import all_headers
-from cuda_wheel.builder.describe.missing_kernels import left_out_code
+from cuda_wheel.builder.describe.missing_kernels import absent_headers, left_out_code
 from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, ImageContent
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.releases import first_reading
@@ -48,7 +50,9 @@ def built_module(
         fatbin=name.rpartition(".")[2] + ".fatbin",
         fatbin_size=len(bundled.fatbin),
         fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
-        toolchain=_compilers(module, toolchain) | header_versions(toolchain, headers),
+        toolchain=_compilers(module, toolchain)
+        | header_versions(toolchain, headers)
+        | _system_headers(module, headers or ()),
         sources=module.module.paths,
         options=module.options,
         images=tuple(images),
@@ -60,7 +64,7 @@ def built_module(
         variant=module.module.variant,
         # Whoever loads it from a source tree has the sources; `finished_module` puts them into a wheel.
         specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
-        host_code=tuple(dict.fromkeys(map(str, left_out_code(results)))),
+        host_code=tuple(dict.fromkeys(map(str, (*absent_headers(results), *left_out_code(results))))),
     )
     text = manifest.to_json().encode()
     all_manifests(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
@@ -86,6 +90,20 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
         resources=_resources(result, target),
         source=source,
     )
+
+
+def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str]:
+    """Return what identifies the headers of libraries outside the project, by their content and names: "sha256:...".
+
+    Where they are is not recorded, which differs from machine to machine.
+    """
+    inside = {
+        f"{path[len(folder) + 1 :].replace(os.sep, '/')} {sha256(Path(path).read_bytes()).hexdigest()}"
+        for folder in module.system_dirs
+        for path in headers
+        if path.startswith(folder + os.sep)
+    }
+    return {"system-headers": f"sha256:{sha256(repr(sorted(inside)).encode()).hexdigest()}"} if inside else {}
 
 
 def _long_size(module: ModulePlan) -> int | None:

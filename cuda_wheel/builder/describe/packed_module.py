@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from cuda_wheel.builder.describe.kernel_table import kernel_table
-from cuda_wheel.builder.describe.missing_kernels import left_out_warnings, missing_kernel_warnings
+from cuda_wheel.builder.describe.missing_kernels import (
+    absent_header_warnings,
+    left_out_warnings,
+    missing_kernel_warnings,
+)
 from cuda_wheel.builder.describe.module_manifest import built_module
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.bundling import bundle
@@ -97,7 +101,12 @@ def module_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list
     """Return the warnings about a module, the compiler's and cuda-wheel's, from its merged results by architecture."""
     real = {target.arch for target in module.targets if target.real}
     logs = {f"{'sm' if arch in real else 'compute'}_{arch}": result.log for arch, result in results.items()}
-    return [*merge_by_target(logs), *left_out_warnings(results), *missing_kernel_warnings(module, results)]
+    return [
+        *merge_by_target(logs),
+        *absent_header_warnings(results),
+        *left_out_warnings(results),
+        *missing_kernel_warnings(module, results),
+    ]
 
 
 def warnings_as_errors(module: ModulePlan, warnings: Sequence[str]) -> str | None:

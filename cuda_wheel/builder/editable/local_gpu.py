@@ -31,7 +31,7 @@ from cuda_wheel.builder.sources.job_searches import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.limited_time import compile_apart
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text, preprocessed
 from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
@@ -82,9 +82,9 @@ def _compile_cubin(
 ) -> BuiltModule | None:
     """Return a module that is a single cubin. It needs NVRTC only, and no fatbin around the cubin.
 
-    None if the source must be compiled more than once, as for host code.
+    None if the source may have to be compiled more than once, as for host code or without headers.
     """
-    if job.host_code == "reject":
+    if job.host_code == "reject" or job.missing_headers:
         return None
     try:
         request = nvrtc_request(job)
@@ -99,6 +99,7 @@ def _compile_cubin(
             compiled,
             job,
             lambda files: worker.call(partial(declared_names, request), files, timeout),
+            lambda: worker.call(preprocessed, request, timeout),
         )
         check_launches(job, result)
         if not nvrtc_generates_cubin(job):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cuda_wheel.builder.editable.kept_modules import Work, kept_module
 from cuda_wheel.builder.sources.modules import specialized, variants_of
 from cuda_wheel.builder.sources.source_tree import find_source
+from cuda_wheel.builder.sources.system_folders import system_folders
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.variants.index import unknown_variant
 from cuda_wheel.runtime.variants.macro_values import same_macros
@@ -44,7 +45,9 @@ def compile_on_load(
     module = _variant(module, macros)
     if instance is not None:
         module = specialized(module, macros, instance)
-    identity = f"{root} {(config, module)!r}"
+    # The variables that system-include-dirs names may have other values next time.
+    folders = system_folders(root, module.settings.system_include_dirs)
+    identity = f"{root} {(config, module)!r} {folders if folders else ''}"
     return kept_module(Work(identity, (str(root),), lambda: nullcontext((root, config, module))), ask_capability)
 
 

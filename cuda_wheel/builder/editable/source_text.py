@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from cuda_wheel.builder.config.settings import TABLE, Config
@@ -14,6 +15,7 @@ from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.modules import SourceModule
+from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.manifest import Version
 
@@ -54,7 +56,9 @@ def _compiled(
     ask_capability: Callable[[], Version],
 ) -> tuple[bytes, bytes]:
     config = Config.from_table({"module": [table]})
-    module = SourceModule(name, (Source(f"{name}.cu", "cuda", text),), (), config.module[0], on_demand=True)
+    source = Source(f"{name}.cu", "cuda", text)
+    settings = with_pytorch_options(config.module[0], [source], Path(), lambda path: None)
+    module = SourceModule(name, (source,), (), settings, on_demand=True)
 
     @contextmanager
     def opened() -> Iterator[Opened]:

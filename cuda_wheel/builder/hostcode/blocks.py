@@ -14,7 +14,7 @@ from functools import cached_property
 
 from cuda_wheel.builder.cxx.tokens import DECORATION, Directive, Token, balanced, scan
 
-__all__ = ["CodeBlock", "SourceBlocks"]
+__all__ = ["CodeBlock", "SourceBlocks", "definitions", "parameters"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,10 @@ class CodeBlock:
         """The unqualified name: of a function, the word before its parameters; else the last word before `=`, `{`, `[`
         or the end. Empty if there is none."""
         heading = self.heading
-        parameters = _parameters(heading)
-        if parameters is None:
-            parameters = _first_declarator(heading)
-        before = [token for token in heading[:parameters] if token.kind == "word" and token.text not in DECORATION]
+        end = parameters(heading)
+        if end is None:
+            end = _first_declarator(heading)
+        before = [token for token in heading[:end] if token.kind == "word" and token.text not in DECORATION]
         if "operator" in (token.text for token in before):
             return "operator"
         return before[-1].text if before else ""
@@ -65,7 +65,7 @@ class CodeBlock:
     @cached_property
     def names(self) -> frozenset[str]:
         """`name`, and the names of a declaration's other variables: `const int a = 1, b = 2;`."""
-        if self.words & {"using", "typedef", "operator"} or _parameters(self.heading) is not None:
+        if self.words & {"using", "typedef", "operator"} or parameters(self.heading) is not None:
             return frozenset({self.name})
         found, last, depth, index = {self.name}, "", 0, 0
         tokens = _without_templates(self.tokens)
@@ -87,10 +87,10 @@ class CodeBlock:
     @property
     def is_function(self) -> bool:
         """Whether it looks like a function and not like a variable with arguments: `type name(1, "text");`."""
-        parameters = _parameters(self.heading)
-        if parameters is None:
+        start = parameters(self.heading)
+        if start is None:
             return False
-        inside = self.heading[parameters : balanced(self.heading, parameters)]
+        inside = self.heading[start : balanced(self.heading, start)]
         return bool(self.body) or not any(token.kind in ("number", "text") for token in inside)
 
 
@@ -101,7 +101,7 @@ class SourceBlocks:
         self.content = content
         self.tokens, self.directives = scan(content)
         self._lines = [0, *(match.end() for match in re.finditer(b"\n", content))]
-        self.definitions = list(_definitions(_without_unbalanced_branches(self.tokens, self.directives)))
+        self.definitions = list(definitions(_without_unbalanced_branches(self.tokens, self.directives)))
 
     def line(self, offset: int) -> int:
         """Return the line of an offset, from 1."""
@@ -134,7 +134,8 @@ _ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype"
 """Words whose arguments are in parentheses and are no parameters."""
 
 
-def _definitions(tokens: Sequence[Token]) -> Iterator[CodeBlock]:
+def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[CodeBlock]:
+    """Yield the definitions and declarations among tokens; with `into_classes`, members in place of their classes."""
     containers: list[bool] = []  # for each open one, whether it is a class
     head = index = 0
     while index < len(tokens):
@@ -144,7 +145,7 @@ def _definitions(tokens: Sequence[Token]) -> Iterator[CodeBlock]:
             continue
         if text == "{":
             kind = _container(tokens[head:index])
-            if kind is not None:
+            if kind is False or (kind and into_classes):
                 containers.append(kind)
                 head = index = index + 1
                 continue
@@ -176,16 +177,14 @@ def _container(heading: Sequence[Token]) -> bool | None:
     plain = _without_templates(heading)
     words = [token.text for token in plain]
     is_class = any(word in words for word in _CLASS_WORDS) and "enum" not in words
-    return True if is_class and "=" not in words and _parameters(plain) is None else None
+    return True if is_class and "=" not in words and parameters(plain) is None else None
 
 
 def _is_body(heading: Sequence[Token]) -> bool:
     plain = _without_templates(heading)
     texts = [token.text for token in plain]
-    parameters = _parameters(plain)
-    if parameters is None:
-        return False
-    return "=" not in texts[:parameters] or "operator" in texts[:parameters]
+    start = parameters(plain)
+    return start is not None and ("=" not in texts[:start] or "operator" in texts[:start])
 
 
 def _initialises_member(tokens: Sequence[Token], head: int, index: int, after: int) -> bool:
@@ -194,7 +193,7 @@ def _initialises_member(tokens: Sequence[Token], head: int, index: int, after: i
     return following in (",", "{") and tokens[index - 1].text not in (")", "const", "noexcept", "override", "final")
 
 
-def _parameters(heading: Sequence[Token]) -> int | None:
+def parameters(heading: Sequence[Token]) -> int | None:
     """Return the index of the parenthesis that opens a function's parameters; None if there is none."""
     index = 0
     while index < len(heading):

@@ -2,15 +2,16 @@
 
 NVRTC makes every constant at namespace scope a device variable, and these have no dynamic initializers. For nvcc, as
 for GCC, `const float b = -a;` is a constant if `a` is one; for NVRTC it is one if both are `constexpr`. A constant that
-cannot be `constexpr` becomes a reference to a temporary, which is the same for all host code that uses it: it has the
-type and the constness of the constant.
+cannot be `constexpr` becomes a reference to a temporary, which is the same for all host code that uses it, but for
+`decltype`: a constant that may be named there stays as it is, and the compiler's error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+from cuda_wheel.builder.cxx.macros import macro_of
 from cuda_wheel.builder.cxx.tokens import words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.reach import ProjectCode
@@ -33,6 +34,7 @@ class Constants:
     def __init__(self, files: Mapping[str, SourceBlocks], code: ProjectCode) -> None:
         self._files = files
         self._code = code
+        self._deduced = _deduced_words(files.values())
         self._named: dict[str, list[tuple[str, CodeBlock]]] = {}
         for file, blocks in files.items():
             for block in blocks.definitions:
@@ -102,10 +104,22 @@ class Constants:
                     self._make_constexpr(where, other)
 
     def _make_reference(self, file: str, block: CodeBlock) -> bool:
-        if _as_reference(block) is None:
+        if _as_reference(block) is None or block.names & self._deduced:
             return False
         self._references[block] = file
         return True
+
+
+def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
+    """Return the words that stand in one definition with `decltype`, or with a macro that contains it: its type, as
+    written or deduced by `decltype(auto)`, may be that of any of them."""
+    blocks = list(files)
+    macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
+    deducing = {"decltype"}
+    while new := {macro.name for macro in macros if words(macro.body) & deducing} - deducing:
+        deducing |= new
+    deduced = [words(each.tokens) for file in blocks for each in file.definitions]
+    return frozenset(word for found in deduced if found & deducing for word in found)
 
 
 def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:

@@ -1,4 +1,4 @@
-"""Write the changed text of a source and of the project's headers from which host code is left out.
+"""Write the changed text of a source and of the project's headers.
 
 A changed header reaches the compiler in memory, under its project-relative path; each file that includes it is changed
 to name that path. Line numbers stay the same.
@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.tokens import Directive
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.jobs import LeftOutCode
 
-__all__ = ["LeftOut", "changed_files", "included_name"]
+__all__ = ["changed_files", "included_name"]
 
 _INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
 
@@ -30,33 +28,19 @@ def included_name(directive: Directive) -> tuple[str, bool] | None:
     return None if match is None else (match[1] or match[2], match[1] is not None)
 
 
-class LeftOut(NamedTuple):
-    """Code that is left out of a file. `spans` are its parts, as offsets in bytes; directives between them stay."""
-
-    code: LeftOutCode
-    spans: tuple[tuple[int, int], ...]
-
-    @property
-    def file(self) -> str:
-        return self.code.file
-
-
 def changed_files(
     files: Mapping[str, SourceBlocks],
     source: str,
-    pieces: Iterable[LeftOut],
-    rewritten: Mapping[str, Iterable[Replacement]],
+    edits: Mapping[str, Iterable[Replacement]],
     find: Callable[[str, bool, str], str | None],
 ) -> dict[str, bytes]:
     """Return the new text of the source and of each header that changes, by project-relative path.
 
-    `rewritten` are further replacements, by file. `find` returns the project-relative path of the header of
+    `edits` are the replacements, by file. `find` returns the project-relative path of the header of
     `#include "name"` (True) or `<name>` in a file; None if it is no file of the project.
     """
-    spans: dict[str, list[Replacement]] = {name: list(edits) for name, edits in rewritten.items()}
+    spans: dict[str, list[Replacement]] = {name: list(each) for name, each in edits.items()}
     spans.setdefault(source, [])
-    for piece in pieces:
-        spans.setdefault(piece.file, []).extend((start, end, b"") for start, end in piece.spans)
     includes = [
         (name, directive, header)
         for name, blocks in files.items()

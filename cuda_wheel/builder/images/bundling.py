@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
+
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.jobs import Bundle, Bundled
+from cuda_wheel.builder.jobs import Bundle, Bundled, Content
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.runtime.formats.fatbin import compression_of
+from cuda_wheel.runtime.jit.cuda_libraries import open_library
 from cuda_wheel.runtime.manifest import Compression
 
-__all__ = ["bundle"]
+__all__ = ["bundle", "make_fatbin"]
 
 _OPTIONS = {
     "none": ["-compress=false"],
@@ -23,27 +27,13 @@ mode "default" is left out: it is "speed" for nvFatbin 12.9, and "balance" for 1
 @phase("bundling")
 def bundle(request: Bundle) -> Bundled:
     """Return the fatbin of a module's images, with the offset of each image in it."""
-    from cuda.bindings import nvfatbin
-
-    options = _OPTIONS[request.compress]
-    handle = nvfatbin.create(options, len(options))
     try:
-        for (kind, arch, content), name in request.images:
-            if kind == "cubin":
-                nvfatbin.add_cubin(handle, content, len(content), arch, name)
-            elif kind == "ltoir":
-                nvfatbin.add_ltoir(handle, content, len(content), arch, name, "")
-            else:
-                nvfatbin.add_ptx(handle, content + b"\0", len(content) + 1, arch, name, "")
-        fatbin = bytearray(nvfatbin.size(handle))
-        nvfatbin.get(handle, fatbin)
-    except nvfatbin.nvFatbinError as error:
-        raise ToolchainError(f"nvFatbin cannot bundle {request.name}: {error}") from error
-    finally:
-        nvfatbin.destroy(handle)
-    compression = _compression(request, bytes(fatbin))
+        fatbin = make_fatbin(request.images, _OPTIONS[request.compress])
+    except ToolchainError as error:
+        raise ToolchainError(f"{request.name} cannot be bundled: {error}") from error
+    compression = _compression(request, fatbin)
     if request.compress != "none":
-        return Bundled(bytes(fatbin), (None,) * len(request.images), compression)
+        return Bundled(fatbin, (None,) * len(request.images), compression)
     offsets = []
     for (kind, arch, content), _ in request.images:
         offset = fatbin.find(content)
@@ -53,7 +43,38 @@ def bundle(request: Bundle) -> Bundled:
                 "please report it"
             )
         offsets.append(offset)
-    return Bundled(bytes(fatbin), tuple(offsets), compression)
+    return Bundled(fatbin, tuple(offsets), compression)
+
+
+def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -> bytes:
+    """Return what nvFatbin makes of images, each with its name, and of its own options. Raises ToolchainError."""
+    library = open_library("nvfatbin")
+    if library is None:
+        raise ToolchainError("nvFatbin is not installed")
+    library.nvFatbinGetErrorString.restype = ctypes.c_char_p
+
+    def check(status: int) -> None:
+        if status:
+            raise ToolchainError(f"nvFatbin: {library.nvFatbinGetErrorString(status).decode(errors='replace')}")
+
+    arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    handle, size = ctypes.c_void_p(), ctypes.c_size_t()
+    check(library.nvFatbinCreate(ctypes.byref(handle), arguments, ctypes.c_size_t(len(options))))
+    try:
+        for (kind, arch, content), name in images:
+            code = content + b"\0" if kind == "ptx" else content
+            image = (code, ctypes.c_size_t(len(code)), arch.encode(), name.encode())
+            if kind == "cubin":
+                check(library.nvFatbinAddCubin(handle, *image))
+            else:
+                add = library.nvFatbinAddLTOIR if kind == "ltoir" else library.nvFatbinAddPTX
+                check(add(handle, *image, b""))
+        check(library.nvFatbinSize(handle, ctypes.byref(size)))
+        fatbin = ctypes.create_string_buffer(size.value)
+        check(library.nvFatbinGet(handle, fatbin))
+        return fatbin.raw
+    finally:
+        library.nvFatbinDestroy(ctypes.byref(handle))
 
 
 def _compression(request: Bundle, fatbin: bytes) -> Compression:

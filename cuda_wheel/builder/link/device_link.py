@@ -6,6 +6,8 @@ A cubin is linked from LTO-IR, relocatable PTX and the other kinds that nvJitLin
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -55,6 +57,7 @@ def link_job(job: LinkJob) -> Compiled:
             },
         }
     )
+    known = _without_ambiguous(job, known)
     if job.real:
         with phase("linking"):
             if lto_only and not job.lineinfo:
@@ -112,6 +115,43 @@ def _check_variables(text: str) -> None:
         raise CompileError("\n".join(map(undefined_message, missing)))
 
 
+_RENAMED = re.compile(r"(.+)\$\d+")
+"""Matches the name that nvJitLink gives a `static` function or variable of LTO-IR that another source has too."""
+
+
+def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
+    """Return what is known without the variables that two sources have for themselves, which no name can tell apart.
+
+    Raises CompileError for such kernels.
+    """
+
+    def shared_name(symbol: str) -> str | None:
+        match = _RENAMED.fullmatch(symbol)
+        return None if match is None else match[1]
+
+    for name in filter(None, map(shared_name, known.kernels)):
+        if name in known.kernels:
+            first, *_, last = [input_.source for input_ in job.inputs if input_.kind == "ltoir"] * 2
+            raise CompileError(duplicate_message(name, last, first))
+    ambiguous = set(filter(None, (shared_name(variable.symbol) for variable in known.variables)))
+    texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
+    shared = (ptx_format.symbols(text) for text in texts)
+    local = Counter(
+        variable.symbol
+        for text, symbols in zip(texts, shared, strict=True)
+        for variable in described(text.encode()).variables
+        if variable.symbol not in symbols.defined | symbols.weak
+    )
+    ambiguous |= {symbol for symbol, count in local.items() if count > 1}
+    if not ambiguous:
+        return known
+    kept = (each for each in known.variables if not {each.symbol, shared_name(each.symbol)} & ambiguous)
+    names = ", ".join(sorted(signature(symbol).name for symbol in ambiguous))
+    reason = "several sources have a static variable of that name"
+    note = f"{job.module}: note: programs cannot use {names} by name: {reason}"
+    return replace(known, variables=tuple(kept), log=note)
+
+
 def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
     """Return the linked image of LTO-IR without unused code, or with it if something needed would be missing."""
     symbols = [variable.symbol for variable in known.variables]
@@ -147,7 +187,7 @@ def _lto_text(job: LinkJob) -> str:
     options = [*_lto_options(job), "-ptx", *(["-lineinfo"] if job.lineinfo else [])]
     code, _ = _link(replace(job, inputs=inputs), options, ptx=True)
     text = code.rstrip(b"\0").decode()
-    return ptx_text.relocate_files(text, line_info_folders(job.include_dirs)) if job.lineinfo else text
+    return ptx_text.relocate_files(text, line_info_folders(job.include_dirs, job.system_dirs)) if job.lineinfo else text
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:

@@ -142,6 +142,20 @@ _NO_FILES = ("At end of source", "nvrtc", "command-line", "Command-line")
 _NAME_MAP = "__nv_name_map"
 """The name of the file in which NVRTC puts name expressions."""
 
+_GCC_PRAGMA = re.compile(r"pragma\W+(?:GCC|STDC)\b")
+"""A pragma of GCC's, which nvcc hands on to GCC; projects write it where `__GNUC__` is defined."""
+
+_UNKNOWN_ATTRIBUTE = re.compile(r'unknown attribute "_*(\w+?)_*"')
+
+_LAYOUT_ATTRIBUTES = ("vector_size", "ms_struct", "scalar_storage_order", "no_unique_address")
+"""GCC's attributes that change the layout of a type, and that NVRTC ignores with a warning."""
+
+_HOST_ATTRIBUTES = (
+    *("access", "assume_aligned", "designated_init", "init_priority", "no_icf", "no_sanitize", "noclone", "noipa"),
+    *("optimize", "returns_nonnull", "simd", "tls_model", "transparent_union", "visibility"),
+)
+"""GCC's attributes that nvcc hands on to GCC without a word, and that say nothing about device code."""
+
 _BUILTIN = "__nv_nvrtc_builtin_header.h"
 
 _EXPRESSION = re.compile(r'(?P<reason>.*?) ?Input name expression was: "(?P<name>.*)"')
@@ -183,10 +197,26 @@ def read_nvrtc_log(
         else:
             rest += [head, *details]
     unique: dict[tuple[object, ...], Diagnostic] = {}
-    for each in _without_name_map(diagnostics, source, expressions):
+    for each in filter(None, map(_as_gcc_means_it, _without_name_map(diagnostics, source, expressions))):
         if each.severity == "error" or not (each.file.startswith(system) or each.file == _BUILTIN):
             unique.setdefault((each.file, each.line, each.column, each.severity, each.message), each)
     return Log(tuple(sorted(unique.values(), key=lambda each: each.severity != "error")), tuple(rest))
+
+
+def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
+    """Return a diagnostic as nvcc has it: None for a warning about an extension of GCC's that says nothing about device
+    code, and an error for one that changes a layout."""
+    if diagnostic.severity == "warning" and diagnostic.message == "unrecognized #pragma":
+        # A line without the word uses a macro, whose text the log does not have: mostly _Pragma("GCC diagnostic ...").
+        is_other = any("pragma" in line.lower() for line in diagnostic.details)
+        return diagnostic if is_other and not any(map(_GCC_PRAGMA.search, diagnostic.details)) else None
+    attribute = _UNKNOWN_ATTRIBUTE.fullmatch(diagnostic.message)
+    if attribute is None or attribute[1] in _HOST_ATTRIBUTES:
+        return None if attribute else diagnostic
+    if attribute[1] in _LAYOUT_ATTRIBUTES:
+        reason = f"{diagnostic.message}, which changes the layout of a type; NVRTC does not support it"
+        return diagnostic._replace(severity="error", message=reason)
+    return diagnostic
 
 
 def _blocks(log: str) -> list[list[str]]:

@@ -28,7 +28,7 @@ DEVICE_LIBRARIES = (
     (
         r"(?:cutlass|cute)/.*",
         '<{0}> is in a separate package: add "nvidia-cutlass" to build-system.requires, and install it in the '
-        "environment of editable installs; or add the include folder of your copy of CUTLASS to include-dirs",
+        "environment of editable installs; or name the include folder of your copy of CUTLASS in system-include-dirs",
     ),
     (
         r"(?:cufftdx|cublasdx|curanddx|cusolverdx|nvcompdx)(?:\.hpp|/.*)|commondx/.*",
@@ -59,7 +59,7 @@ FOREIGN_HEADERS = (
     ),
     (
         "|".join(map(re.escape, HOST_HEADERS)),
-        '<{0}> is a host header: move the device code to its own file, or leave host-code at "auto"',
+        "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
 """Headers that a project does not contain itself: a pattern of their names, and the hint."""

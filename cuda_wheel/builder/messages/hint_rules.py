@@ -6,6 +6,7 @@ import difflib
 import posixpath
 import re
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.header_names import HINTED_HEADERS
@@ -26,7 +27,7 @@ __all__ = [
     "KERNEL_LAUNCH",
     "Case",
     "Rule",
-    "assumed_host_header",
+    "header_pattern",
     "instruction_not_supported",
     "matrix_fragment",
     "missing_header",
@@ -46,8 +47,7 @@ class Case(NamedTuple):
     """What hints may depend on: the text of the source, and how it was compiled.
 
     `searched` are the project's folders of headers; `find` returns the paths of the project's files of a name; `cuda`
-    is the major version of the compiler; `missing_headers` are headers that were not found and were taken for host
-    headers.
+    is the major version of the compiler; `missing_headers` are the patterns of that key.
     """
 
     text: str
@@ -67,17 +67,35 @@ Rule = Callable[[re.Match[str], Diagnostic, Case], "str | None"]
 
 
 def missing_header(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for a header that the compiler does not find."""
+    """Return the hint for a header that the compiler does not find: where it is, or what helps without it."""
+    name = match[1]
+    if any(fnmatchcase(name, pattern) for pattern in case.missing_headers):
+        return (
+            f"missing-headers lists {name}, which cannot be empty here: a file tests for it with __has_include, or "
+            "another file of this name is found. Put #if __has_include(...) around the include"
+        )
     return (
-        _in_another_folder(match[1], case)
-        or _listed_header(match[1], case, FOREIGN_HEADERS)
-        or f"no file of the project has this name; the folders searched (include-dirs) are: {_searched(case)}"
+        _in_another_folder(name, case)
+        or _listed_header(name, case, DEVICE_LIBRARIES)
+        or (_listed_header(name, case, FOREIGN_HEADERS) or _nowhere(case)) + _without_header(name)
     )
 
 
-def assumed_host_header(name: str, case: Case) -> str | None:
-    """Return the hint for a header that was not found and was taken for a host header."""
-    return _in_another_folder(name, case) or _listed_header(name, case, DEVICE_LIBRARIES)
+def _nowhere(case: Case) -> str:
+    return (
+        f"no file of the project has this name; the folders searched (include-dirs) are: {_searched(case)}. If a "
+        "library outside the project has it, name the library's folder in system-include-dirs"
+    )
+
+
+def _without_header(name: str) -> str:
+    return f'; if only host code needs it, set missing-headers = ["{header_pattern(name)}"], which makes it empty'
+
+
+def header_pattern(name: str) -> str:
+    """Return the pattern of `missing-headers` for a library's header and its others: "Eigen/*" for "Eigen/Core"."""
+    folder, slash, _ = name.partition("/")
+    return f"{folder}/*" if slash and folder.strip(".") else name
 
 
 def _in_another_folder(name: str, case: Case) -> str | None:

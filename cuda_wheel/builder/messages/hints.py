@@ -10,7 +10,6 @@ from cuda_wheel.builder.messages.hint_rules import (
     KERNEL_LAUNCH,
     Case,
     Rule,
-    assumed_host_header,
     instruction_not_supported,
     matrix_fragment,
     missing_header,
@@ -119,8 +118,7 @@ _COMPILED_RULES = tuple((re.compile(pattern), hint) for pattern, hint in _RULES)
 
 def hints(diagnostics: Iterable[Diagnostic], case: Case) -> list[str]:
     """Return the hints for errors, in their order and without duplicates: "help: ..."."""
-    found = [assumed_host_header(name, case) for name in case.missing_headers]
-    found += [_hint(each, case) for each in diagnostics if each.severity == "error"]
+    found = [_hint(each, case) for each in diagnostics if each.severity == "error"]
     return list(dict.fromkeys(f"help: {hint}" for hint in found if hint))[:MAX_HINTS]
 
 

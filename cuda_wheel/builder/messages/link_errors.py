@@ -21,7 +21,9 @@ _HELP = {
         'add a source that defines it to the module\'s sources, with extern "C" in both or in neither; if the user of '
         "the module is to define it, list it in extern"
     ),
-    Cause.DUPLICATE: "define it in one source and declare it extern in the others; or make it static, or inline",
+    Cause.DUPLICATE: (
+        "define it in one source and declare it extern in the others; or make it inline, or static if it is no kernel"
+    ),
     Cause.LTOIR_FOR_NEWER_GPU: (
         "LTO-IR and PTX are for their own architecture and later ones: remove the earlier ones from architectures"
     ),

@@ -240,7 +240,7 @@ class ProgressReporter:
             for line in library_notes(self._plan.toolchain, dict(manifest.toolchain), module.headers):
                 self._print(self._info, f"  {line}")
         if manifest.host_code:
-            self._print(self._info, f"  left out, as host code: {'; '.join(manifest.host_code)}")
+            self._print(self._info, f"  left out: {'; '.join(manifest.host_code)}")
 
 
 def _make_bar() -> ProgressBar | None:

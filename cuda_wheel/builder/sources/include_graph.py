@@ -29,6 +29,7 @@ __all__ = [
     "read_at_most",
     "scanned_file",
     "search_folders",
+    "split_undefinitions",
     "visit",
 ]
 
@@ -181,6 +182,8 @@ _FOLDER_OPTION = re.compile(r"(?:--include-path|-I)=?(.*)")
 
 _MACRO_OPTION = re.compile(r"(?:--define-macro|-D)=?(.*)")
 
+_UNDEFINE_OPTION = re.compile(r"(?:--undefine-macro|-U)=?(.*)")
+
 _PRE_INCLUDE_OPTION = re.compile(r"(?:--pre-include|-include)=?(.*)")
 
 _FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!-path)")
@@ -202,6 +205,22 @@ def option_folders(options: Sequence[str]) -> list[str]:
 def macro_options(options: Sequence[str]) -> list[str]:
     """Return the macros in the compiler's options: "NAME=VALUE"."""
     return _option_values(_MACRO_OPTION, options)
+
+
+def split_undefinitions(options: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the compiler's options without those that undefine macros, and the names of the macros that these
+    undefine and no later option defines."""
+    others: list[str] = []
+    defined: dict[str, bool] = {}
+    arguments = iter(options)
+    for argument in arguments:
+        undefine, define = _UNDEFINE_OPTION.fullmatch(argument), _MACRO_OPTION.fullmatch(argument)
+        match = undefine or define
+        parts = [argument] if match is None or match[1] else [argument, next(arguments, "")]
+        if match is not None:
+            defined[re.split(r"[=(]", match[1] or parts[-1])[0].strip()] = undefine is None
+        others += parts if undefine is None else ()
+    return others, [name for name, is_defined in defined.items() if not is_defined]
 
 
 def pre_includes(options: Sequence[str]) -> list[str]:

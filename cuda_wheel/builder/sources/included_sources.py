@@ -10,7 +10,7 @@ from pathlib import Path
 from cuda_wheel.builder.sources.include_graph import visit
 from cuda_wheel.builder.sources.includes import includes
 
-__all__ = ["included_sources"]
+__all__ = ["included_sources", "reached"]
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _SOURCE = re.compile(rb'\.cu[>"]')
@@ -23,22 +23,20 @@ def included_sources(root: Path, sources: Mapping[str, Sequence[str]], note: Cal
     for, existing or not. Of sources that include each other, the first by name counts as including, so that one
     remains.
     """
-    reached = {
-        source: set(_reached(root, source, folders, note)) & sources.keys() for source, folders in sources.items()
-    }
-    reached = {source: others - {source} for source, others in reached.items()}
-    everything = set().union(*reached.values())
+    found = {source: set(reached(root, source, folders, note)) & sources.keys() for source, folders in sources.items()}
+    others_of = {source: others - {source} for source, others in found.items()}
+    everything = set().union(*others_of.values())
     tops = [source for source in sorted(sources) if source not in everything]
-    covered = set(tops).union(*(reached[source] for source in tops))
+    covered = set(tops).union(*(others_of[source] for source in tops))
     for source in sorted(sources):  # what is left includes each other
         if source not in covered:
             tops.append(source)
-            covered |= {source, *reached[source]}
-    includers = {other: source for source in sorted(reached, reverse=True) for other in reached[source]}
+            covered |= {source, *others_of[source]}
+    includers = {other: source for source in sorted(others_of, reverse=True) for other in others_of[source]}
     return {other: source for other, source in sorted(includers.items()) if other not in tops}
 
 
-def _reached(root: Path, source: str, folders: Sequence[str], note: Callable[[str], object]) -> Iterator[str]:
+def reached(root: Path, source: str, folders: Sequence[str], note: Callable[[str], object]) -> Iterator[str]:
     """Yield the project-relative paths of all files that a source includes and that are found in the project."""
 
     def is_file(path: str) -> bool:

@@ -17,7 +17,7 @@ from cuda_wheel.builder.sources.header_macros import Definitions, definitions_in
 from cuda_wheel.builder.sources.include_graph import macro_options, opaque_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes, until_closing
 
-__all__ = ["finds_the_same", "own_texts", "searched_paths"]
+__all__ = ["finds_the_same", "own_texts", "searched_paths", "tested_names"]
 
 Name = tuple[str, bool]
 """The name of a header as it is written, and whether it is quoted."""
@@ -84,6 +84,16 @@ def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
     touched = (name for name in names if found(name, changed) is not None)
     sought = (name for name in touched if not any(os.path.isfile(os.path.join(folder, name)) for folder in first))
     return all(found(name, own) == found(name, others) for name in sought)
+
+
+def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
+    """Return the names of the headers that the texts which a job read test for with `__has_include`; None if they are
+    unknown. `headers` are the absolute paths of these texts besides the source."""
+    lookups = _lookups(job, headers)
+    if lookups is not None:
+        return {name for _, name, is_test in lookups if is_test}
+    texts = [job.text, *(Path(path).read_bytes() for path in headers)]
+    return None if any(re.search(rb"has_include", text, re.IGNORECASE) for text in texts) else set()
 
 
 def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:

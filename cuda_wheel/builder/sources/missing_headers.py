@@ -1,11 +1,14 @@
-"""Find the headers that a compiler needs for certain and will not find, before it reads all the others."""
+"""Find the headers that a source includes and that are in no folder, without a compiler."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from cuda_wheel.builder.jobs import Job
@@ -18,9 +21,22 @@ from cuda_wheel.builder.sources.include_graph import (
     visit,
 )
 from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes
+from cuda_wheel.builder.sources.job_searches import tested_names
 from cuda_wheel.builder.sources.paths import below
 
-__all__ = ["MissingHeader", "missing_headers"]
+__all__ = [
+    "MISSING_HEADER",
+    "MissingHeader",
+    "including_line",
+    "is_listed",
+    "missing_headers",
+    "optional_headers",
+    "unsafe_names",
+]
+
+
+MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
+"""NVRTC's error about a header that it does not find."""
 
 
 class MissingHeader(NamedTuple):
@@ -33,15 +49,60 @@ class MissingHeader(NamedTuple):
     quoted: bool
 
 
+def is_listed(name: str, patterns: Iterable[str]) -> str | None:
+    """Return the first of the patterns of `missing-headers` that a header's name matches; None if there is none."""
+    return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), None)
+
+
 def missing_headers(job: Job) -> list[MissingHeader]:
-    """Return the headers that a job's compiler looks for, for certain, and that are in no folder.
+    """Return the headers that a job's compiler looks for, for certain, that are in no folder, and that may not be
+    missing.
 
     An include counts if no condition is around it, nor around those that lead to it, and if it is in a file of the
     project.
     """
     if job.kind != "cuda" or b"include" not in job.text or opaque_options(job.options):
         return []
-    return _Search(job).missing()
+    return [each for each in _Search(job).missing() if not is_listed(each.name, job.missing_headers)]
+
+
+def optional_headers(job: Job) -> set[str]:
+    """Return the names of headers that the project's files include, perhaps in a condition, that are in no folder, and
+    that may be missing."""
+    if not job.missing_headers:
+        return set()
+    search = _Search(job)
+    names = {name for name in search.included_names() if is_listed(name, job.missing_headers)}
+    return {name for name in names if not search.is_anywhere(name)}
+
+
+def unsafe_names(job: Job, headers: Sequence[str], names: Collection[str]) -> set[str]:
+    """Return those of some names of headers that cannot be empty files in memory, given the headers that a job read.
+
+    A test with `__has_include` would find such a file, and so would an include that finds another file of the name.
+    """
+    if not names:
+        return set()
+    places = (*_Search(job).folders, *dict.fromkeys(map(os.path.dirname, headers)))
+    found = {name for name in names if any(os.path.isfile(os.path.join(place, name)) for place in places)}
+    tested = tested_names(job, headers)
+    return found | ({*names} if tested is None else tested & {*names})
+
+
+def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, int]:
+    """Return the first file that includes a header by its name, and the line.
+
+    The source is the first file; `headers` are the absolute paths of the others. Those of libraries are shown as they
+    are included. The source's first line, if a macro names the header.
+    """
+    libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
+    texts = [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]
+    for path, scan in texts:
+        for include in scan.includes:
+            if include.name == name and not include.is_test:
+                folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
+                return Path(below(path, folder) or path if os.path.isabs(path) else path).as_posix(), include.line
+    return job.source, 1
 
 
 class _Search:
@@ -52,7 +113,8 @@ class _Search:
         self._source = os.path.normpath(os.path.join(job.root, job.source))
         self._text = scan_includes(job.text)
         self._macros = [each.partition("=")[0] for each in macro_options(job.options)]
-        self._folders = search_folders(job.root, job.source, (*option_folders(job.options), *job.include_dirs))
+        self.folders = search_folders(job.root, job.source, (*option_folders(job.options), *job.include_dirs))
+        """The absolute folders that are searched."""
         self._libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
         self._is_library = cache(self._is_in_library)
         self._found = cache(self._first_file)
@@ -60,6 +122,18 @@ class _Search:
         """The macros of guards by which the compiler may skip a file."""
         self._further: list[str] = []
         """Folders in which names in quotes may be found too."""
+
+    def included_names(self) -> set[str]:
+        """Return the names that the project's files include, whether or not a condition is around the include."""
+        visited = visit([self._source], self._possibly_included)
+        self._further = list(dict.fromkeys(map(os.path.dirname, visited)))
+        scans = map(self._scan, visited)
+        return {each.name for scan in scans for each in scan.includes if each.name and not each.is_test}
+
+    def is_anywhere(self, name: str) -> bool:
+        """Return whether a header is in a folder that is searched, or beside a file of the project that was read."""
+        places = (*self.folders, *self._further)
+        return any(os.path.isfile(os.path.join(place, name)) for place in places)
 
     def missing(self) -> list[MissingHeader]:
         """Return the missing headers. What makes one uncertain is examined only if there is one."""
@@ -114,6 +188,6 @@ class _Search:
 
     def _first_file(self, name: str, beside: str | None) -> str | None:
         """Return the path of a header; `beside` is the folder of the file that includes it in quotes."""
-        places = self._folders if beside is None else [beside, *self._folders, *self._further]
+        places = self.folders if beside is None else [beside, *self.folders, *self._further]
         paths = (os.path.normpath(os.path.join(place, name)) for place in places)
         return next(filter(os.path.isfile, paths), None)

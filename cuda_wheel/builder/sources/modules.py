@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from cuda_wheel.builder.config.cxx_text import check_expression, check_macro_value
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
@@ -18,7 +19,8 @@ from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.included_sources import included_sources
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.module_names import check_case, check_name
-from cuda_wheel.builder.sources.paths import is_installed_toolkit
+from cuda_wheel.builder.sources.paths import is_installed_toolkit, leads_out
+from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
 from cuda_wheel.runtime.variants.macro_values import MacroValue, Variant, full_name, macro_text, same_macros
 
@@ -92,8 +94,13 @@ def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
 def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance: str | None) -> SourceModule:
     """Return a module with the macros of a variant, and with only this template instance to compile if it is given.
 
-    Equal macros give an equal module: 4 and "4" are one value.
+    Equal macros give an equal module: 4 and "4" are one value. Raises ConfigError for a name or a value that reaches
+    beyond itself in the source: both may come from a program's input.
     """
+    for name, value in macros.items():
+        check_macro_value(macro_text(value), f"the macro {name}")
+    if instance is not None:
+        check_expression(instance, "the name of an instance")
     variant: Variant = tuple((name, _number_or_text(text)) for name, text in same_macros(macros))
     settings = _with_macros(module.settings, variant)
     if instance is not None:
@@ -162,7 +169,7 @@ def select(
     for module in settings.values():
         check_name(module.name, module.sources[0], packages)
     check_case(settings, [file.destination for file in files])
-    return tuple(_source_module(root, module) for _, module in sorted(settings.items()))
+    return tuple(_source_module(root, module, note) for _, module in sorted(settings.items()))
 
 
 def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Config, SourceModule]:
@@ -183,14 +190,19 @@ def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
     """Return the module of settings that name its sources; raises ConfigError."""
     settings = _with_sources(settings, f"the module {settings.name}", root, {}, _nothing, _nothing)
     check_name(settings.name, settings.sources[0], {"/".join(settings.name.split(".")[:-1])})
-    return _source_module(root, settings)
+    return _source_module(root, settings, _nothing)
 
 
-def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
+def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], object]) -> SourceModule:
     where = f"{TABLE}.include-dirs"
     unneeded = tuple(folder for folder in settings.include_dirs if is_installed_toolkit(root, folder))
     settings = replace(settings, include_dirs=tuple(each for each in settings.include_dirs if each not in unneeded))
     for folder in settings.include_dirs:
+        if leads_out(root / folder, root):
+            raise ConfigError(
+                f"{where}: {folder} lies outside the project. Copy it into the project, so that its sdist has it too; "
+                "or, if it is a library's folder, name it in system-include-dirs."
+            )
         if not (root / project_path(folder, where, root)).is_dir():
             raise ConfigError(f"{where}: there is no folder {folder} in {root.name}.")
     sources, defaults = (
@@ -198,6 +210,7 @@ def _source_module(root: Path, settings: ModuleConfig) -> SourceModule:
         for paths in (settings.sources, settings.extern_default)
     )
     _check_linking(sources, settings)
+    settings = with_pytorch_options(settings, (*sources, *defaults), root, note)
     return SourceModule(settings.name, sources, defaults, settings, unneeded=unneeded)
 
 
@@ -213,6 +226,11 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
         raise ConfigError(
             f"{name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled again on "
             "the user's machine."
+        )
+    if settings.specialize and settings.system_include_dirs:
+        raise ConfigError(
+            f"{name} cannot have specialize with system-include-dirs: the user's machine may not have their headers. "
+            "Copy the headers into the project, so that the wheel carries them."
         )
     if settings.extern_default and not settings.extern:
         raise ConfigError(f"{name} has extern-default but no extern: name in extern what it defines.")

@@ -66,7 +66,7 @@ def outside_error(included_at: str, path: str) -> ConfigError:
     """Return the error for a header outside the project; `included_at` says where it is included."""
     return ConfigError(
         f"{included_at} includes {path}, which lies outside the project, so that no sdist would have it: copy it into "
-        "the project."
+        "the project; or, if it is a library's, name the library's folder in system-include-dirs."
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from hashlib import sha256
 
-from cuda_wheel.runtime.jit.library_builds import build_id, files_of
+from cuda_wheel.runtime.jit.cuda_libraries import files_of
+from cuda_wheel.runtime.jit.library_builds import build_id
 
 __all__ = ["library_build"]
 

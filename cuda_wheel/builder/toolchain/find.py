@@ -1,32 +1,32 @@
-"""Find the CUDA compilers and headers of this environment, and check that they match. Runs in worker processes only.
-
-`cuda.bindings` and `cuda.pathfinder` are imported inside functions: they are slow to import, and may be missing.
-"""
+"""Find the CUDA compilers and headers of this environment, and check that they match. Runs in worker processes only."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain import nvrtc, nvvm
 from cuda_wheel.builder.toolchain.builds import library_build
 from cuda_wheel.builder.toolchain.headers import choose_headers, header_parts
-from cuda_wheel.builder.toolchain.packages import cuda_folders
-from cuda_wheel.builder.toolchain.places import way_to
+from cuda_wheel.builder.toolchain.libraries import (
+    Compilers,
+    chosen_compilers,
+    find_other_library,
+    install_hint,
+    installed,
+)
 from cuda_wheel.builder.toolchain.records import LIBRARIES, Nvvm, Toolchain, ToolchainPart
+from cuda_wheel.runtime.jit.cuda_libraries import library_release, load_library
 from cuda_wheel.runtime.manifest import Version, dotted, parse_version
 
 __all__ = ["find_nvvm", "find_toolchain", "libdevice_beside", "toolchain_parts"]
 
-INSTALL_HINT = 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.'
-
 NVVM_HINTS = {
     12: 'Add "nvidia-cuda-nvcc-cu12>=12.9,<13" (cuda-wheel[cu12] has it) to build-system.requires, or pip install it.',
-    13: 'Add "nvidia-nvvm>=13,<14" to build-system.requires, or pip install it.',
+    13: 'Add "cuda-toolkit[nvvm]>=13" to build-system.requires, or pip install it.',
 }
 """The package that contains libNVVM and libdevice, by the toolchain's major version. The package for CUDA 13 is 75 MB
 to download and 177 MB installed: too much for the many projects without NVVM IR."""
@@ -36,41 +36,40 @@ to download and 177 MB installed: too much for the many projects without NVVM IR
 
 
 def toolchain_parts(_: None = None) -> list[ToolchainPart]:
-    """Return every part of a toolchain, installed or not."""
+    """Return every part of a toolchain, installed or not; of several toolchains, the one that builds use.
+
+    If none can be used, these are the parts of all.
+    """
     try:
-        from cuda.pathfinder import load_nvidia_dynamic_lib
-    except ImportError as error:
-        return [ToolchainPart("cuda-bindings", None, str(error))]
+        chosen: Sequence[Compilers] = [chosen_compilers()]
+    except ToolchainError:
+        chosen = installed() or [Compilers(0, {})]
     parts = []
-    for library in LIBRARIES:
-        try:
-            loaded = load_nvidia_dynamic_lib(library)
-            parts.append(ToolchainPart(library, str(loaded.abs_path), _way(loaded)))
-        except RuntimeError:
-            parts.append(ToolchainPart(library, None, "not found"))
-    compiler = parts[0].path
-    return [*parts, *header_parts(compiler, nvrtc.version(compiler) if compiler else None), *_nvvm_parts()]
+    for compilers in chosen:
+        libraries = {name: compilers.libraries.get(name) for name in LIBRARIES}
+        parts += [ToolchainPart(name, *(found or (None, "not found"))) for name, found in libraries.items()]
+        compiler = libraries["nvrtc"] and libraries["nvrtc"].path
+        parts += header_parts(compiler, _release(compiler) if compiler else None, compilers.major)
+        parts += _nvvm_parts(compilers.major)
+    return parts
 
 
-def _way(loaded: Any) -> str:
-    """Return how cuda.pathfinder found a library. It names every folder of `sys.path` "site-packages" in a worker."""
-    folder = next((each for each in cuda_folders() if str(loaded.abs_path).startswith(each + os.sep)), None)
-    return str(loaded.found_via) if folder is None else way_to(folder)
-
-
-def _nvvm_parts() -> list[ToolchainPart]:
-    from cuda.pathfinder import load_nvidia_dynamic_lib
-
-    missing = "not found; only NVVM IR needs it"
+def _release(compiler: str) -> Version | None:
     try:
-        loaded = load_nvidia_dynamic_lib("nvvm")
-    except RuntimeError:
+        return nvrtc.version(compiler)
+    except OSError:
+        return None
+
+
+def _nvvm_parts(major: int) -> list[ToolchainPart]:
+    missing = "not found; only NVVM IR needs it"
+    found = find_other_library("nvvm", major)
+    if found is None:
         return [ToolchainPart("nvvm", None, missing), ToolchainPart("libdevice", None, missing)]
-    library, found_via = str(loaded.abs_path), _way(loaded)
-    libdevice = libdevice_beside(library)
+    libdevice = libdevice_beside(found.path)
     return [
-        ToolchainPart("nvvm", library, found_via),
-        ToolchainPart("libdevice", libdevice, found_via if libdevice else missing),
+        ToolchainPart("nvvm", *found),
+        ToolchainPart("libdevice", libdevice, found.found_via if libdevice else missing),
     ]
 
 
@@ -80,54 +79,35 @@ def _nvvm_parts() -> list[ToolchainPart]:
 def find_toolchain(_: None = None) -> Toolchain:
     """Return the compilers and headers of this environment.
 
-    Raises ToolchainError if one is missing, or if they are of releases that do not work together.
+    Raises ToolchainError if one is missing or does not load, or if they are of releases that do not work together.
     """
-    try:
-        import cuda.bindings
-        from cuda.bindings import nvfatbin, nvjitlink
-        from cuda.pathfinder import load_nvidia_dynamic_lib
-    except ImportError as error:
-        raise _not_installed(str(error)) from error
-    try:
-        compiler = load_nvidia_dynamic_lib("nvrtc")
-        linker, fatbin = nvjitlink.version(), nvfatbin.version()
-    except RuntimeError as error:
-        raise _not_installed(str(error).strip().splitlines()[0].partition(":")[0]) from error
-    library = str(compiler.abs_path)
-    release = nvrtc.version(library)
-    libraries = (library, *(str(load_nvidia_dynamic_lib(name).abs_path) for name in LIBRARIES[1:]))
-    _check_releases((release, linker, fatbin), libraries, cuda.bindings)
-    headers = choose_headers(library, release, INSTALL_HINT)
-    supported = tuple(nvrtc.supported(library))
-    exact = _exact_nvrtc_release(library, supported[-1]) or dotted(release)
+    compilers = chosen_compilers()
+    libraries = tuple(compilers.libraries[name].path for name in LIBRARIES)
+    release, linker, fatbin = (_loaded_release(compilers, name) for name in LIBRARIES)
+    if linker < release:
+        raise ToolchainError(
+            f"NVRTC {dotted(release)} ({libraries[0]}) and nvJitLink {dotted(linker)} ({libraries[1]}) do not work "
+            f"together: nvJitLink must not be older than NVRTC. {install_hint(compilers.extra, release)}"
+        )
+    headers = choose_headers(libraries[0], release, install_hint(compilers.extra, release))
+    supported = tuple(nvrtc.supported(libraries[0]))
+    exact = _exact_nvrtc_release(libraries[0], supported[-1]) or dotted(release)
     builds = tuple(map(library_build, libraries))
     include_dirs = tuple(dict.fromkeys(each.folder for each in headers))
     return Toolchain(exact, dotted(linker), dotted(fatbin), supported, include_dirs, libraries, headers, builds)
 
 
-def _not_installed(reason: str) -> ToolchainError:
-    return ToolchainError(f"no CUDA toolchain is installed in this environment ({reason}). {INSTALL_HINT}")
-
-
-def _check_releases(releases: Sequence[Version], libraries: Sequence[str], bindings: Any) -> None:
-    """Raise ToolchainError if the releases of NVRTC, nvJitLink, nvFatbin and cuda-bindings do not work together."""
-    release, linker, fatbin = releases
-    named = [
-        f"{name} {dotted(each)} ({path})"
-        for name, each, path in zip(("NVRTC", "nvJitLink", "nvFatbin"), releases, libraries, strict=True)
-    ]
-    if linker < release or linker[0] != release[0] or fatbin[0] != release[0]:
+def _loaded_release(compilers: Compilers, name: str) -> Version:
+    """Return the release of one of the compilers; raises ToolchainError if the system cannot load it."""
+    path = compilers.libraries[name].path
+    try:
+        release = library_release(load_library(path), name)
+    except (OSError, AttributeError) as error:
         raise ToolchainError(
-            f"{named[0]}, {named[1]} and {named[2]} do not work together: "
-            "they need the same major version, and nvJitLink must not be older than NVRTC. "
-            "Require one cuda-wheel extra only, and let it choose their versions."
-        )
-    if parse_version(bindings.__version__)[0] != release[0]:
-        raise ToolchainError(
-            f"cuda-bindings is {bindings.__version__} ({os.path.dirname(bindings.__file__)}), but the NVRTC that it "
-            f"finds is {dotted(release)} ({libraries[0]}): this environment contains two toolchains. Require one "
-            "cuda-wheel extra only."
-        )
+            f"a toolchain is installed in this environment ({compilers}), but {path} cannot be loaded: {error}. "
+            f"Install its package again: {install_hint(compilers.extra)}"
+        ) from error
+    return release or (compilers.major, 0)
 
 
 def _exact_nvrtc_release(library: str, arch: int) -> str | None:
@@ -151,14 +131,12 @@ def find_nvvm(toolchain: Toolchain) -> Nvvm:
 
     It is not part of `Toolchain` because few projects need it.
     """
-    from cuda.pathfinder import load_nvidia_dynamic_lib
-
-    hint = NVVM_HINTS.get(parse_version(toolchain.nvrtc)[0], INSTALL_HINT)
-    try:
-        loaded = load_nvidia_dynamic_lib("nvvm")
-    except RuntimeError as error:
-        raise ToolchainError(f"libNVVM, which compiles NVVM IR, is not installed. {hint}") from error
-    library = str(loaded.abs_path)
+    major = parse_version(toolchain.nvrtc)[0]
+    hint = NVVM_HINTS.get(major, "")
+    found = find_other_library("nvvm", major)
+    if found is None:
+        raise ToolchainError(f"libNVVM, which compiles NVVM IR, is not installed. {hint}")
+    library = found.path
     libdevice = libdevice_beside(library)
     if libdevice is None:
         raise ToolchainError(f"libNVVM is installed ({library}), but its libdevice.10.bc is missing. {hint}")

@@ -61,16 +61,16 @@ def choose_headers(library: str, nvrtc: Version, hint: str) -> tuple[Headers, ..
     return tuple(chosen)
 
 
-def header_parts(library: str | None, nvrtc: Version | None) -> list[ToolchainPart]:
+def header_parts(library: str | None, nvrtc: Version | None, major: int) -> list[ToolchainPart]:
     """Return the groups of headers that every build needs, installed or not.
 
     Those that do not belong to NVRTC's release are returned only if there are no others. `library` is the path of
-    NVRTC, or None without one.
+    NVRTC, or None without one; `major` is the major version of CUDA, 0 if it is not known.
     """
     parts: list[ToolchainPart] = []
     for name, header in HEADERS.items():
-        folders = [] if nvrtc is None else list(_folders(name, library or "", nvrtc[0]))
-        folders = folders or [each for major in (13, 12) for each in _folders(name, library or "", major)]
+        majors = (major,) if major else (13, 12)
+        folders = [each for number in majors for each in _folders(name, library or "", number)]
         folder = min(folders, key=lambda each: bool(nvrtc and each.misfits(nvrtc)), default=None)
         if folder is None:
             parts.append(ToolchainPart(header, None, "not found"))
@@ -91,8 +91,10 @@ def _folders(name: str, library: str, major: int) -> Iterator[_Folder]:
                 yield _folder(path, place)
     if name not in _PATHFINDER_NAMES:
         return
-    from cuda.pathfinder import locate_nvidia_header_directory  # inside: slow to import, and may be missing
-
+    try:
+        from cuda.pathfinder import locate_nvidia_header_directory  # inside: slow to import, and may be missing
+    except ImportError:
+        return
     located = locate_nvidia_header_directory(_PATHFINDER_NAMES[name])  # also where the system's loader finds a toolkit
     if located is not None and located.abs_path is not None and os.path.realpath(located.abs_path) not in seen:
         path = str(located.abs_path)

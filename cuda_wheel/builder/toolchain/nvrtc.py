@@ -34,13 +34,15 @@ if TYPE_CHECKING:
         """The result of a compilation. `error` is the name of nvrtcCompileProgram's error; empty on success.
 
         `headers` are the absolute paths of all files that NVRTC read besides the source; None where it cannot list
-        them. `symbols` are the lowered names of the expressions, in their order. `uses_build_time` says whether the
-        source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; `compile_text` leaves it False.
+        them. `absent` are the names of the empty ones of the request's `headers` that it read. `symbols` are the
+        lowered names of the expressions, in their order. `uses_build_time` says whether the source uses `__DATE__`,
+        `__TIME__` or `__TIMESTAMP__`; `compile_text` leaves it False.
         """
 
         error: str
         log: str
         headers: list[str] | None
+        absent: list[str]
         ptx: bytes
         cubin: bytes
         ltoir: bytes
@@ -54,6 +56,7 @@ __all__ = [
     "compile_with_references",
     "cross_references",
     "load",
+    "preprocessed",
     "scratch_file",
     "set_precompiled_heap",
     "standards",
@@ -137,13 +140,19 @@ def compile_text(request: NvrtcRequest) -> NvrtcResult:
     try:
         for expression in request["expressions"]:
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
-        error, headers = _compile(library, program, request["options"])
+        error, listed = _compile(library, program, request["options"])
+        headers = None if listed is None else sorted({os.path.abspath(path) for path in listed if os.path.isfile(path)})
         if not error and headers == [] and b"include" in request["text"] and not _lists_headers(request["library"]):
             headers = None
         result: NvrtcResult = {
             "error": error,
             "log": _output(library, program, "ProgramLog").decode(errors="replace"),
             "headers": headers,
+            "absent": [
+                name
+                for name, content in request.get("headers", {}).items()
+                if not content and (listed is None or name in listed)
+            ],
             "ptx": b"",
             "cubin": b"",
             "ltoir": b"",
@@ -171,8 +180,9 @@ def _program(library: Any, request: NvrtcRequest) -> Any:
     return program
 
 
-def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, list[str] | None]:
-    """Compile a program; return the error and the paths of the headers that NVRTC lists. None where it cannot."""
+def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, set[str] | None]:
+    """Compile a program; return the error, and the headers that NVRTC lists: paths, and names of those in memory. None
+    where it cannot."""
     file = scratch_file()
     standard_error = os.dup(2)
     os.dup2(file, 2)
@@ -186,8 +196,7 @@ def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, list[
             lines = printed.read().splitlines()
     if error == INVALID_OPTION:  # NVRTC rejects LIST_HEADERS, or one of the project's options
         return _compile_program(library, program, options), None
-    paths = {os.fsdecode(line.strip()) for line in lines}
-    return error, sorted({os.path.abspath(path) for path in paths if os.path.isfile(path)})
+    return error, {os.fsdecode(line.strip()) for line in lines}
 
 
 @cache
@@ -248,6 +257,28 @@ def cross_references(request: NvrtcRequest) -> bytes | None:
     """
     options = [*request["options"], "-Xcudafe", "--instantiate=none", "--fdevice-syntax-only"]
     return compile_with_references({**request, "options": options})[1]
+
+
+def preprocessed(request: NvrtcRequest) -> bytes | None:
+    """Return the text of a source after its preprocessing, with `#line` directives; None if it cannot be preprocessed
+    or NVRTC's front end does not write the text.
+
+    An undocumented option of the front end, which works in all releases from 12.9 to 13.5. The compilation ends there,
+    with an error that says nothing.
+    """
+    import tempfile  # only for a source that needs this: start-up time
+
+    with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
+        path = os.path.join(folder, "text")
+        options = [*request["options"], "-Xcudafe", "-E", "-Xcudafe", f"--output={path}"]
+        result = compile_text({**request, "options": options})
+        if " error: " in result["log"]:
+            return None
+        try:
+            with open(path, "rb") as text:
+                return text.read() or None
+        except OSError:
+            return None
 
 
 def scratch_file() -> int:

@@ -21,10 +21,11 @@ _PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
 """nvJitLink's names of the options that NVRTC passes to ptxas."""
 
 
-def line_info_folders(include_dirs: Sequence[str]) -> dict[str, str]:
-    """Return the replacements for absolute folders in the paths of line information: the toolchain's and the
-    project's."""
+def line_info_folders(include_dirs: Sequence[str], system_dirs: Sequence[str]) -> dict[str, str]:
+    """Return the replacements for absolute folders in the paths of line information: the toolchain's, those of other
+    libraries, and the project's."""
     folders = {folder: "cuda/" for folder in include_dirs if os.path.isabs(folder)}
+    folders |= dict.fromkeys(system_dirs, "system/")
     return folders | {os.environ.get("PWD", os.getcwd()): ""}
 
 

@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 from cuda_wheel.builder.toolchain.packages import cuda_folders
 
-__all__ = ["TOOLKIT_VARIABLES", "Place", "header_folders", "places", "way_to"]
+__all__ = ["TOOLCHAIN_VARIABLE", "TOOLKIT_VARIABLES", "Place", "header_folders", "places", "way_to"]
 
 TOOLKIT_VARIABLES = ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")
 """The environment variables that name toolkits, in the order in which cuda.pathfinder reads them."""
+
+TOOLCHAIN_VARIABLE = "CUDA_WHEEL_TOOLCHAIN"
+"""The environment variable that chooses one of several toolchains: "cu12" or "cu13", as the extra is called."""
 
 _PACKAGE_FOLDERS = {
     "cccl": ("nvidia/cu{major}/include/cccl", "nvidia/cuda_cccl/include"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -88,9 +88,16 @@ class Toolchain:
         """The absolute folders that every CUDA source is compiled with: this package's headers, then `include_dirs`."""
         return (str(INCLUDE), *STAND_INS, *self.include_dirs)
 
-    def include_folders(self, own: Iterable[str]) -> tuple[str, ...]:
-        """Return the folders that a CUDA source is compiled with, in search order; `own` are the project's."""
-        return (HOST_LIBRARIES, *own, *self.header_folders)
+    def include_folders(self, own: Iterable[str], system: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the folders that a CUDA source is compiled with, in search order; `own` are the project's.
+
+        The folders `system` of libraries outside the project come before those of `FURTHER_HEADERS`, since a project
+        may name a copy of its own, and after the others: what they have of the toolkit is of another release.
+        """
+        needed = {each.folder for each in self.headers if each.name in HEADERS}
+        further = {each.folder for each in self.headers} - needed
+        first = [folder for folder in self.header_folders if folder not in further]
+        return (HOST_LIBRARIES, *own, *first, *system, *(each for each in self.include_dirs if each in further))
 
     @property
     def name(self) -> str:

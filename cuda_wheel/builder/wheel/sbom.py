@@ -60,14 +60,15 @@ class Materials:
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
         self._nvvm = None if nvvm is None else self._compiler("nvvm", nvvm.release, nvvm.library)
 
-    def of(self, module: FinishedModule, headers: Iterable[str]) -> Document:
-        """Return the components of a module. `headers` are the absolute paths of all files that its sources include."""
+    def of(self, module: FinishedModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
+        """Return the components of a module. `headers` are the absolute paths of all files that its sources include,
+        `system_dirs` the folders of libraries that the project names outside its own."""
         manifest = module.manifests[0]  # all variants have the same sources and compilers
         parts = list(self._tools)
         if "nvvm" in manifest.toolchain and self._nvvm is not None:
             parts.append(self._nvvm)
         parts += [self._own(path) for path in manifest.sources]
-        parts += [self._header(os.path.normpath(path)) for path in headers]
+        parts += [self._header(os.path.normpath(path), system_dirs) for path in headers]
         folder = manifest.name.rpartition(".")[0].replace(".", "/")
         fatbin = _file("wheel", f"{folder}/{manifest.fatbin}", sha256(module.fatbin).hexdigest())
         references = sorted({part["bom-ref"] for part in parts})
@@ -96,8 +97,9 @@ class Materials:
         """Return a file of the project as a component; `path` is project-relative with "/"."""
         return _file("source", path, sha256((self._root / path).read_bytes()).hexdigest())
 
-    def _header_component(self, path: str) -> Document:
-        folder = next((folder for folder in self._include_dirs if path.startswith(folder + os.sep)), None)
+    def _header_component(self, path: str, system_dirs: Sequence[str]) -> Document:
+        folders = (*self._include_dirs, *system_dirs)
+        folder = next((folder for folder in folders if path.startswith(folder + os.sep)), None)
         if folder in (str(INCLUDE), *STAND_INS):
             return self._cuda_wheel(used_in=True)
         own = below(path, str(self._root)) if folder is None else None
@@ -105,7 +107,8 @@ class Materials:
             return self._own(own.replace(os.sep, "/"))
         # A toolkit header that a source includes by its absolute path gets that path as its name.
         name = path if folder is None else path[len(folder) + 1 :].replace(os.sep, "/")
-        return self._package_of(path) or _file("toolkit", name, sha256(Path(path).read_bytes()).hexdigest())
+        origin = "system" if folder in system_dirs else "toolkit"
+        return self._package_of(path) or _file(origin, name, sha256(Path(path).read_bytes()).hexdigest())
 
     def _package_of(self, path: str) -> Document | None:
         """Return the CUDA package that contains a file; None if no package does."""
@@ -178,6 +181,7 @@ def _component(name: str, version: str, licences: Sequence[Document]) -> Documen
 
 
 def _file(origin: str, path: str, digest: str) -> Document:
-    """Return a file as a component; `origin` is "source" (the project), "wheel" or "toolkit"."""
+    """Return a file as a component; `origin` is "source" (the project), "wheel", "toolkit" or "system" (a
+    library outside the project)."""
     hashes = [{"alg": "SHA-256", "content": digest}]
     return {"type": "file", "bom-ref": f"{origin}:{path}", "name": path, "hashes": hashes}

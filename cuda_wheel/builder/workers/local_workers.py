@@ -21,13 +21,12 @@ def _load_compilers(library: str | None) -> None:
     """Import what each job needs, and load NVRTC, whose path may not be known yet."""
     import cuda_wheel.builder.compile.job  # noqa: F401
     from cuda_wheel.builder.toolchain import nvrtc
+    from cuda_wheel.runtime.jit.cuda_libraries import library_path
 
     try:
-        if library is None:
-            from cuda.pathfinder import load_nvidia_dynamic_lib  # as `find_toolchain` does
-
-            library = str(load_nvidia_dynamic_lib("nvrtc").abs_path)
-        nvrtc.load(library)
+        library = library or library_path("nvrtc")
+        if library is not None:
+            nvrtc.load(library)
     except Exception:  # the search for the toolchain says what is wrong, or else the first job
         return
 

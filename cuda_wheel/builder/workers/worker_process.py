@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from cuda_wheel.builder.toolchain.packages import cuda_package_folders
+from cuda_wheel.runtime.jit import cuda_libraries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def serve(memory: int | None, began: float, folder: str | None) -> None:
     since 1970; `folder` is this process's own folder for temporary files.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    _search_sys_path()
+    _use_one_toolchain()
     _hide_folder()
     if folder is not None:
         os.environ["TMPDIR"] = folder
@@ -158,11 +158,17 @@ def _hide_folder() -> None:
         os.environ["PWD"] = "/proc/self/cwd"
 
 
-def _search_sys_path() -> None:
-    """Make cuda.pathfinder search `sys.path`, and no other environment.
+def _use_one_toolchain() -> None:
+    """Make every search for CUDA's compilers in this process find those that the build uses.
 
-    cuda.pathfinder searches `site.getsitepackages()`. That lacks the overlay that pip's isolated builds put on
-    `sys.path`, and PYTHONPATH; and as `site` did not run in this process, it names the base environment's folders.
+    cuda.pathfinder searches conda environments and toolkits for them, and no packages: it takes the newest library
+    wherever that is, and as `site` did not run in this process, it knows the base environment's folders only.
     """
-    folders = cuda_package_folders()
-    site.getsitepackages = lambda prefixes=None: list(folders)
+    cuda_libraries.search = _find_library
+    site.getsitepackages = lambda prefixes=None: []
+
+
+def _find_library(name: str) -> str | None:
+    from cuda_wheel.builder.toolchain.libraries import find_library  # start-up time
+
+    return find_library(name)

@@ -5,7 +5,9 @@ import struct
 import sys
 from typing import BinaryIO
 
-__all__ = ["build_id", "build_of", "driver_build", "files_of", "loaded_build"]
+from .cuda_libraries import files_of, library_path
+
+__all__ = ["build_id", "build_of", "driver_build", "loaded_build"]
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
 """Source: ELF, PT_NOTE and NT_GNU_BUILD_ID. The linker computes the build ID from the library's content."""
@@ -59,28 +61,15 @@ def _build_id_note(notes: bytes) -> bytes | None:
     return None
 
 
-def files_of(library: str) -> list[str]:
-    """Return the paths of a library and of what it loads from its own folder: NVRTC has its builtins there."""
-    import glob  # only for what is compiled on this machine
-
-    folder, name = os.path.split(library)
-    builtins = glob.glob(os.path.join(glob.escape(folder), "*nvrtc-builtins*")) if "nvrtc" in name.lower() else []
-    return [library, *(each for each in sorted(builtins) if each != library)]
-
-
 def loaded_build(library: str) -> str | None:
-    """Return what identifies the exact build of the library that cuda.pathfinder loads for a name, such as "nvJitLink".
+    """Return what identifies the exact build of an installed library, such as "nvJitLink".
 
     None if that is unknown: what such a library makes must not be kept.
     """
+    path = library_path(library)
     try:
-        from cuda.pathfinder import load_nvidia_dynamic_lib  # cuda.bindings loads its libraries by this
-    except ImportError:
-        return None
-    try:
-        path = str(load_nvidia_dynamic_lib(library).abs_path)
-        return "; ".join(map(build_of, files_of(path)))
-    except (OSError, RuntimeError):
+        return None if path is None else "; ".join(map(build_of, files_of(path)))
+    except OSError:
         return None
 
 

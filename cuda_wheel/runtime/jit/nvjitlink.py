@@ -1,24 +1,36 @@
-"""Call nvJitLink through `cuda.bindings`."""
+"""Call nvJitLink, of any major version, through ctypes."""
 
-from collections.abc import Callable, Sequence
+import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ImageError
 from ..manifest import Version
+from .cuda_libraries import library_release, open_library
 from .library_builds import loaded_build
 
 __all__ = ["link_code", "link_code_with_logs", "log_text", "nvjitlink_build", "nvjitlink_version"]
 
+_KINDS = {"CUBIN": 1, "PTX": 2, "LTOIR": 3, "FATBIN": 4, "OBJECT": 5, "LIBRARY": 6}
+"""Source: nvJitLink, nvJitLinkInputType."""
+
+_ERRORS = (
+    "ERROR_UNRECOGNIZED_OPTION", "ERROR_MISSING_ARCH", "ERROR_INVALID_INPUT", "ERROR_PTX_COMPILE",
+    "ERROR_NVVM_COMPILE", "ERROR_INTERNAL", "ERROR_THREADPOOL", "ERROR_UNRECOGNIZED_INPUT", "ERROR_FINALIZE",
+    "ERROR_NULL_INPUT", "ERROR_INCOMPATIBLE_OPTIONS", "ERROR_INCORRECT_INPUT_TYPE", "ERROR_ARCH_MISMATCH",
+    "ERROR_OUTDATED_LIBRARY", "ERROR_MISSING_FATBIN", "ERROR_UNRECOGNIZED_ARCH", "ERROR_UNSUPPORTED_ARCH",
+    "ERROR_LTO_NOT_ENABLED",
+)  # fmt: skip
+"""Source: nvJitLink, nvJitLinkResult, from 1 on."""
+
+
+class _FailedCallError(Exception):
+    """A function of nvJitLink failed; the message is the name of its status."""
+
 
 def nvjitlink_version() -> Version | None:
     """Return the version of the installed nvJitLink, or None without one."""
-    try:
-        from cuda.bindings import nvjitlink  # optional
-
-        version: tuple[int, int] = nvjitlink.version()
-    except (ImportError, RuntimeError):  # no binding, or no library behind it
-        return None
-    return version
+    return library_release(open_library("nvJitLink"), "nvJitLink")
 
 
 def nvjitlink_build() -> str | None:
@@ -32,8 +44,8 @@ def nvjitlink_build() -> str | None:
 def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
     """Return the cubin, or PTX, that nvJitLink links from the inputs, and its log.
 
-    An input is its kind (a name of nvJitLink's `InputType`), its name in messages, and its content. Raises ImageError
-    with nvJitLink's error log.
+    An input is its kind ("CUBIN", "PTX", "LTOIR", "FATBIN", "OBJECT", "LIBRARY"), its name in messages, and its
+    content. Raises ImageError with nvJitLink's error log.
     """
     code, log, _ = link_code_with_logs(inputs, options, ptx)
     return code, log
@@ -43,61 +55,49 @@ def link_code_with_logs(
     inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False
 ) -> tuple[bytes, str, str]:
     """Link as `link_code` does; also return the error log, which may have text after a success too."""
-    from cuda.bindings import nvjitlink  # optional
-
+    library = open_library("nvJitLink")
+    if library is None:
+        raise ImageError("nvJitLink is not installed")
+    handle = ctypes.c_void_p()
+    arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     try:
-        handle = nvjitlink.create(len(options), list(options))
-    except nvjitlink.nvJitLinkError as error:
+        _check(library.nvJitLinkCreate(ctypes.byref(handle), ctypes.c_uint32(len(options)), arguments))
+    except _FailedCallError as error:
         raise ImageError(f"nvJitLink refuses an option of {' '.join(options)}: {error}") from error
+    # nvJitLink keeps pointers to the names until the link is done.
+    names = [name.encode() for _, name, _ in inputs]
     try:
-        add_data, names = _add_data(nvjitlink), [name.encode() for _, name, _ in inputs]
         for (kind, _, content), name in zip(inputs, names, strict=True):
-            add_data(handle, getattr(nvjitlink.InputType, kind), content, name)
-        nvjitlink.complete(handle)
-        what = "ptx" if ptx else "cubin"
-        code = bytearray(getattr(nvjitlink, f"get_linked_{what}_size")(handle))
-        getattr(nvjitlink, f"get_linked_{what}")(handle, code)
-        return bytes(code), _log_of(nvjitlink, "info", handle), _log_of(nvjitlink, "error", handle)
-    except nvjitlink.nvJitLinkError as error:
-        raise ImageError(_log_of(nvjitlink, "error", handle) or str(error)) from error
+            _check(library.nvJitLinkAddData(handle, _KINDS[kind], content, ctypes.c_size_t(len(content)), name))
+        _check(library.nvJitLinkComplete(handle))
+        code = _output(library, "LinkedPtx" if ptx else "LinkedCubin", handle)
+        return code, _log_of(library, "Info", handle), _log_of(library, "Error", handle)
+    except _FailedCallError as error:
+        raise ImageError(_log_of(library, "Error", handle) or str(error)) from error
     finally:
-        nvjitlink.destroy(handle)
+        library.nvJitLinkDestroy(ctypes.byref(handle))
 
 
-def _log_of(nvjitlink: Any, which: str, handle: int) -> str:
-    log = bytearray(getattr(nvjitlink, f"get_{which}_log_size")(handle))
-    if log:
-        getattr(nvjitlink, f"get_{which}_log")(handle, log)
-    return log_text(log)
+def _check(status: int) -> None:
+    if status != 0:
+        name = _ERRORS[status - 1] if 0 < status <= len(_ERRORS) else "error"
+        raise _FailedCallError(f"{name} ({status})")
 
 
-def _add_data(nvjitlink: Any) -> Callable[[int, int, bytes, bytes], None]:
-    """Return a function that passes an input to nvJitLink: handle, kind, content and name.
-
-    nvJitLink keeps a pointer to the name, which must stay valid until the link is done. The function of `cuda.bindings`
-    frees its copy at once, so that messages could name another input or read freed memory.
-    """
-    import ctypes  # only for links
-
-    try:
-        from cuda.bindings._internal import nvjitlink as internal
-
-        address = internal._inspect_function_pointer("__nvJitLinkAddData")
-    except (ImportError, AttributeError):  # another release of cuda.bindings: only messages may be wrong
-        return lambda handle, kind, content, name: nvjitlink.add_data(
-            handle, kind, content, len(content), name.decode()
-        )
-    types = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p)
-    function = ctypes.CFUNCTYPE(*types)(address)
-
-    def add_data(handle: int, kind: int, content: bytes, name: bytes) -> None:
-        status = function(handle, int(kind), content, len(content), name)
-        if status != 0:
-            raise nvjitlink.nvJitLinkError(status)
-
-    return add_data
+def _output(library: Any, what: str, handle: Any) -> bytes:
+    """Return an output of a link, by the name that is part of two functions' names."""
+    size = ctypes.c_size_t()
+    _check(getattr(library, f"nvJitLinkGet{what}Size")(handle, ctypes.byref(size)))
+    buffer = ctypes.create_string_buffer(size.value)
+    if size.value:
+        _check(getattr(library, f"nvJitLinkGet{what}")(handle, buffer))
+    return buffer.raw
 
 
-def log_text(log: bytearray) -> str:
+def _log_of(library: Any, which: str, handle: Any) -> str:
+    return log_text(_output(library, f"{which}Log", handle))
+
+
+def log_text(log: bytes | bytearray) -> str:
     """Return the text in a log buffer."""
     return log.rstrip(b"\0\n ").decode(errors="replace")

@@ -1,11 +1,13 @@
 """Compile CUDA C++ for a link, with NVRTC."""
 
+import ctypes
 import os
 import re
 from typing import Any
 
 from ..errors import LinkError
 from ..jit.compiling import JitOptions
+from ..jit.cuda_libraries import library_release, open_library
 from ..jit.floating_point import FloatingPoint
 from ..jit.library_builds import loaded_build
 from ..manifest import Target, Version, dotted
@@ -15,13 +17,7 @@ __all__ = ["compile_cuda", "nvrtc_build", "nvrtc_options", "nvrtc_version"]
 
 def nvrtc_version() -> Version | None:
     """Return the CUDA release of the NVRTC that is installed here, or None."""
-    try:
-        from cuda.bindings import nvrtc
-
-        result, major, minor = nvrtc.nvrtcVersion()
-    except (ImportError, RuntimeError):  # no binding, or no library behind it
-        return None
-    return None if int(result) else (major, minor)
+    return library_release(open_library("nvrtc"), "nvrtc")
 
 
 def nvrtc_build() -> str | None:
@@ -49,36 +45,41 @@ def compile_cuda(
     NVRTC looks for headers in `folder`, then among the installed ones of the toolkit and CCCL. Raises LinkError with
     NVRTC's log.
     """
-    from cuda.bindings import nvrtc
-
-    arch = _compute_arch(target)
+    library = open_library("nvrtc")
+    if library is None:
+        raise LinkError(f"{name} needs NVRTC, which is not installed")
+    library.nvrtcGetErrorString.restype = ctypes.c_char_p
+    arch = _compute_arch(library, target)
     folders = [folder] if folder else []
     if b"include" in text:
         folders += _header_folders()
-    arguments = [
+    options_given = [
         f"-arch=compute_{arch}",
         *nvrtc_options(lto, options, floating_point),
         *(f"-I{path}" for path in folders),
     ]
-    program = _value(nvrtc.nvrtcCreateProgram(text, name.encode(errors="replace"), 0, [], []))
+    arguments = (ctypes.c_char_p * len(options_given))(*map(os.fsencode, options_given))
+    program = ctypes.c_void_p()
+    created = library.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(errors="replace"), 0, None, None)
+    _check(library, created)
     try:
-        result = nvrtc.nvrtcCompileProgram(program, len(arguments), [os.fsencode(argument) for argument in arguments])
-        output = _output(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).rstrip(b"\0\n ")
+        result = library.nvrtcCompileProgram(program, len(arguments), arguments)
+        output = _output(library, program, "ProgramLog").rstrip(b"\0\n ")
         log = re.sub(r"^(\S[^(\n]*)\((\d+)\): ", r"\1:\2: ", output.decode(errors="replace"), flags=re.MULTILINE)
-        if int(result[0]):
-            raise LinkError(f"{name} does not compile for compute_{arch}:\n{log or result[0].name}")
-        get = (nvrtc.nvrtcGetLTOIRSize, nvrtc.nvrtcGetLTOIR) if lto else (nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
-        code = _output(*get, program)
+        if result:
+            raise LinkError(f"{name} does not compile for compute_{arch}:\n{log or _error_name(library, result)}")
+        code = _output(library, program, "LTOIR" if lto else "PTX")
     finally:
-        nvrtc.nvrtcDestroyProgram(program)
+        library.nvrtcDestroyProgram(ctypes.byref(program))
     return (code if lto else code.rstrip(b"\0")), log
 
 
-def _compute_arch(target: Target) -> str:
+def _compute_arch(library: Any, target: Target) -> str:
     """Return the newest architecture that NVRTC knows and the GPU runs."""
-    from cuda.bindings import nvrtc
-
-    supported = _value(nvrtc.nvrtcGetSupportedArchs())
+    count = ctypes.c_int()
+    _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    supported = (ctypes.c_int * count.value)()
+    _check(library, library.nvrtcGetSupportedArchs(supported))
     number = 10 * target.major + target.minor
     if number in supported:
         return target.arch
@@ -104,17 +105,20 @@ def _header_folders() -> list[str]:
     return list(dict.fromkeys(path for path in found if path))
 
 
-def _output(size: Any, get: Any, program: Any) -> bytes:
-    """Return an output of NVRTC's program; `size` and `get` are the two functions that read it."""
-    length = _value(size(program))
-    if length < 2:  # a NUL alone. Python shares one object for all bytes of length 1, which must not be written to.
-        return b""
-    buffer: bytes = b" " * length
-    _value(get(program, buffer))
-    return buffer
+def _output(library: Any, program: Any, name: str) -> bytes:
+    """Return an output of NVRTC's program; `name` is part of the names of the two functions that read it."""
+    size = ctypes.c_size_t()
+    _check(library, getattr(library, f"nvrtcGet{name}Size")(program, ctypes.byref(size)))
+    buffer = ctypes.create_string_buffer(size.value)
+    _check(library, getattr(library, f"nvrtcGet{name}")(program, buffer))
+    return buffer.raw
 
 
-def _value(result: tuple[Any, ...]) -> Any:
-    if int(result[0]):
-        raise LinkError(f"NVRTC answered {result[0].name}")
-    return result[1] if len(result) > 1 else None
+def _check(library: Any, result: int) -> None:
+    if result:
+        raise LinkError(f"NVRTC answered {_error_name(library, result)}")
+
+
+def _error_name(library: Any, result: int) -> str:
+    name: bytes = library.nvrtcGetErrorString(result)
+    return name.decode()

@@ -85,6 +85,10 @@ def _check(source: Any, name: str, **lists: Any) -> None:
     if not isinstance(source, str):
         hint = ": pass its read_text()" if hasattr(source, "read_text") else ""
         raise TypeError(f"source must be a string of CUDA C++, not {type(source).__name__}{hint}")
+    unreadable = re.search("[\0\ud800-\udfff]", source)
+    if unreadable is not None:
+        line = source.count("\n", 0, unreadable.start()) + 1
+        raise ValueError(f"line {line} of source contains {unreadable[0]!r}, which a compiler cannot read: remove it")
     if re.search(r"^\s*\.version\s+\d", source, re.MULTILINE) and "__global__" not in source:
         raise ValueError("source is PTX, not CUDA C++: cuda_wheel.load_code(source.encode()) loads it")
     if not name.isidentifier():

@@ -19,16 +19,29 @@ T = TypeVar("T")
 
 
 def cache_folder() -> str:
-    """Return the folder of the cache: CUDA_WHEEL_CACHE_DIR, else the platform's folder for a user's caches."""
+    """Return the folder of the cache: CUDA_WHEEL_CACHE_DIR, else the platform's folder for a user's caches.
+
+    A user without a home directory, as in some containers, has a folder among the temporary files.
+    """
     named = os.environ.get("CUDA_WHEEL_CACHE_DIR")
     if named:
-        return named
-    if sys.platform == "win32":
+        folder = os.path.expanduser(named)  # a shell expands ~ in few places
+    elif sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
-        return os.path.join(base, "cuda-wheel", "Cache")
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Caches/cuda-wheel")
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cuda-wheel")
+        folder = os.path.join(base, "cuda-wheel", "Cache")
+    elif sys.platform == "darwin":
+        folder = os.path.expanduser("~/Library/Caches/cuda-wheel")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):  # then it is to be ignored, says the XDG Base Directory Specification
+            base = os.path.expanduser("~/.cache")
+        folder = os.path.join(base, "cuda-wheel")
+    if folder.startswith("~") or not (named or os.path.isabs(folder)):
+        import tempfile  # only where there is no home directory
+
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        folder = os.path.join(tempfile.gettempdir(), f"cuda-wheel-{user}")
+    return folder
 
 
 def cache_limit() -> int:
@@ -71,7 +84,7 @@ class Cache:
         """Open the cache in `folder`, else that of the environment. `read_only` accepts other users' entries."""
         self.folder = folder or cache_folder()
         second = None if folder else os.environ.get("CUDA_WHEEL_CACHE_READONLY")
-        self.second = Cache(second, read_only=True) if second else None
+        self.second = Cache(os.path.expanduser(second), read_only=True) if second else None
         self.took_from_second = False
         """Whether a result of `read` or `found` was in the second cache."""
         self._read_only = read_only

@@ -19,6 +19,7 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.toolchain import packages
 from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.user_cache.cache import Cache
@@ -49,9 +50,12 @@ def install(site: Path, package: str, **files: bytes) -> None:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the only folder on `sys.path`, with one package. Files settle at once, for tests do not wait."""
+    """Return the only folder that is searched for packages, with one. Files settle at once, for tests do not wait.
+
+    `sys.path` itself stays, for a worker may start meanwhile.
+    """
     site = tmp_path / "site"
-    monkeypatch.setattr(sys, "path", [str(site)])
+    monkeypatch.setattr(packages, "sys", SimpleNamespace(path=[str(site)]))
     monkeypatch.setattr(file_hashes, "_SETTLED_AFTER", 0)
     install(site, "nvidia_cuda_x-1.0", **{HEADER: CONTENT})
     time.sleep(0.02)
@@ -126,7 +130,7 @@ def test_a_header_that_was_patched_before_its_environment_was_copied_is_read(
     shutil.copytree(site / "nvidia", copy / "nvidia", copy_function=shutil.copy)
     time.sleep(0.02)
     shutil.copytree(site / "nvidia_cuda_x-1.0.dist-info", copy / "nvidia_cuda_x-1.0.dist-info")
-    monkeypatch.setattr(sys, "path", [str(copy)])
+    monkeypatch.setattr(packages, "sys", SimpleNamespace(path=[str(copy)]))
     for _ in range(2):
         assert remembered(copy, memory) == digest(OTHER)
 
@@ -225,7 +229,7 @@ def test_each_folder_of_packages_has_a_memory_of_its_own(
 ) -> None:
     other = tmp_path / "other"
     install(other, "nvidia_cuda_x-1.0", **{HEADER: OTHER})
-    monkeypatch.setattr(sys, "path", [str(site), str(other)])
+    monkeypatch.setattr(packages, "sys", SimpleNamespace(path=[str(site), str(other)]))
     time.sleep(0.02)
     hashes = FileHashes(memory)
     assert [hashes.of(str(folder / HEADER)) for folder in (site, other)] == [digest(CONTENT), digest(OTHER)]

@@ -50,7 +50,14 @@ def other(value: Any) -> Any:
 @pytest.mark.parametrize("name", [item.name for item in fields(Job)])
 def test_each_field_of_a_job_is_in_its_key_except_locations(name: str) -> None:
     changed = replace(JOB, **{name: other(getattr(JOB, name))})
-    assert (job_key(changed, TOOLCHAIN) == job_key(JOB, TOOLCHAIN)) == (name in ("library", "root", "libdevice"))
+    assert (job_key(changed, TOOLCHAIN) == job_key(JOB, TOOLCHAIN)) == (
+        name in ("library", "root", "libdevice", "arch_list")
+    )
+
+
+def test_the_list_of_architectures_is_in_the_key_of_a_job_that_reads_it() -> None:
+    changed = replace(JOB, arch_list="750,800")
+    assert job_key(changed, TOOLCHAIN, names_arch_list=True) != job_key(JOB, TOOLCHAIN, names_arch_list=True)
 
 
 def test_the_toolchains_folders_are_not_in_a_jobs_key() -> None:
@@ -63,7 +70,7 @@ def test_the_toolchains_folders_are_not_in_a_jobs_key() -> None:
 def test_each_field_of_a_link_is_in_its_key_except_locations(name: str) -> None:
     value = (LinkInput("k.cu", "ltoir", b"2"),) if name == "inputs" else other(getattr(LINK, name))
     changed = replace(LINK, **{name: value})
-    assert (link_key(changed, TOOLCHAIN) == link_key(LINK, TOOLCHAIN)) == (name == "include_dirs")
+    assert (link_key(changed, TOOLCHAIN) == link_key(LINK, TOOLCHAIN)) == (name in ("include_dirs", "system_dirs"))
 
 
 @pytest.mark.parametrize("name", [item.name for item in fields(LinkInput)])
@@ -152,7 +159,7 @@ def with_link(plan: ModulePlan, **changes: Any) -> ModulePlan:
         *(
             pytest.param(lambda plan, name=name: with_job(plan, **{name: other(getattr(plan.jobs[0], name))}), id=name)
             for name in [item.name for item in fields(Job)]
-            if name not in ("library", "root", "libdevice", "text")
+            if name not in ("library", "root", "libdevice", "text", "arch_list")  # the last is that of the targets
         ),
         pytest.param(lambda plan: replace(plan, jobs=plan.jobs[1:]), id="fewer jobs"),
         pytest.param(lambda plan: with_link(plan, target=Target.parse("sm_90")), id="target of a link"),

@@ -17,7 +17,7 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
-from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
+from cuda_wheel.builder.jobs import Compiled, Job, LinkInput, LinkJob
 from cuda_wheel.builder.link.device_link import link_job
 from cuda_wheel.builder.toolchain.nvrtc import cross_references
 from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
@@ -413,3 +413,51 @@ def test_ltoir_that_the_user_links_is_relocatable(compiled) -> None:
     result = compiled(LARGE + ASKING, form="lto", cubin=False, ptx=False)
     text, _ = link_code([("LTOIR", "k.cu", result.ltoir)], ["-arch=sm_80", "-lto", "-ptx"], ptx=True)
     assert kernels(text.rstrip(b"\0").decode()).keys() == RELOCATABLE
+
+
+HOST = "#include <vector>\n#include <c10/macros/Macros.h>\nvoid host() { cudaDeviceSynchronize(); }\n"
+
+
+@pytest.mark.one_toolchain
+@pytest.mark.parametrize(
+    ("declaration", "use"),
+    [
+        ("C10_DEVICE const int v = 3;", "v"),
+        ("C10_DEVICE static const int v[2] = {3, 4};", "v[x[1]]"),
+        ("OPTION constexpr float v[2] = {3, 4};", "v[x[1]]"),
+        ("namespace ns { C10_DEVICE const int v = 3; }", "ns::v"),
+        ("template <class T> OPTION const T v = 3;", "v<int>"),
+        ("inline C10_DEVICE constexpr int v = 3;", "v"),
+        ("CONSTANT const int v[2] = {3, 4};", "v[x[1]]"),
+        ("MARK(device) const int v = 3;", "v"),
+        ("__attribute__((device)) const int v = 3;", "v"),
+        ("__attribute__((constant)) const int v[2] = {3, 4};", "v[x[1]]"),
+        ("OPTION int v = 3;", "v"),
+    ],
+)
+def test_a_constant_that_a_macro_marks_is_the_projects(
+    declaration: str, use: str, compiled: Callable[..., Compiled]
+) -> None:
+    """A macro of a library or of an option, which no text of the project defines."""
+    options = ("--std=c++17", "--define-macro=OPTION=__device__", "--define-macro=CONSTANT=__constant__")
+    text = f"{HOST}#define MARK(x) __attribute__((x))\n{declaration}\n__global__ void k(int* x) {{ *x = {use}; }}\n"
+    result = compiled(text, options=options)
+    assert [re.sub("<.*", "", each.name) for each in result.variables] == [use.partition("[")[0].partition("<")[0]]
+
+
+@pytest.mark.one_toolchain
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "const int v = 3;",
+        "static constexpr float v = 3, w = 4;",
+        "EMPTY const int v = 3;",
+        "using T = int; const T v = 3;",
+        "struct P { int a; }; const P v{3};",
+        "constexpr std::size_t v = 3;",
+    ],
+)
+def test_a_constant_of_host_code_is_in_no_manifest(declaration: str, compiled: Callable[..., Compiled]) -> None:
+    options = ("--std=c++17", "--define-macro=EMPTY=")
+    text = f"{HOST}{declaration}\n__global__ void k(int* x) {{ *x = 3; }}\n"
+    assert not compiled(text, options=options).variables

@@ -64,7 +64,7 @@ def test_options_hold_for_nvvm_ir(compiled: Callable[..., Compiled], nvvm: Nvvm)
     source = (FIXTURES / "nvvm_ir/src/nvvm_demo/kernels/rsqrt_scale.ll").read_text()
     changes = {"library": nvvm.library, "libdevice": nvvm.libdevice, "nvvm": nvvm.release, "kind": "nvvm"}
     for options, flushes in ((("--std=c++17",), False), (("--std=c++17", "--ftz=true"), True)):
-        result = compiled(source, source="k.ll", host_code="keep", options=options, **changes)
+        result = compiled(source, source="k.ll", host_code="whole", options=options, **changes)
         assert result.ptx is not None
         assert (b"mul.ftz.f32" in result.ptx) == flushes
         assert (b"rsqrt.approx.ftz.f32" in result.ptx) == flushes

@@ -312,7 +312,8 @@ def test_only_headers_of_libraries_are_precompiled_for_sources_that_name_their_p
 def test_different_headers_in_memory_do_not_share_precompiled_headers(lab: Lab) -> None:
     precompilation, request, _ = lab.step("#include <cuda_fp16.h>\n#include <own.h>", KERNEL)
     steps: list[Step] = [
-        (precompilation, {**request, "headers": {"own.h": OWN.replace("1", each).encode()}}, None) for each in "121"
+        (precompilation, {**request, "headers": {**request["headers"], "own.h": OWN.replace("1", each).encode()}}, None)
+        for each in "121"
     ]
     first, second, third = lab.compiled(*steps)
     assert all(used and answer == plain for answer, plain, used in (first, second, third))
@@ -422,6 +423,7 @@ class Compiler:
             "error": "",
             "log": "",
             "headers": [],
+            "absent": [],
             "ptx": request["text"],
             "cubin": b"",
             "ltoir": b"",

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.records import Toolchain
 from tests.support.processes import run
@@ -53,6 +55,31 @@ PASTED = [
     ["-g", "-res-usage", "--split-compile=2", "-split-compile", "4", "-maxrregcount", "64", "--compress-mode=size"],
 ]
 """Lists as they stand in real setup.py files."""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["-Xcompiler", "-fopenmp"], ["-D_OPENMP=201511", "-D_REENTRANT=1"]),
+        (["-fopenmp"], ["-D_OPENMP=201511", "-D_REENTRANT=1"]),
+        (["-Xcompiler=-funsigned-char,-Wall"], ["-D__CHAR_UNSIGNED__=1"]),
+        (["--compiler-options", "-mpopcnt -fPIC"], ["-D__POPCNT__=1"]),
+        (["-Xcompiler", "-ffinite-math-only"], ["-U__FINITE_MATH_ONLY__", "-D__FINITE_MATH_ONLY__=1"]),
+        (["-Xcompiler", "-include,config.h"], ["--pre-include=config.h"]),
+        (["-Xcompiler", "-isystem,third_party"], ["--include-path=third_party"]),
+        (["-Xcompiler", "-Wp,-DPASSED=1"], ["-D", "PASSED=1"]),
+        (["-std=gnu++17"], ["-U__STRICT_ANSI__", "-Dlinux=1", "-Dunix=1"]),
+    ],
+)
+def test_options_of_gcc_that_change_macros_of_device_code_are_kept(options: list[str], expected: list[str]) -> None:
+    # As nvcc 13.0 hands them on to GCC, which preprocesses device code, and as GCC 12.2 defines the macros.
+    assert list(read_options(options, "options").arguments) == expected
+
+
+@pytest.mark.parametrize("option", ["-std=c++20", "-imacros=m.h", "-fshort-wchar", "-m32", "-undef", "-fchar8_t"])
+def test_options_of_gcc_that_change_device_code_otherwise_are_refused(option: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"'-Xcompiler {option}'")):
+        read_options(["-Xcompiler", option], "options")
 
 
 @pytest.mark.one_toolchain
@@ -99,7 +126,7 @@ def test_what_nvrtc_gets(options: list[str], arguments: list[str] | None) -> Non
     ("options", "expected"),
     [
         (["-std=c++20"], {"std": "c++20"}),
-        (["--std", "c++20", "-std=gnu++20"], {"std": "c++20"}),
+        (["--std", "c++20", "-std=c++20"], {"std": "c++20"}),
         (["-lineinfo"], {"lineinfo": True}),
         (["--generate-line-info"], {"lineinfo": True}),
         (["-Werror", "all-warnings"], {"warnings-as-errors": True}),
@@ -302,17 +329,8 @@ OF_NVCC = """
 """The options of nvcc 13.0 (`nvcc --help`), long and short, except for those that are refused."""
 
 
-def test_no_option_of_nvcc_reaches_nvrtc_that_nvrtc_does_not_know(toolchain: Toolchain) -> None:
+def test_no_option_of_nvcc_reaches_nvrtc_that_nvrtc_does_not_know(job_of: Callable[..., Job]) -> None:
     read = read_options(OF_NVCC.split(), "options")
     assert set(read.keys) == {"architectures", "lineinfo", "std", "warnings-as-errors"}
-    result = compile_text(
-        {
-            "library": toolchain.libraries[0],
-            "folder": ".",
-            "text": b"__global__ void k() {}",
-            "name": "k.cu",
-            "options": ["--gpu-architecture=compute_80", *read.arguments],
-            "expressions": [],
-        }
-    )
+    result = compile_text(nvrtc_request(job_of("__global__ void k() {}", options=read.arguments)))
     assert not result["error"], result["log"]

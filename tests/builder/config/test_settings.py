@@ -95,7 +95,7 @@ WRONG = [
     ('memory-limit = "512MiB"', "tool.cuda-wheel.memory-limit must be at least 1GiB, which the compiler itself needs"),
     ('memory-limit = "99999999TiB"', "tool.cuda-wheel.memory-limit must be"),
     ('sources = ["a\\u0000b"]', "tool.cuda-wheel.sources[0] must not contain a NUL"),
-    ('defines = { A = "\\u0000" }', "tool.cuda-wheel.defines.A must be a string"),
+    ('defines = { A = "\\u0000" }', "tool.cuda-wheel.defines.A must be one line of C++"),
     ('options = ["--pch"]', "tool.cuda-wheel.options: '--pch' makes the compiler write a file into the project"),
     ('memory-limit = "8GB"', 'tool.cuda-wheel.memory-limit must be an amount of memory such as "8GiB"'),
     ("memory-limit = 8", "tool.cuda-wheel.memory-limit must be an amount of memory"),

@@ -65,3 +65,30 @@ def test_rows_are_the_variants_and_may_have_different_macros() -> None:
 def test_what_means_no_variants_is_refused_with_a_reason(table: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         variants(table)
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["-DV=9", "-D V=9", "-UV", "--define-macro=V", "--undefine-macro=V", "-D=V=1", "-Xcompiler=-DV=9", "-O3 -DV=9"],
+)
+def test_an_option_does_not_change_a_macro_of_a_variant(options: str) -> None:
+    """Else every variant has the option's value, and the manifest another."""
+    module = {"name": "demo.k", "sources": ["k.cu"], "variants": {"V": [1, 2]}}
+    message = r"{}\.options: '.*V.*' changes V of tool\.cuda-wheel\.module\[0\]\.variants: leave one of them out"
+    for listed in ([options], options.split(" ")):
+        with pytest.raises(ConfigError, match=message.format(r"tool\.cuda-wheel\.module\[0\]")):
+            Config.from_table({"module": [{**module, "options": listed}]})
+        with pytest.raises(ConfigError, match=message.format(r"tool\.cuda-wheel")):
+            Config.from_table({"module": [module], "options": listed})
+    Config.from_table({"module": [module], "options": [options.replace("V", "W")]})
+
+
+def test_an_option_does_not_change_a_macro_of_defines() -> None:
+    with pytest.raises(
+        ConfigError, match=r"tool\.cuda-wheel\.options: '-DV=9' changes V = 1 of tool\.cuda-wheel\.defines"
+    ):
+        Config.from_table({"defines": {"V": 1}, "options": ["-DV=9"]})
+    module = {"name": "demo.k", "options": ["-U", "V"]}
+    with pytest.raises(ConfigError, match=r"module\[0\]\.options: '-U V' changes V = 1 of tool\.cuda-wheel\.defines"):
+        Config.from_table({"defines": {"V": True}, "module": [module]})
+    Config.from_table({"defines": {"V": True}, "options": ["-DV", "-DV=1"]})

@@ -78,7 +78,7 @@ def test_wrong_calls_of_the_runtime_api_are_errors(mistake: str, told: str, comp
     with pytest.raises(CompileError, match=told):
         compiled(
             f"template <class T> __global__ void used(T* p) {{}}\nvoid h() {{ used<<<1, 1>>>((int*)0); }}\n{mistake}\n",
-            host_code="keep",
+            host_code="whole",
         )
 
 

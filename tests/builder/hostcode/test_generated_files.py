@@ -21,7 +21,6 @@ Kernels = Mapping[str, list[str]]
 MACROS_OF_COMPILERS = {
     "predefined/__CUDACC_RTC__": "NVRTC is the compiler",
     "predefined/__COUNTER__": "NVRTC does not have it",
-    "predefined/__GNUC__": "NVRTC has no GNU mode",
     "predefined/__has_attribute": "NVRTC 13.5 does not have it",
 }
 """Files with one kernel or another, by a macro that not every compiler defines."""

@@ -109,3 +109,26 @@ def test_headers_of_strings_and_memory_declare_the_common_algorithms(compiled: C
         }}
         """)
         assert {signature(symbol).name for symbol in result.kernels} == {"k<int>"}
+
+
+# nvcc 13.0 with GCC 12.2 launches k<const double> in all four.
+@pytest.mark.parametrize(
+    "use",
+    [
+        "void f() { k<decltype(limit)><<<1, 1>>>(); }",
+        "#define TYPE(x) decltype(x)\nvoid f() { k<TYPE(limit)><<<1, 1>>>(); }",
+        "decltype(auto) g() { return limit; }\nvoid f() { k<decltype(g())><<<1, 1>>>(); }",
+    ],
+)
+def test_a_constant_whose_type_is_deduced_is_not_rewritten(use: str, compiled: Compile) -> None:
+    text = """\
+#include <cmath>
+static double start(double x) { return x * std::sqrt(2.0); }
+const double limit = start(3.0);
+template <class T> __global__ void k() {}
+"""
+    with pytest.raises(CompileError, match="dynamic initialization is not supported"):
+        compiled(text + use)
+    assert list(compiled(text + "void f() { k<double><<<1, 1>>>(); double x = limit; x += 1; }").kernels) == [
+        "_Z1kIdEvv"
+    ]

@@ -229,7 +229,7 @@ def test_a_member_array_may_have_no_elements_in_an_instance(compiled: Compile) -
     void host() { k<4><<<1, 1>>>({}, {}, nullptr); k<6><<<1, 1>>>({}, {}, nullptr); }
     """
     assert kernels(compiled(text, options=("--std=c++20",))) == {"k<4>", "k<6>"}
-    with pytest.raises(CompileError, match="the size of an array must be greater than zero"):
+    with pytest.raises(CompileError):  # never with another layout
         compiled(text)
 
 

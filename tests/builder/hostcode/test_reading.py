@@ -175,8 +175,9 @@ def test_host_code_in_device_code_is_an_error(text: str, compiled: Compile) -> N
     ],
 )  # fmt: skip
 def test_what_device_code_may_see_is_never_left_out(text: str, message: str, compiled: Compile) -> None:
-    with pytest.raises(CompileError, match=message):
-        compiled(text)
+    for host_code in ("whole", "leave-out"):
+        with pytest.raises(CompileError, match=message):
+            compiled(text, host_code=host_code)
 
 
 def test_reject_makes_host_code_an_error(compiled: Compile) -> None:
@@ -188,13 +189,16 @@ def test_reject_makes_host_code_an_error(compiled: Compile) -> None:
         compiled("int main() {}\n__global__ void k() {}", host_code="reject")
 
 
-def test_an_error_is_reported_alone_and_at_its_place(compiled: Compile) -> None:
+def test_errors_in_device_and_host_code_are_reported_at_their_places(compiled: Compile) -> None:
     text = HOST.replace("*p = both(*p);", "*p = bath(*p);") + "void host() { nowhere(1); }\n"
     with pytest.raises(CompileError) as failure:
         compiled(text)
     line = HOST[: HOST.index("__global__")].count("\n") + 1
     assert f'k.cu:{line}:34: error: identifier "bath" is undefined' in str(failure.value)
-    assert "nowhere" not in str(failure.value)
+    assert f'k.cu:{HOST.count(chr(10)) + 1}:15: error: identifier "nowhere" is undefined' in str(failure.value)
+    with pytest.raises(CompileError) as failure:
+        compiled(text, host_code="leave-out")
+    assert "bath" in str(failure.value) and "nowhere" not in str(failure.value)
 
 
 def test_constants_of_the_host_are_in_the_image_only_if_its_code_uses_them(compiled: Compile) -> None:

@@ -1320,3 +1320,39 @@ def test_a_worker_that_dies_is_reported_and_replaced(workers: Workers) -> None:
 
 def kill(_: None) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+STATIC = """\
+static __device__ int counter = {n};
+static __constant__ int limits[2] = {{{n}, 2}};
+__device__ int shared_{n} = {n};
+__global__ void use_{n}(int* x) {{ *x = counter++ + limits[*x] + shared_{n}; }}
+"""
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+def test_static_variables_of_one_name_are_not_in_the_manifest(build: Build, link: str) -> None:
+    """A name would mean the first one only."""
+    files = {f"demo/{n}.cu": STATIC.format(n=n) for n in (1, 2)}
+    built = build(table(sources=list(files), link=link), files=files)
+    assert built.status == 0, built.output
+    manifest = built.modules["demo.m"]
+    assert [each.name for each in manifest.globals] == ["shared_1", "shared_2"]
+    assert [each.name for each in manifest.kernels] == ["use_1", "use_2"]
+    assert "programs cannot use counter, limits by name" in built.output
+
+
+@pytest.mark.parametrize("link", ["ptx", "lto"])
+def test_static_kernels_of_one_name_are_an_error(build: Build, link: str) -> None:
+    kernel = "static __global__ void st(int* x) { *x = 1; }\nvoid f() { st<<<1, 1>>>(nullptr); }\n"
+    files = {"demo/a.cu": kernel, "demo/b.cu": kernel.replace("1;", "2;")}
+    built = build(table(sources=list(files), link=link), files=files)
+    assert built.status != 0
+    assert "Multiple definition of 'st(int*)' in 'demo/b.cu', first defined in 'demo/a.cu'" in built.output
+
+
+def test_a_static_variable_that_one_source_has_is_in_the_manifest(build: Build) -> None:
+    files = {"demo/1.cu": STATIC.format(n=1), "demo/2.cu": "__global__ void other() {}\n"}
+    built = build(table(sources=list(files), link="lto"), files=files)
+    assert built.status == 0, built.output
+    assert [each.name for each in built.modules["demo.m"].globals] == ["counter", "limits", "shared_1"]

@@ -9,7 +9,7 @@ import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Form, Job
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 CASES = sorted((Path(__file__).parents[2] / "data" / "headers").glob("*.cu"))
@@ -52,8 +52,9 @@ def test_the_headers_do_not_change_a_file_that_includes_none_of_them(
     include: str, workers: Workers, toolchain: Toolchain
 ) -> None:
     text = f"#include <{include}>\n__global__ void k(float* x) {{ *x = 1; }}\n".encode()
-    bare = compiled(text, workers, toolchain, toolchain.include_dirs)
-    with_ours = compiled(text, workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))
+    folders = (HOST_LIBRARIES, *toolchain.include_dirs)
+    bare = compiled(text, workers, toolchain, folders)
+    with_ours = compiled(text, workers, toolchain, (str(INCLUDE), *folders))
     assert (bare.cubin, bare.ptx) == (with_ours.cubin, with_ours.ptx)
 
 

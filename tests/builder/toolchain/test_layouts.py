@@ -159,7 +159,6 @@ def test_a_virtual_environment_over_one_that_has_the_toolchain(
 def test_libraries_of_another_major_version_in_the_environment_below_do_not_matter(
     other: str, toolchain: Toolchain, tmp_path: Path, parts
 ) -> None:
-    """cuda.pathfinder prefers those of CUDA 13 wherever they are."""
     base = layouts.base_python(tmp_path / "base")
     (foreign,) = (tmp_path / "base/lib").glob("python*/site-packages")
     (foreign / other).parent.mkdir(parents=True)
@@ -321,17 +320,6 @@ def test_of_several_places_the_first_that_fits_is_taken(
     found = parts(compilers_only, CONDA_PREFIX=wrong, CUDA_HOME=right)
     assert "error" not in found
     assert found["parts"]["cuda_fp16.h"]["path"].startswith(str(right))
-
-
-def test_two_majors_are_refused_with_files_and_versions(
-    bindings_only: Path, toolchain: Toolchain, tmp_path: Path, parts
-) -> None:
-    target = layouts.install(tmp_path / "target", toolchain_distributions())
-    script = "import sys, cuda.bindings, cuda_wheel.builder.toolchain.find as f; cuda.bindings.__version__ = '11.8.0'\n"
-    script += "try: f.find_toolchain()\nexcept Exception as error: print(error)\n"
-    result = run(bindings_only, "-c", f"import site; site.getsitepackages = lambda: [{str(target)!r}]\n{script}")
-    assert "cuda-bindings is 11.8.0 (" in result.stdout
-    assert f"finds is {release_of(toolchain)} ({target}" in result.stdout
 
 
 # --- the remembered toolchain -------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.jobs import Compiled
 
 SOURCE = r"""
@@ -160,3 +161,24 @@ def test_rarer_headers_have_the_layouts_of_the_gnu_c_library(compiled: Callable[
     result = compiled(RARER)
     assert set(result.kernels) == {"_Z1kIfEvPT_", "_Z1kIdEvPT_"}
     assert (result.variables, result.left_out, result.log) == ((), (), "")
+
+
+def test_names_that_other_headers_bring_are_declared_whole(compiled: Callable[..., Compiled]) -> None:
+    """<string> includes <errno.h> and <stdlib.h> with GCC, and Python's header <unistd.h>."""
+    result = compiled("""
+    #include <stdarg.h>
+    #include <cstdio>
+    #include <string>
+    #include <torch/extension.h>
+    template <class T> __global__ void fill(T* p) { printf("%d", 1); *p = 0; }
+    void log(const char* format, ...) { va_list list; va_start(list, format); vprintf(format, list); std::vprintf(format, list); }
+    double read(const char* text, locale_t place) { errno = 0; double d = strtod_l(text, nullptr, place); return errno == ERANGE ? 0 : d; }
+    void name() { char text[64]; gethostname(text, 64); }
+    torch::Tensor solved(torch::Tensor x) {
+      auto [u, s, v] = torch::linalg::svd(x, false); auto [q, r] = torch::linalg::eig(x);
+      fill<<<1, 1>>>(u.data_ptr<float>());
+      return torch::linalg::solve(torch::linalg::matrix_exp(x), s) + torch::special::erf(x) + torch::linalg_norm(v * q * r);
+    }
+    """)
+    assert [signature(symbol).name for symbol in result.kernels] == ["fill<float>"]
+    assert (result.left_out, result.log) == ((), "")

@@ -184,6 +184,25 @@ def test_every_argument_reaches_the_compiler(make) -> None:
     assert "--use_fast_math" in built(root)["options"]
 
 
+def test_headers_outside_the_project_and_missing_ones_reach_the_compiler(make, tmp_path: Path) -> None:
+    tiles, other = tmp_path / "tiles/include", tmp_path / "other"
+    for folder, name in ((tiles, "tile"), (other, "extra")):
+        folder.mkdir(parents=True)
+        (folder / f"{name}.h").write_text(f"#define {name.upper()} 1\n")
+    root = make('SYSTEM_INCLUDE_DIRECTORIES "$TILES/include" ../other MISSING_HEADERS Eigen/* "a b/*.h"')
+    source = "#include <tile.h>\n#include <extra.h>\n#include <Eigen/Core>\n__global__ void k(int* x) { *x = TILE + EXTRA; }\n"
+    (root / "demo/kernels/k.cu").write_text(source)
+    assert configure(root).returncode == 0
+    result = build(root, TILES=str(tmp_path / "tiles"))
+    assert result.returncode == 0, result.stdout
+    assert built(root)["host_code"] == ["demo/kernels/k.cu:3: missing header Eigen/Core"]
+    assert 'MISSING_HEADERS: "a b/*.h" matches no header that is missing' in result.stdout
+    (root / "demo/kernels/k.cu").write_text("//\n" + source)
+    result = build(root)
+    assert result.returncode != 0
+    assert "SYSTEM_INCLUDE_DIRECTORIES: $TILES/include: the environment variable TILES is not set" in result.stdout
+
+
 def test_the_table_supplies_what_the_call_omits(make) -> None:
     own = '[[tool.cuda-wheel.module]]\nname = "demo.kernels.k"\ninstantiate = ["t<3>"]\ndefines = { A = 1, B = 2 }\n'
     root = make("DEFINES B=3", pyproject=PYPROJECT + "std = 'c++20'\n" + own)
@@ -304,6 +323,8 @@ def test_messages_name_the_arguments_of_the_call_and_leave_code_as_it_is() -> No
         "tool.cuda-wheel.defines must be a table": "tool.cuda-wheel.defines must be a table",  # the call has none
         'help: this is C++20: set std = "c++20"': "help: this is C++20: set STD c++20",
         'help: add "include" to include-dirs': 'help: add "include" to INCLUDE_DIRECTORIES',
+        "name the library's folder in system-include-dirs": "name the library's folder in SYSTEM_INCLUDE_DIRECTORIES",
+        'set missing-headers = ["Eigen/*"]': "set MISSING_HEADERS Eigen/*",
         'architectures = ["80-real", "90"], the links in instances': "ARCHITECTURES 80-real 90, the links in instances",
         'set options = ["-I my folder"]': 'set OPTIONS "-I my folder"',
         "give the module its own [[tool.cuda-wheel.module]] table": "give the module its own call of cuda_wheel_add_module",

@@ -81,6 +81,24 @@ def test_a_text_for_another_gpu_is_compiled_for_that_one(use: Callable[..., Driv
     assert len(driver.loaded) == 2
 
 
+def test_texts_that_reach_no_compiler(use: Callable[..., Driver], forbid_compilers: Callable[[], None]) -> None:
+    use((8, 6))
+    forbid_compilers()
+    with pytest.raises(ValueError, match=r"line 2 of source contains '\\x00', which a compiler cannot read: remove it"):
+        cuda_wheel.compile("int a;\nint b;\0int c;")
+    with pytest.raises(ValueError, match=r"line 1 of source contains '\\udcff', which a compiler cannot read"):
+        cuda_wheel.compile("// \udcff")
+    text = "template <int N> __global__ void k(int* x) { *x = N + A; }"
+    for arguments in (
+        {"instantiate": ['k<1>\n#include "/etc/passwd"']},
+        {"defines": {"A": '1\n#include "/etc/passwd"'}},
+        {"options": ['-DA=1\n#include "/etc/passwd"']},
+        {"include_dirs": ["/tmp\n"]},
+    ):
+        with pytest.raises(ConfigError, match=r"must be .* line"):
+            cuda_wheel.compile(text, **arguments)  # type: ignore[arg-type]
+
+
 def test_a_vendored_loader_says_who_compiles(tmp_path: Path) -> None:
     write({f"_vendored/{name}": content for name, content in vendored_files().items()}, tmp_path)
     result = run(sys.executable, "-c", "import _vendored; _vendored.compile('')", PYTHONPATH=str(tmp_path))

@@ -14,7 +14,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.builder.editable import kept_modules
-from cuda_wheel.builder.errors import CompileError, ToolchainError
+from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError, UnknownVariantError
 from cuda_wheel.runtime.formats.fatbin import fatbin_of_text, whole_fatbin
@@ -174,6 +174,24 @@ def test_an_unforeseen_instance_is_compiled_once(
     kernel.module.unload()
     again = module["gemm<double, 64>"]  # from the cache
     assert again is not kernel and again.module.is_loaded
+
+
+def test_names_and_values_that_include_files_reach_no_compiler(
+    installed: str, use: Callable[..., Driver], forbid_compilers: Callable[[], None], tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("hunter2\n")
+    use((8, 6))
+    module = cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=4)
+    forbid_compilers()
+    for name in (
+        f'gemm<int, 3>\n#include "{tmp_path}/secret"',
+        f'#include "{tmp_path}/secret" <',
+        "gemm<int, 3>); int f(",
+    ):
+        with pytest.raises(ConfigError, match=r"^the name of an instance must be a C\+\+ name on one line"):
+            module[name]
+    with pytest.raises(ConfigError, match=r"^the macro MATH_TYPE must be one line of C\+\+, and 'int.n#include"):
+        cuda_wheel.load("demo.update", MATH_TYPE=f'int\n#include "{tmp_path}/secret"\n', NUM_MODES=4)
 
 
 def test_without_a_toolchain_the_error_names_what_there_is_and_the_extra(

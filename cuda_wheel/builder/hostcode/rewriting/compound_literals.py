@@ -15,7 +15,7 @@ from cuda_wheel.builder.cxx.tokens import Token, balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import macro_tokens
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["CompoundLiterals", "may_be_literal"]
 
@@ -42,7 +42,7 @@ class CompoundLiterals:
         self._files = files
         self._types: set[str] = set()
 
-    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Rewrite the literals that errors are about; return False if there are none."""
         known = len(self._types)
         for file, line, column, message, _ in errors:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["HostMarkers", "is_host_marker_error"]
 
@@ -32,7 +32,7 @@ class HostMarkers:
         self._files = files
         self._found: dict[str, dict[int, Replacement]] = {}
 
-    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Remove the markers that errors are about; return False if none is new."""
         is_new = False
         for file, line, column, message, _ in errors:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["MemberConstants", "is_constant_error"]
 
@@ -36,7 +36,7 @@ class MemberConstants:
         self._files = files
         self._found: dict[str, dict[int, Replacement]] = {}
 
-    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Rewrite the members that errors are about; return False if none is new."""
         is_new = False
         for file, line, column, message, _ in errors:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cuda_wheel.builder.cxx.tokens import Token, balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["NarrowingArguments", "is_narrowing_error"]
 
@@ -36,7 +36,7 @@ class NarrowingArguments:
         self._files = files
         self._found: dict[str, dict[tuple[int, int], str]] = {}
 
-    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Cast the arguments that errors are about; return False if none is new."""
         is_new = False
         for file, line, column, message, in_instance in errors:

@@ -14,7 +14,7 @@ from cuda_wheel.builder.cxx.tokens import Token, balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["Powers", "is_power_error"]
 
@@ -36,7 +36,7 @@ class Powers:
         self._files = files
         self._found: dict[str, dict[tuple[int, int], bytes]] = {}
 
-    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Rewrite the calls that errors are about; return False if none is new."""
         before = sum(map(len, self._found.values()))
         for file, line, column, message, _ in errors:

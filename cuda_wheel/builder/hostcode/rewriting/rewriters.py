@@ -14,7 +14,7 @@ from cuda_wheel.builder.hostcode.rewriting.member_constants import MemberConstan
 from cuda_wheel.builder.hostcode.rewriting.narrowing import NarrowingArguments, is_narrowing_error
 from cuda_wheel.builder.hostcode.rewriting.powers import Powers, is_power_error
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros, is_pragma_error
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.template_names import TemplateNames, is_template_name_error
 from cuda_wheel.builder.hostcode.rewriting.void_pointers import VoidPointers, is_void_pointer_error
 from cuda_wheel.builder.hostcode.rewriting.zero_arrays import ZeroArrays, is_zero_array_error
@@ -60,7 +60,7 @@ class Rewriters:
             ZeroArrays(files),
         )
 
-    def rewrite(self, errors: Sequence[Refusal]) -> bool:
+    def rewrite(self, errors: Sequence[RefusedCode]) -> bool:
         """Rewrite what errors are about; return False if nothing more can be."""
         return any(kind.rewrite(errors) for kind in self._kinds)
 

@@ -13,7 +13,7 @@ from cuda_wheel.builder.cxx.tokens import Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import macro_tokens
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["TemplateNames", "is_template_name_error"]
 
@@ -32,7 +32,7 @@ class TemplateNames:
         self._files = files
         self._names: set[str] = set()
 
-    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Rewrite the names that errors are about; return False if none is new."""
         known = len(self._names)
         self._names |= {match[1] for error in errors if (match := _ERROR.fullmatch(error.message))}

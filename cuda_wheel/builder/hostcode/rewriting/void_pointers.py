@@ -15,7 +15,7 @@ from cuda_wheel.builder.cxx.tokens import Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
-from cuda_wheel.builder.hostcode.rewriting.refusals import Refusal
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["VoidPointers", "is_void_pointer_error"]
 
@@ -44,7 +44,7 @@ class VoidPointers:
         self._found: dict[str, set[int]] = {}
         self._macros: set[str] = set()
 
-    def rewrite(self, errors: Iterable[Refusal]) -> bool:
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Rewrite the pointers that errors are about; return False if none is new."""
         is_new = False
         for file, line, column, message, _ in errors:

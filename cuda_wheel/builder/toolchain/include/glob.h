@@ -8,6 +8,12 @@ typedef struct {
   size_t gl_pathc;
   char** gl_pathv;
   size_t gl_offs;
+  int gl_flags;
+  void (*gl_closedir)(void*);
+  struct dirent* (*gl_readdir)(void*);
+  void* (*gl_opendir)(const char*);
+  int (*gl_lstat)(const char*, struct stat*);
+  int (*gl_stat)(const char*, struct stat*);
 } glob_t;
 
 extern "C" {

@@ -9,6 +9,9 @@ struct dl_phdr_info {
   const char* dlpi_name;
   const void* dlpi_phdr;
   unsigned short dlpi_phnum;
+  unsigned long long dlpi_adds, dlpi_subs;
+  size_t dlpi_tls_modid;
+  void* dlpi_tls_data;
 };
 
 extern "C" {

@@ -3,7 +3,7 @@
 #define CUDA_WHEEL_OMP_H
 
 typedef struct {
-  char content[4];
+  int content;
 } omp_lock_t;
 typedef struct {
   alignas(8) char content[16];

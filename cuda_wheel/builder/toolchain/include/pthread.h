@@ -12,7 +12,7 @@ typedef volatile int pthread_spinlock_t;
 
 #define CUDA_WHEEL_PTHREAD_TYPE(name, size) \
   struct name {                             \
-    char content[size];                     \
+    alignas(size % 8 ? 4 : 8) char content[size]; \
   };
 CUDA_WHEEL_PTHREAD_TYPE(pthread_attr_t, 56)
 CUDA_WHEEL_PTHREAD_TYPE(pthread_mutex_t, 40)

@@ -3,7 +3,7 @@
 #define CUDA_WHEEL_SETJMP_H
 
 struct __jmp_buf_tag {
-  char content[200];
+  alignas(8) char content[200];
 };
 typedef __jmp_buf_tag jmp_buf[1];
 

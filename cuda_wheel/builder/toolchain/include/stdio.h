@@ -47,6 +47,7 @@ int dprintf(int, const char*, ...);
 int scanf(const char*, ...);
 int fscanf(FILE*, const char*, ...);
 int sscanf(const char*, const char*, ...);
+int vprintf(const char*, va_list);
 int vfprintf(FILE*, const char*, va_list);
 int vsprintf(char*, const char*, va_list);
 int vsnprintf(char*, size_t, const char*, va_list);

@@ -10,6 +10,7 @@
 typedef struct cuda_wheel_div { int quot, rem; } div_t;
 typedef struct cuda_wheel_ldiv { long quot, rem; } ldiv_t;
 typedef struct cuda_wheel_lldiv { long long quot, rem; } lldiv_t;
+typedef struct __locale_struct* locale_t;
 
 extern "C" {
 void* calloc(size_t, size_t);
@@ -40,6 +41,13 @@ long strtol(const char*, char**, int);
 long long strtoll(const char*, char**, int);
 unsigned long strtoul(const char*, char**, int);
 unsigned long long strtoull(const char*, char**, int);
+double strtod_l(const char*, char**, locale_t);
+float strtof_l(const char*, char**, locale_t);
+long double strtold_l(const char*, char**, locale_t);
+long strtol_l(const char*, char**, int, locale_t);
+long long strtoll_l(const char*, char**, int, locale_t);
+unsigned long strtoul_l(const char*, char**, int, locale_t);
+unsigned long long strtoull_l(const char*, char**, int, locale_t);
 int rand();
 void srand(unsigned);
 int rand_r(unsigned*);

@@ -8,10 +8,10 @@ typedef unsigned long thrd_t;
 typedef int (*thrd_start_t)(void*);
 typedef unsigned int tss_t;
 struct mtx_t {
-  char content[40];
+  alignas(8) char content[40];
 };
 struct cnd_t {
-  char content[48];
+  alignas(8) char content[48];
 };
 enum { thrd_success, thrd_busy, thrd_error, thrd_nomem, thrd_timedout };
 enum { mtx_plain, mtx_recursive, mtx_timed };

@@ -3,7 +3,7 @@
 #define CUDA_WHEEL_UCONTEXT_H
 
 struct ucontext_t {
-  alignas(16) char content[968];
+  alignas(8) char content[968];
 };
 
 extern "C" {

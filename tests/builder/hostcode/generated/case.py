@@ -23,7 +23,7 @@ class Case:
     standard: str = "c++17"
     corrected: str | None = None
     """For a file whose only mistake is in a host function that device code cannot use: the same file without the
-    mistake. nvcc refuses the file. cuda-wheel may leave the function out: then the kernels are those of this text."""
+    mistake. nvcc refuses the file; the kernels of the facts are those of this text."""
 
     @property
     def digest(self) -> str:

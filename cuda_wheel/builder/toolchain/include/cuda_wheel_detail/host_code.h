@@ -6,25 +6,6 @@
 // Says to the other headers that functions of the host may be declared.
 #define CUDA_WHEEL_HOST_CODE 1
 
-// The machine that the stand-ins of the C library describe, also where another one builds: the images are the same.
-#define __linux__ 1
-#define __linux 1
-#define __unix__ 1
-#define __unix 1
-#define __x86_64__ 1
-#define __x86_64 1
-#define __LP64__ 1
-#define _LP64 1
-#define _GNU_SOURCE 1
-#define __GXX_RTTI 1
-#define __SIZEOF_INT128__ 16
-#include "cuda_wheel_detail/predefined_macros.h"
-
-// CCCL puts this list into the names of its types. NVRTC's list is the one architecture that it compiles for, so that a
-// kernel with such a type would have another name in each image.
-#undef __CUDA_ARCH_LIST__
-#define __CUDA_ARCH_LIST__ 900
-
 #include <assert.h>
 #ifndef CUDA_WHEEL_WITHOUT_MATH
 #include <cmath>

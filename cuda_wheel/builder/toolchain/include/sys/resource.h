@@ -7,7 +7,8 @@
 struct rusage {
   timeval ru_utime;
   timeval ru_stime;
-  long ru_maxrss;
+  long ru_maxrss, ru_ixrss, ru_idrss, ru_isrss, ru_minflt, ru_majflt, ru_nswap, ru_inblock, ru_oublock, ru_msgsnd, ru_msgrcv,
+      ru_nsignals, ru_nvcsw, ru_nivcsw;
 };
 
 extern "C" int getrusage(int, rusage*);

@@ -13,7 +13,8 @@ struct sockaddr {
 };
 struct sockaddr_storage {
   sa_family_t ss_family;
-  char content[126];
+  char content[118];
+  unsigned long __ss_align;
 };
 struct msghdr {
   void* msg_name;

@@ -11,11 +11,13 @@ struct stat {
   mode_t st_mode;
   uid_t st_uid;
   gid_t st_gid;
+  int __pad0;
   dev_t st_rdev;
   off_t st_size;
   long st_blksize;
   long st_blocks;
   struct timespec st_atim, st_mtim, st_ctim;
+  long __reserved[3];
 };
 #define st_atime st_atim.tv_sec
 #define st_mtime st_mtim.tv_sec

@@ -4,6 +4,7 @@
 
 struct statvfs {
   unsigned long f_bsize, f_frsize, f_blocks, f_bfree, f_bavail, f_files, f_ffree, f_favail, f_fsid, f_flag, f_namemax;
+  int __f_spare[6];
 };
 
 extern "C" {

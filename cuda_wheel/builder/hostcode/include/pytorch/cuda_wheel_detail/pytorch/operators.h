@@ -149,7 +149,38 @@ std::tuple<at::Tensor, at::Tensor> slogdet(const at::Tensor&);
 std::tuple<at::Tensor, at::Tensor, at::Tensor> lu(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 std::tuple<at::Tensor, at::Tensor> qr(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+std::tuple<at::Tensor, at::Tensor> eig(const at::Tensor&);
+std::tuple<at::Tensor, at::Tensor> slogdet(const at::Tensor&);
+std::tuple<at::Tensor, at::Tensor> lu_factor(const at::Tensor&, bool pivot = true);
+std::tuple<at::Tensor, at::Tensor> solve_ex(const at::Tensor&, const at::Tensor&, bool left = true, bool check_errors = false);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lu(const at::Tensor&, bool pivot = true);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> svd(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> lstsq(const at::Tensor&, const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+at::Tensor svdvals(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+at::Tensor eigvals(const at::Tensor&);
+at::Tensor householder_product(const at::Tensor&, const at::Tensor&);
+at::Tensor matrix_exp(const at::Tensor&);
+at::Tensor matrix_power(const at::Tensor&, int64_t);
+at::Tensor matrix_rank(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+at::Tensor multi_dot(at::TensorList);
+at::Tensor tensorinv(const at::Tensor&, int64_t = 2);
+at::Tensor tensorsolve(const at::Tensor&, const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 } // namespace linalg
+namespace special {
+using at::cuda_wheel_argument;
+#define CUDA_WHEEL_PYTORCH_SPECIAL(name) at::Tensor name(cuda_wheel_argument, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+CUDA_WHEEL_PYTORCH_SPECIAL(digamma) CUDA_WHEEL_PYTORCH_SPECIAL(entr) CUDA_WHEEL_PYTORCH_SPECIAL(erf)
+CUDA_WHEEL_PYTORCH_SPECIAL(erfc) CUDA_WHEEL_PYTORCH_SPECIAL(erfcx) CUDA_WHEEL_PYTORCH_SPECIAL(erfinv)
+CUDA_WHEEL_PYTORCH_SPECIAL(exp2) CUDA_WHEEL_PYTORCH_SPECIAL(expit) CUDA_WHEEL_PYTORCH_SPECIAL(expm1)
+CUDA_WHEEL_PYTORCH_SPECIAL(gammaln) CUDA_WHEEL_PYTORCH_SPECIAL(i0) CUDA_WHEEL_PYTORCH_SPECIAL(i0e)
+CUDA_WHEEL_PYTORCH_SPECIAL(i1) CUDA_WHEEL_PYTORCH_SPECIAL(i1e) CUDA_WHEEL_PYTORCH_SPECIAL(log1p)
+CUDA_WHEEL_PYTORCH_SPECIAL(logit) CUDA_WHEEL_PYTORCH_SPECIAL(logsumexp) CUDA_WHEEL_PYTORCH_SPECIAL(multigammaln)
+CUDA_WHEEL_PYTORCH_SPECIAL(ndtr) CUDA_WHEEL_PYTORCH_SPECIAL(ndtri) CUDA_WHEEL_PYTORCH_SPECIAL(polygamma)
+CUDA_WHEEL_PYTORCH_SPECIAL(psi) CUDA_WHEEL_PYTORCH_SPECIAL(round) CUDA_WHEEL_PYTORCH_SPECIAL(sinc)
+CUDA_WHEEL_PYTORCH_SPECIAL(softmax) CUDA_WHEEL_PYTORCH_SPECIAL(xlog1py) CUDA_WHEEL_PYTORCH_SPECIAL(xlogy)
+CUDA_WHEEL_PYTORCH_SPECIAL(zeta)
+#undef CUDA_WHEEL_PYTORCH_SPECIAL
+} // namespace special
 namespace fft {
 using at::cuda_wheel_argument;
 #define CUDA_WHEEL_PYTORCH_FFT(name) at::Tensor name(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);

@@ -2,6 +2,7 @@
 #ifndef CUDA_WHEEL_PYTORCH_PYTHON_H
 #define CUDA_WHEEL_PYTORCH_PYTHON_H
 
+#include <unistd.h>
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Refusal"]
+__all__ = ["RefusedCode"]
 
 
-class Refusal(NamedTuple):
+class RefusedCode(NamedTuple):
     """An error, at a place in one of the project's files."""
 
     file: str

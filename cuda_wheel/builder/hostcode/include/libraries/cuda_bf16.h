@@ -1,0 +1,8 @@
+// <cuda_bf16.h> without GCC's macro, with which it has pragmas that NVRTC warns about. See <cuda/std/__cccl/compiler.h>.
+#ifdef __GNUC__
+#undef __GNUC__
+#include_next <cuda_bf16.h>
+#define __GNUC__ 12
+#else
+#include_next <cuda_bf16.h>
+#endif

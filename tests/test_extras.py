@@ -1,0 +1,104 @@
+"""The extras `cu12` and `cu13` beside PyTorch: what a resolver chooses. `nox -s beside_torch` installs and builds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.processes import run
+from tests.support.projects import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+pytestmark = [pytest.mark.one_toolchain, pytest.mark.slow]
+
+
+def resolved_by_uv(*requirements: str) -> dict[str, str]:
+    """Return the versions that uv chooses for Linux, by name."""
+    command = [sys.executable, "-m", "uv", "pip", "compile", "-", "-q", "--no-header", "--no-annotate"]
+    command += ["--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.12"]
+    result = run("sh", "-c", 'printf "%s\\n" "$0" | "$@"', "\n".join(requirements), *command)
+    assert result.returncode == 0, result.stdout
+    return dict(line.split("==") for line in result.stdout.splitlines() if "==" in line)
+
+
+def resolved_by_pip(*requirements: str) -> dict[str, str]:
+    """Return the versions that pip chooses for this platform, by name."""
+    command = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-"]
+    result = run(*command, *requirements, PIP_CONFIG_FILE=os.devnull)
+    assert result.returncode == 0, result.stdout
+    report = json.loads(result.stdout[result.stdout.index("{") : result.stdout.rindex("}") + 1])
+    return {each["metadata"]["name"].lower(): each["metadata"]["version"] for each in report["install"]}
+
+
+RESOLVERS = {"uv": resolved_by_uv, "pip": resolved_by_pip}
+
+
+@pytest.fixture(scope="module")
+def extras(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let resolvers find cuda-wheel 99, a wheel without files that requires what pyproject.toml declares."""
+    folder = tmp_path_factory.mktemp("wheels")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = ["Metadata-Version: 2.1", "Name: cuda-wheel", "Version: 99"]
+    lines += [f"Requires-Dist: {each}" for each in project["dependencies"]]
+    for extra in ("cu12", "cu13"):
+        required = project["optional-dependencies"][extra]
+        lines += [f"Provides-Extra: {extra}", *(f"Requires-Dist: {each}; extra == '{extra}'" for each in required)]
+    with zipfile.ZipFile(folder / "cuda_wheel-99-py3-none-any.whl", "w") as archive:
+        archive.writestr("cuda_wheel-99.dist-info/METADATA", "\n".join(lines) + "\n")
+        archive.writestr("cuda_wheel-99.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("cuda_wheel-99.dist-info/RECORD", "")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS"):
+            patch.setenv(name, str(folder))
+        yield
+
+
+@pytest.fixture(scope="module")
+def torch_releases() -> list[tuple[str, str]]:
+    """Return a requirement of each of PyTorch's three newest minor releases, and the release that it chooses alone."""
+    found = []
+    requirement = "torch"
+    for _ in range(3):
+        release = resolved_by_uv(requirement)["torch"]
+        found.append((requirement, release))
+        requirement = "torch<" + ".".join(release.split(".")[:2])
+    return found
+
+
+PARTS = {
+    "cu12": [f"nvidia-{name}-cu12" for name in ("cuda-nvrtc", "nvfatbin", "cuda-runtime", "cuda-cccl", "cuda-nvcc")],
+    "cu13": [f"nvidia-{name}" for name in ("cuda-nvrtc", "nvfatbin", "cuda-runtime", "cuda-cccl", "cuda-crt")],
+}
+LINKERS = {"cu12": "nvidia-nvjitlink-cu12", "cu13": "nvidia-nvjitlink"}
+
+
+@pytest.mark.parametrize(("resolver", "number"), [("uv", 0), ("uv", 1), ("uv", 2), ("pip", 0)])
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+def test_an_extra_beside_pytorch_is_of_one_release(
+    extra: str, resolver: str, number: int, torch_releases: list[tuple[str, str]], extras: None
+) -> None:
+    """PyTorch stays the release that it is without the extra, and pins the parts of CUDA 13 to its own release."""
+    torch, release = torch_releases[number]
+    versions = RESOLVERS[resolver]("hatchling", f"cuda-wheel[{extra}]==99", torch)
+    assert versions["torch"] == release
+    parts = {name: re.match(r"\d+\.\d+", versions[name])[0] for name in PARTS[extra]}  # type: ignore[index]
+    assert len(set(parts.values())) == 1, parts
+    linker = tuple(map(int, versions[LINKERS[extra]].split(".")[:2]))
+    assert linker >= tuple(map(int, parts[PARTS[extra][0]].split(".")))
+
+
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+def test_an_extra_alone_is_of_its_major_version(extra: str, extras: None) -> None:
+    versions = resolved_by_uv(f"cuda-wheel[{extra}]==99")
+    assert versions[PARTS[extra][0]].startswith(extra[2:] + ".")
+    assert {name for name in versions if name.startswith("nvidia-")} == {*PARTS[extra], LINKERS[extra]}
