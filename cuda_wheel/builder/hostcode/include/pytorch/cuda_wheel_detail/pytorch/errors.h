@@ -3,15 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_ERRORS_H
 
 #include <c10/macros/Macros.h>
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <ostream>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include <cuda_wheel_detail/pytorch/standard_library.h>
 
 namespace c10 {
 

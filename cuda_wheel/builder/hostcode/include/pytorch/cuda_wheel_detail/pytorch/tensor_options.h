@@ -366,6 +366,11 @@ struct Storage {
 // --- Streams, generators, device guards ------------------------------------------------------------------------------
 
 using StreamId = int64_t;
+struct StreamData3 {
+    StreamId stream_id;
+    DeviceIndex device_index;
+    DeviceType device_type;
+};
 class Stream {
   public:
     enum Unsafe { UNSAFE };
@@ -383,6 +388,10 @@ class Stream {
     void wait(const T&) const;
     bool query() const;
     void synchronize() const;
+    bool is_capturing() const;
+    uint64_t hash() const noexcept;
+    StreamData3 pack3() const;
+    static Stream unpack3(StreamId, DeviceIndex, DeviceType);
 
   private:
     void* cuda_wheel_layout[2] = {};
