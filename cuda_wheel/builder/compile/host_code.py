@@ -280,7 +280,10 @@ def _edited(
         notes.append(_ONLY_FIRST)
     if job.host_code == "whole":
         trial = _Compilations(job, request, first, call).outcome(True, _SYNTAX_ONLY)
-        notes += [_may_be_left_out(trial.left_out)] if trial.left_out and not trial.result["error"] else []
+        if trial.reason:
+            notes.append(f'note: {_CURES}. host-code = "leave-out" alone is not enough: {trial.reason}.')
+        elif trial.left_out and not trial.result["error"]:
+            notes.append(_may_be_left_out(trial.left_out))
     return _failure(job, outcome, requests, notes), outcome.may_be_hidden
 
 
@@ -288,11 +291,14 @@ def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
     """Return a note about an error in host code that no device code can see."""
     return (
         "note: only host code does not compile, and no kernel, type or template argument depends on it: "
-        f"{'; '.join(map(str, code))}. Either give the compiler what it lacks (include-dirs, or the package with the "
-        'headers in build-system.requires), or set host-code = "leave-out" for this module.'
+        f'{"; ".join(map(str, code))}. {_CURES}, or set host-code = "leave-out" for this module.'
     )
 
 
+_CURES = (
+    "Give the compiler what it lacks (include-dirs, or outside the project system-include-dirs, or the package with "
+    "the headers in build-system.requires)"
+)
 _ONLY_FIRST = (
     f"note: the compiler has not found the next error within {_SECONDS_FOR_ALL_ERRORS} s; there may be more than this."
 )

@@ -100,8 +100,12 @@ class _Reader:
         self._keys: dict[str, object] = {}
         self._ignored: dict[str, tuple[str, ...]] = {}
         self._targets = _Targets()
+        self._unfinished: tuple[str, ...] = ()
+        """The last option for the host compiler, if it has no value yet."""
 
     def result(self) -> CompilerOptions:
+        for option in self._unfinished:
+            raise ConfigError(f"{self._where}: '-Xcompiler {option}' has no value.")
         targets = self._targets.entries()
         keys = {**self._keys, "architectures": targets} if targets else self._keys
         return CompilerOptions(tuple(self._arguments), keys, self._ignored)
@@ -150,17 +154,24 @@ class _Reader:
 
         It also preprocesses device code, so that macros, include folders and included files count.
         """
-        words = iter(re.findall(r"""[^\s,"']+""", value))
-        for word in words:
+        words = [*self._unfinished, *re.findall(r"""[^\s,"']+""", value)]
+        self._unfinished = ()
+        while words:
+            word = words.pop(0)
             preprocessor = re.fullmatch(r"(-[DUI])(.*)|-(?:isystem|iquote|idirafter)=?(.*)|-include=?(.*)", word)
             if preprocessor is None:
                 self._host_option(word, written)
-            elif preprocessor[1]:
-                self._arguments += [preprocessor[1], preprocessor[2] or next(words, "")]
-            elif preprocessor[4] is not None:
-                self._arguments.append(f"--pre-include={preprocessor[4] or next(words, '')}")
+                continue
+            given = next(filter(None, preprocessor.groups()[1:]), "")
+            if not given and not words:  # as in -Xcompiler -include -Xcompiler config.h
+                self._unfinished = (word,)
+                break
+            given = given or words.pop(0)
+            if preprocessor[1]:
+                self._arguments += [preprocessor[1], given]
             else:
-                self._arguments.append(f"--include-path={preprocessor[3] or next(words, '')}")
+                name = "--pre-include" if word.startswith("-include") else "--include-path"
+                self._arguments.append(f"{name}={given}")
 
     def _host_option(self, word: str, written: Sequence[str]) -> None:
         """Read one option of the host compiler that is not about macros or include folders by itself."""

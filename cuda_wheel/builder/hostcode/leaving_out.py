@@ -8,6 +8,7 @@ no templates, and instances that the module's `instantiate` names; else it is no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -173,17 +174,16 @@ class LeftOutBodies:
                         "named in the module's instantiate, tell the instance"
                     )
                 if name not in self._instances:
-                    shown = name.replace(" ", "")
-                    raise Refusal(f"launches {shown}, which the module's instantiate does not name")
+                    raise Refusal(f"launches {name}, which the module's instantiate does not name")
             kernels.append(range(_qualified_start(body, index), end))
         local = _local_names(body, kernels) if kernels else frozenset()
         for each in kernels:
             tokens = body[each.start : each.stop]
             unclear = words(tokens) & local
-            if unclear or "using" in local:
-                raise Refusal(
-                    f"launches {_spelling(tokens)}, and {min(unclear or {'using'})} may mean something else there"
-                )
+            if unclear:
+                raise Refusal(f"launches {_spelling(tokens)}, and {min(unclear)} may mean something else there")
+            if "using" in local:
+                raise Refusal(f"launches {_spelling(tokens)}, which may mean something else after using")
             yield _spelling(tokens)
 
 
@@ -195,7 +195,7 @@ def _instance(expression: str) -> str:
 
 
 def _spelling(tokens: Sequence[Token]) -> str:
-    return " ".join(token.text for token in tokens)
+    return re.sub(r" ?(<|>|::|,) ?", r"\1", " ".join(token.text for token in tokens))
 
 
 def _qualified_start(tokens: Sequence[Token], index: int) -> int:

@@ -340,7 +340,9 @@ def _is_specialised(tokens: Sequence[Token], index: int) -> bool:
 
 
 def template_arguments_end(tokens: Sequence[Token], index: int) -> int | None:
-    """Return the index after the bracket that closes the `<` at an index; None if none does."""
+    """Return the index after the bracket that closes the `<` at an index; None if there is none, or none closes it."""
+    if index >= len(tokens) or tokens[index].text != "<":
+        return None
     depth = 0
     while index < len(tokens):
         text = tokens[index].text

@@ -66,6 +66,8 @@ PASTED = [
         (["--compiler-options", "-mpopcnt -fPIC"], ["-D__POPCNT__=1"]),
         (["-Xcompiler", "-ffinite-math-only"], ["-U__FINITE_MATH_ONLY__", "-D__FINITE_MATH_ONLY__=1"]),
         (["-Xcompiler", "-include,config.h"], ["--pre-include=config.h"]),
+        (["-Xcompiler", "-include", "-Xcompiler=config.h,-fPIC"], ["--pre-include=config.h"]),
+        (["-Xcompiler", "-D", "-O3", "-Xcompiler", "X=1"], ["-D", "X=1"]),
         (["-Xcompiler", "-isystem,third_party"], ["--include-path=third_party"]),
         (["-Xcompiler", "-Wp,-DPASSED=1"], ["-D", "PASSED=1"]),
         (["-std=gnu++17"], ["-U__STRICT_ANSI__", "-Dlinux=1", "-Dunix=1"]),
@@ -80,6 +82,11 @@ def test_options_of_gcc_that_change_macros_of_device_code_are_kept(options: list
 def test_options_of_gcc_that_change_device_code_otherwise_are_refused(option: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(f"'-Xcompiler {option}'")):
         read_options(["-Xcompiler", option], "options")
+
+
+def test_an_option_of_gcc_without_its_value_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=re.escape("options: '-Xcompiler -include' has no value.")):
+        read_options(["-Xcompiler", "-include"], "options")
 
 
 @pytest.mark.one_toolchain

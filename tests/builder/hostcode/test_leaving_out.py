@@ -64,12 +64,21 @@ def test_an_error_that_device_code_sees_proposes_no_leaving_out(compiled: Compil
         "__device__ int f() { return library::n; }\n__global__ void k(int* p) { *p = f(); }",
         "struct S { library::Mat m; int x; };\n__global__ void k(S* s) { s->x = 1; }",
         "constexpr int f() { return library::n; }\nvoid g() { library::f(); }",
-        "void f(float* p) { fill<<<1, 1>>>(p, library::value()); }",
     ):
         with pytest.raises(CompileError, match="library") as failure:
             compiled(KERNELS + text)
         assert "only host code" not in str(failure.value)
-        assert "leave-out" not in str(failure.value)
+        assert "for this module" not in str(failure.value)
+
+
+def test_an_error_in_host_code_that_cannot_be_left_out_says_why_and_what_helps(compiled: Compile) -> None:
+    with pytest.raises(CompileError) as failure:
+        compiled(KERNELS + "void f(float* p) { fill<float><<<1, 1>>>(p, library::value()); }")
+    message = str(failure.value)
+    assert "only host code" not in message
+    assert "system-include-dirs" in message
+    reason = "f launches fill<float>, which the module's instantiate does not name"
+    assert f'host-code = "leave-out" alone is not enough: {reason}.' in message
 
 
 def test_bodies_of_host_functions_are_left_out_and_every_kernel_stays(compiled: Compile) -> None:
@@ -254,8 +263,14 @@ def test_a_body_that_may_instantiate_a_kernel_is_not_left_out() -> None:
     )
     caller = "void run(float* p) { fill<<<1, 1>>>(p, 1.f); }\nvoid f() { library::f(); run(nullptr); }"
     assert reason_of(KERNELS + caller, ()) == ""  # run is compiled, whoever calls it
+    deduced = "void f(float* p) { library::f(); fill<<<1, 1>>>(p, 1.f); }"
+    assert reason_of(KERNELS + deduced, ("fill<float>",)).startswith("f launches the kernel template fill: only")
     hidden = "struct V {}; namespace n { struct V {}; }\nvoid f() { library::x(); using n::V; fill<V><<<1, 1>>>(nullptr, {}); }"
-    assert "may mean something else" in reason_of(KERNELS + hidden, ("fill<V>",))
+    assert reason_of(KERNELS + hidden, ("fill<V>",)) == "f launches fill<V>, which may mean something else after using"
+    pointer = "void f() { library::x(); void (*g)(float*, float) = fill<float>; }"
+    assert reason_of(KERNELS + pointer, ("fill<float>",)) == (
+        "f launches fill<float>, and float may mean something else there"
+    )
     other = "namespace std { template <class T> void fill(T, T); template <class T> struct vector { void f() { fill(T(), T()); } }; }"
     assert reason_of(f"{other}\n{KERNELS}void f() {{ library::f(); std::vector<int> v; v.fill(); }}", ()) == ""
 
