@@ -280,7 +280,7 @@ def _edited(
         notes.append(_ONLY_FIRST)
     if job.host_code == "whole":
         trial = _Compilations(job, request, first, call).outcome(True, _SYNTAX_ONLY)
-        if trial.reason:
+        if trial.left_out and trial.reason:
             notes.append(f'note: {_CURES}. host-code = "leave-out" alone is not enough: {trial.reason}.')
         elif trial.left_out and not trial.result["error"]:
             notes.append(_may_be_left_out(trial.left_out))

@@ -93,16 +93,20 @@ def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, in
     """Return the first file that includes a header by its name, and the line.
 
     The source is the first file; `headers` are the absolute paths of the others. Those of libraries are shown as they
-    are included. The source's first line, if a macro names the header.
+    are included. If a macro names the header, the first include of a macro in a file of the project.
     """
     libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
     texts = [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]
+    of_macros = []
     for path, scan in texts:
+        folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
+        shown = Path(below(path, folder) or path if os.path.isabs(path) else path).as_posix()
         for include in scan.includes:
             if include.name == name and not include.is_test:
-                folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
-                return Path(below(path, folder) or path if os.path.isabs(path) else path).as_posix(), include.line
-    return job.source, 1
+                return shown, include.line
+            if include.name is None and not include.is_test and folder == job.root and not os.path.isabs(shown):
+                of_macros.append((shown, include.line))
+    return of_macros[0] if of_macros else (job.source, 1)
 
 
 class _Search:

@@ -112,10 +112,11 @@ def absent(compiled: Callable[..., Compiled], text: str, *patterns: str, **chang
     ("text", "patterns", "expected"),
     [
         (USES, ["Eigen/*"], ["k.cu:1: missing header Eigen/Core"]),
+        ("#define NAME <Eigen/Core>\n#include <cub/block/block_reduce.cuh>\n#include NAME\n" + KERNEL, ["Eigen/*"], ["k.cu:3: missing header Eigen/Core"]),
         ("#if 1\n#include <opencv2/core.hpp>\n#endif\n" + KERNEL, ["opencv2/*.hpp"], ["k.cu:2: missing header opencv2/core.hpp"]),
         ("#if 0\n#include <Eigen/Core>\n#endif\n" + KERNEL, ["Eigen/*"], []),
         ('#include "a.h"\n' + KERNEL, ["gone.h"], ["a.h:2: missing header gone.h"]),
-        ("#define H <Eigen/Core>\n#include H\n" + KERNEL, ["*"], ["k.cu:1: missing header Eigen/Core"]),
+        ("#define H <Eigen/Core>\n#include H\n" + KERNEL, ["*"], ["k.cu:2: missing header Eigen/Core"]),
         ("#include <vector>\n#include <cuda_fp16.h>\n" + KERNEL, ["*"], []),
     ],
 )  # fmt: skip
