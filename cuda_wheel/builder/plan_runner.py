@@ -333,7 +333,7 @@ class _PlanRunner(Generic[T]):
                 partial(self._handle_packed, module),
                 compress,
             )
-        # Before bundling, which ends at the first failure: all modules that lack kernels are told of together.
+        # Before bundling, which ends at the first failure: all modules that lack kernels are reported together.
         elif self._accepts(module, examined := examine(module, results)):
             self._release_results(module)
             if not self.failures:

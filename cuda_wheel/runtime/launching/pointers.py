@@ -423,7 +423,7 @@ def device_of(values: tuple[Any, ...]) -> int | None:
     PyTorch calls a GPU current in a thread, such as one of autograd's, before there is a context.
     """
     for value in values:
-        with suppress(Exception):  # what is wrong with an argument is told later
+        with suppress(Exception):  # what is wrong with an argument is reported later
             kind, number = value.__dlpack_device__()
             if kind == 2:  # CUDA
                 return device_with_context(number)
