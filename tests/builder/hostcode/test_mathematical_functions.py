@@ -104,6 +104,10 @@ def test_a_power_with_an_exponent_of_type_int_is_computed_in_double(compiled: Co
         ("*o = ::pow(x, n + 1);", "*o = std::pow((double)x, (double)(n + 1));"),
         ("*o = SQUARE(x) + SQUARE(y);", "*o = std::pow((double)x, 2.0) + std::pow(y, 2.0);"),
         ("*o = cube(x) + cube(own::V());", "*o = std::pow((double)x, 3.0) + 3;"),
+        (
+            "enum E { two = 2 }; *o = pow(x, two) + pow(y, E(n));",
+            "enum E { two = 2 }; *o = powf(x, 2.0f) + std::pow(y, (double)E(n));",
+        ),
         ("*o = pow(h, n);", "*o = powf(__half2float(h), (float)n);"),
         ("*o = pow(x, 2.0f) + pow(n, n);", "*o = powf(x, 2.0f) + std::pow((double)n, (double)n);"),
     )

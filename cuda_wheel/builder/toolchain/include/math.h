@@ -211,7 +211,10 @@ template <class _T> struct exponent_beside<_T, false, true> { typedef float type
 template <class Base>
 __host__ __device__ constexpr typename exponent_beside<typename base_of<Base>::type>::type exponent(int n) { return static_cast<typename exponent_beside<typename base_of<Base>::type>::type>(n); }
 template <class Base, class _T>
-__host__ __device__ constexpr _T&& exponent(_T&& n) { return static_cast<_T&&>(n); }
+__host__ __device__ constexpr typename when<!__is_enum(typename base_of<_T>::type), _T&&>::type exponent(_T&& n) { return static_cast<_T&&>(n); }
+// An enumerator converts to the type of the base: pow(float, float) is nvcc's choice beside a float.
+template <class Base, class _T>
+__host__ __device__ constexpr typename when<__is_enum(typename base_of<_T>::type), typename base_of<Base>::type>::type exponent(_T&& n) { return static_cast<typename base_of<Base>::type>(n); }
 }
 
 using namespace cuda_wheel_detail::math;
