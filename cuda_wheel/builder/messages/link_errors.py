@@ -22,7 +22,8 @@ _HELP = {
         "the module is to define it, list it in extern"
     ),
     Cause.DUPLICATE: (
-        "define it in one source and declare it extern in the others; or make it inline, or static if it is no kernel"
+        "define it in one source and declare it extern in the others; or make it inline; or rename one if it is a "
+        "kernel (static kernels need different names too), else make it static"
     ),
     Cause.LTOIR_FOR_NEWER_GPU: (
         "LTO-IR and PTX are for their own architecture and later ones: remove the earlier ones from architectures"
