@@ -278,6 +278,11 @@ def _edited(
         requests = requests[-1:] if whole is None else [(whole, request), *requests[1:]]
     if not is_complete:
         notes.append(_ONLY_FIRST)
+    empty = sorted({*first["absent"]} & {*job.absent_headers})
+    if empty:
+        notes.append(
+            f"note: what is undefined may be in a header that missing-headers makes empty: {', '.join(empty)}."
+        )
     if job.host_code == "whole":
         trial = _Compilations(job, request, first, call).outcome(True, _SYNTAX_ONLY)
         if trial.left_out and trial.reason:
