@@ -294,6 +294,20 @@ constexpr bool should_include_kernel_dtype(const char*, at::ScalarType) { return
     torch::headeronly::ScalarType::QInt8, torch::headeronly::ScalarType::QUInt8, torch::headeronly::ScalarType::QInt32
 #define AT_ALL_TYPES AT_EXPAND(AT_INTEGRAL_TYPES), AT_EXPAND(AT_FLOATING_TYPES)
 #define AT_ALL_TYPES_AND_COMPLEX AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_COMPLEX_TYPES)
+#define AT_OPAQUE_TYPES \
+    torch::headeronly::ScalarType::Byte, AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), torch::headeronly::ScalarType::ComplexDouble
+// Those to which the elements of an operand of at::native::gpu_kernel may be converted (PyTorch 2.14).
+#define AT_ALL_SCALAR_TYPES_WITH_COMPLEX                                                            \
+    torch::headeronly::ScalarType::Byte, torch::headeronly::ScalarType::Char, \
+    torch::headeronly::ScalarType::Short, torch::headeronly::ScalarType::Int, \
+    torch::headeronly::ScalarType::Long, torch::headeronly::ScalarType::Half, \
+    torch::headeronly::ScalarType::Float, torch::headeronly::ScalarType::Double, \
+    torch::headeronly::ScalarType::ComplexHalf, torch::headeronly::ScalarType::BComplex32, \
+    torch::headeronly::ScalarType::ComplexFloat, torch::headeronly::ScalarType::ComplexDouble, \
+    torch::headeronly::ScalarType::Bool, torch::headeronly::ScalarType::BFloat16, \
+    torch::headeronly::ScalarType::Float8_e5m2, torch::headeronly::ScalarType::Float8_e4m3fn, \
+    torch::headeronly::ScalarType::Float8_e5m2fnuz, torch::headeronly::ScalarType::Float8_e4m3fnuz, \
+    torch::headeronly::ScalarType::Float8_e8m0fnu
 
 #define THO_DISPATCH_V2_TMPL(SWITCH, CASE, TYPE, NAME, BODY, ...) \
     SWITCH(TYPE, NAME, THO_AP_VAR_TMPL(CASE, AT_WRAP(BODY), TYPE, __VA_ARGS__))
@@ -303,6 +317,8 @@ constexpr bool should_include_kernel_dtype(const char*, at::ScalarType) { return
     THO_DISPATCH_V2_TMPL(AT_DISPATCH_SWITCH, AT_DISPATCH_CASE, TYPE, NAME, AT_WRAP(BODY), __VA_ARGS__)
 #define THO_AP_VAR_TMPL(C, N, T, ...) \
     AT_EXPAND(AT_CONCAT(CUDA_WHEEL_PYTORCH_EACH, AT_NUM_ARGS(__VA_ARGS__))(C, AT_WRAP(N), __VA_ARGS__))
+#define CUDA_WHEEL_PYTORCH_TYPE(VALUE, BODY) BODY(torch::headeronly::impl::ScalarTypeToCPPTypeT<VALUE>, VALUE)
+#define AT_FORALL_SCALAR_TYPES_V2(BODY, ...) THO_AP_VAR_TMPL(CUDA_WHEEL_PYTORCH_TYPE, AT_WRAP(BODY), , __VA_ARGS__)
 #define AT_AP_VAR(N, T, ...) THO_AP_VAR_TMPL(AT_DISPATCH_CASE, AT_WRAP(N), T, __VA_ARGS__)
 #define AT_NUM_ARGS(...) AT_EXPAND(AT_NUM_ARGS_AUX(__VA_ARGS__, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1))
 #define AT_NUM_ARGS_AUX(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, _33, _34, _35, _36, _37, _38, _39, _40, _41, _42, _43, _44, _45, _46, _47, _48, _49, _50, _51, _52, _53, _54, _55, _56, _57, _58, _59, _60, N, ...) N
