@@ -216,11 +216,13 @@ using DimVector = SmallVector<int64_t, 5>;
 
 class intrusive_ptr_target {
   protected:
-    constexpr intrusive_ptr_target() noexcept {}
+    intrusive_ptr_target() noexcept;
     virtual ~intrusive_ptr_target();
 
   private:
     virtual void release_resources();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 
@@ -368,6 +370,8 @@ struct DictEntry {
     const K& key() const;
     const V& value() const;
     void setValue(V) const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 template <class K, class V>
 class Dict {
