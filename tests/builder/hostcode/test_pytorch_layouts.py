@@ -95,7 +95,7 @@ HOST_LAYOUTS = {
     "c10::Backend": (4, 4),
     "c10::DispatchKey": (2, 2),
     "c10::integer_range<int>": (8, 4),
-    "c10::integer_iterator<int>": (4, 4),
+    "c10::detail::integer_iterator<int>": (4, 4),
     "c10::GradMode": (1, 1),
     "torch::autograd::Function<int>": (1, 1),
     "torch::stable::Tensor": (16, 8),

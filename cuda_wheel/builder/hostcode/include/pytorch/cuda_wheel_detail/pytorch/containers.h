@@ -302,6 +302,7 @@ class function_ref<R(Args...)> {
 };
 
 // Host loops, and loops of constexpr functions, which device code may call.
+namespace detail {
 template <class I>
 struct integer_iterator {
     I value;
@@ -319,12 +320,13 @@ struct integer_iterator {
     constexpr bool operator==(const integer_iterator& other) const { return value == other.value; }
     constexpr bool operator!=(const integer_iterator& other) const { return value != other.value; }
 };
+} // namespace detail
 template <class I>
 struct integer_range {
-    integer_iterator<I> begin_, end_;
+    detail::integer_iterator<I> begin_, end_;
     constexpr integer_range(I begin, I end) : begin_{begin}, end_{end} {}
-    constexpr integer_iterator<I> begin() const { return begin_; }
-    constexpr integer_iterator<I> end() const { return end_; }
+    constexpr detail::integer_iterator<I> begin() const { return begin_; }
+    constexpr detail::integer_iterator<I> end() const { return end_; }
 };
 template <class I, class J>
 constexpr integer_range<J> irange(I begin, J end) {
