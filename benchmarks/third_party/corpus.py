@@ -53,6 +53,8 @@ class Package:
     options: tuple[str, ...] = ()
     """Options for nvcc that the package's build passes, as they are there."""
     needs: tuple[Need, ...] = ()
+    apart: bool = False
+    """Whether it was kept apart: nothing was changed for it before it was measured."""
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     """For a file: settings of `[tool.cuda-wheel]` that it needs beyond these, at most five."""
 

@@ -5,7 +5,8 @@ arguments such as `sm_120=RESULT.json` add what was measured for other targets. 
 list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. `--held-out` formats the
 list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `--alone` formats what alone.py measured:
 `docs.py --alone RESULT.json PAGE.md`; `--times` what times.py measured: `docs.py --times TIMES.json [MORE] PAGE.md`.
-Each of the five writes its own part of the page and keeps the others.
+`docs.py --chosen RESULT.json [MORE] PAGE.md` formats the list chosen_by_rule.toml.
+Each of the six writes its own part of the page and keeps the others.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ from judge import Verdict, of_the_source
 from measure import Outcome, read_records
 from times import Times, comparable
 
-__all__ = ["alone", "beside_nvcc", "cause", "held_out", "markdown", "suites"]
+__all__ = ["alone", "beside_nvcc", "cause", "chosen", "held_out", "markdown", "suites"]
 
 HELD_OUT = "# Packages that were not used for development"
 SUITES = "# Samples and benchmark suites"
 ALONE = "# The time that host code takes"
 TIMES = "# The time beside nvcc"
-MARKS = ("# Files", HELD_OUT, SUITES, ALONE, TIMES)
+CHOSEN = "# Forty more packages"
+MARKS = ("# Files", HELD_OUT, SUITES, ALONE, TIMES, CHOSEN)
 HELD_OUT_LIST = Path(__file__).parent / "held_out.toml"
 OTHERS = Path(__file__).parent / "others.toml"
+CHOSEN_LIST = Path(__file__).parent / "chosen_by_rule.toml"
 
 RULE = """\
 The corpus is chosen by rule, not by what compiles: of each package every `.cu` file that the package's own build
@@ -50,6 +53,12 @@ RULE_OF_HELD_OUT = """\
 The corpus above was used to develop cuda-wheel, so that it says little about other packages.
 `benchmarks/third_party/held_out.toml` lists others, chosen by the same rule before any of them was compiled. Their
 first result is from before anything was changed for them; what they showed to be missing in general was added later."""
+
+RULE_OF_CHOSEN = """\
+`benchmarks/third_party/chosen_by_rule.toml` has the rule by which these packages and their files were chosen before any
+of them was compiled, with NVRTC 12.9.86. A third of the packages was kept apart: its first result is from before
+anything was changed for it. A file compiles whole if none of its host code is left out. Not counted are files without
+kernels, which need no module, and files whose dependencies could not be had."""
 
 RULE_OF_SUITES = """\
 `benchmarks/third_party/others.toml` lists files of programs: each file is compiled unedited with the include folders
@@ -136,6 +145,33 @@ def held_out(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
     ]
     parts = [HELD_OUT, RULE_OF_HELD_OUT, "\n".join(lines), "## What does not compile of them", _causes(outcomes)]
     return "\n\n".join(parts) + "\n"
+
+
+def chosen(outcomes: Sequence[Outcome]) -> str:
+    """Return the part of the page about packages that no other list names."""
+    tables = tomllib.loads(CHOSEN_LIST.read_text(encoding="utf-8"))
+    first, unavailable = tables["first"], tables["unavailable"]
+    apart = {f"{each.repository}/{path}" for each in packages(CHOSEN_LIST) if each.apart for path in each.files}
+    rows = [
+        ["packages", "files", "no kernels", "no dependencies", "compile whole", "with host code left out", "neither"]
+    ]
+    for name, keys in (("used for development", {each.key for each in outcomes} - apart), ("kept apart", apart)):
+        own = [each for each in outcomes if each.key in keys]
+        counted = [each for each in own if not _has_no_kernel(each) and each.key not in unavailable]
+        good = [each for each in counted if each.result == "compiled"]
+        whole = sum(not each.left_out for each in good)
+        empty = sum(_has_no_kernel(each) and each.key not in unavailable for each in own)
+        numbers = (len(own), empty, len(own) - len(counted) - empty, whole, len(good) - whole, len(counted) - len(good))
+        rows.append([name, *map(str, numbers)])
+    rows.append(["kept apart, at first", *map(str, first["numbers"])])
+    counted = [each for each in outcomes if each.key not in unavailable and not _has_no_kernel(each)]
+    parts = [CHOSEN, RULE_OF_CHOSEN, table(rows), "## What does not compile of these", _causes(counted)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _has_no_kernel(outcome: Outcome) -> bool:
+    """Return whether a file compiles whole and has no kernel."""
+    return "has no kernel" in outcome.error and "was left out" not in outcome.message
 
 
 def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], many: int) -> str:
@@ -281,12 +317,14 @@ def parts_of(page: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    kinds = ["--held-out", "--suites", "--alone", "--times"]
+    kinds = ["--held-out", "--suites", "--alone", "--times", "--chosen"]
     which = kinds.index(arguments[0]) + 1 if arguments[0].startswith("--") else 0
     named = dict(each.split("=", 1) for each in arguments if "=" in each)
     *results, page = (Path(each) for each in arguments[which > 0 :] if "=" not in each)
     parts = parts_of(page)
-    if which == 4:
+    if which == 5:
+        parts[which] = chosen([each for path in results for each in _outcomes(path)])
+    elif which == 4:
         records = {key: each for path in results for key, each in read_records(path, Times).items()}
         parts[which] = beside_nvcc(records.values())
     elif which == 3:

@@ -214,7 +214,7 @@ def test_the_page_has_the_median_of_the_ratios_beside_the_goal(scripts: SimpleNa
     (tmp_path / "page.md").write_text("# Files of Python packages\n\nText.\n")
     for _ in range(2):
         scripts.docs.main(["--alone", str(tmp_path / "alone.json"), str(tmp_path / "page.md")])
-    first, *_, page, _ = scripts.docs.parts_of(tmp_path / "page.md")
+    first, *_, page, _, _ = scripts.docs.parts_of(tmp_path / "page.md")
     assert first == "# Files of Python packages\n\nText.\n"
     assert "- The median of the ratios is 1.15; the goal is at most 1.2." in page
     assert "- Host code takes 0.10 s more for each target (median)" in page
@@ -236,7 +236,7 @@ def test_the_page_names_the_files_that_take_longer_than_with_nvcc(scripts: Simpl
     more.write_text(json.dumps([{**records[0], "key": "e.cu"}]))  # measured again
     page.write_text("# Files of Python packages\n\nText.\n")
     scripts.docs.main(["--times", str(first), str(more), str(page)])
-    kept, *_, part = scripts.docs.parts_of(page)
+    kept, *_, part, _ = scripts.docs.parts_of(page)
     assert kept == "# Files of Python packages\n\nText.\n"
     assert "- 3 files were timed. nvcc was stopped in 2 of them.\n- 1 of them take longer than with nvcc:" in part
     assert "| b.cu | 6.0 | 9.0 | 1.50 |" in part

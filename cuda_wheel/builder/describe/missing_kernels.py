@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from cuda_wheel.builder.config.settings import TABLE
+from cuda_wheel.builder.cxx.conditions import FalseBranches
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.function_definitions import (
     function_definitions,
@@ -14,6 +15,7 @@ from cuda_wheel.builder.cxx.function_definitions import (
     open_namespaces,
 )
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
+from cuda_wheel.builder.cxx.parameter_types import defined_macros
 from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job, LeftOutCode
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
@@ -78,9 +80,13 @@ def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
 def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
     """Return the error of a module that has no kernel."""
     sources = cuda_sources(module.module)
+    excluded = {source: FalseBranches(source.text, _defined(module)) for source in sources}
     scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
-    templates = ", ".join(_located(*each, module) for each in scanned if each[1].template)
-    others = ", ".join(_located(*each, module) for each in scanned if not each[1].template)
+    chosen = [each[1].template and each[1].line not in excluded[each[0]] for each in scanned]
+    templates = ", ".join(_located(*each, module) for each, is_chosen in zip(scanned, chosen, strict=True) if is_chosen)
+    others = ", ".join(
+        _located(*each, module) for each, is_chosen in zip(scanned, chosen, strict=True) if not is_chosen
+    )
     on_demand = module.module.on_demand  # there is no table to edit
     text = f"{module.module.label} has no kernel: it compiles to an empty image."
     if left_out:
@@ -103,6 +109,12 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
             f'can be left out: sources = ["!{sources[0].path}"].'
         )
     return text
+
+
+def _defined(module: ModulePlan) -> frozenset[str]:
+    """Return the macros that a module's settings define."""
+    settings = module.module.settings
+    return defined_macros(settings.options) | {name for name, _ in settings.defines}
 
 
 def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
@@ -151,14 +163,18 @@ def _table(module: ModulePlan) -> str:
 
 def _instances(module: ModulePlan) -> str:
     """Return name expressions for a module's templates, as a list in TOML and in Python has them."""
-    instances = [each for source in cuda_sources(module.module) for each in suggested_instances(source.text)]
+    sources, defined = cuda_sources(module.module), _defined(module)
+    instances = [each for source in sources for each in suggested_instances(source.text, defined)]
     return ", ".join(json.dumps(each, ensure_ascii=False) for each in instances)
 
 
-def suggested_instances(text: str) -> list[str]:
-    """Return a name expression for each kernel template of a text, with arguments that fit its parameters."""
+def suggested_instances(text: str, defined: Collection[str]) -> list[str]:
+    """Return a name expression for each kernel template of a text, with arguments that fit its parameters.
+
+    None for one inside an `#if` that is false where only the text and `defined` define macros."""
     plain = masked(text)
-    names = {kernel.name for kernel in kernels_in(text) if kernel.template}
+    excluded = FalseBranches(text, defined)
+    names = {kernel.name for kernel in kernels_in(text) if kernel.template and kernel.line not in excluded}
     found: dict[str, str] = {}
     for each in function_definitions(plain) if names else ():
         parameters = re.match(r"\s*template\s*<", each.head)

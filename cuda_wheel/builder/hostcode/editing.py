@@ -18,6 +18,7 @@ from cuda_wheel.builder.hostcode.edits import changed_files
 from cuda_wheel.builder.hostcode.leaving_out import LeftOutBodies, Refusal
 from cuda_wheel.builder.hostcode.own_files import LocatedError, Project, definition_at, project_files
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, project_code
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.rewriters import Rewriters, may_be_rewritten
 from cuda_wheel.builder.jobs import LeftOutCode
 
@@ -137,7 +138,9 @@ class _Edits:
 
         What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
         errors = self._in_the_unchanged_text(errors)
-        if self._rewriters.rewrite([(*error.places[0], error.message) for error in errors if error.places]):
+        if self._rewriters.rewrite(
+            [RefusedCode(*error.places[0], error.message, len(error.places) > 1) for error in errors if error.places]
+        ):
             return [], ""
         remaining = [each for each in errors if not self._is_constant(each)]
         if preprocess is None or not remaining:

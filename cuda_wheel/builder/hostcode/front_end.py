@@ -62,9 +62,9 @@ code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources 
 
 The front end's GNU mode (--gnu_version, --g++), which nvcc uses with GCC, ends in errors in NVRTC 12.9, 13.0 and 13.5:
 both the mode and NVRTC predeclare `__int128_t`, and no option suppresses that. Of GCC's extensions,
-`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express, and `literals` rewrites compound
-literals; statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20, designated initializers
-stay errors."""
+`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express, and `rewriting` writes others in
+another way; statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20, designated
+initializers stay errors."""
 
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
 """The options with which NVRTC accepts host code."""
@@ -96,7 +96,8 @@ COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
 headers, which take longer to compile than many kernels, so that they are included only for sources that call them."""
 
 _HOST_CODE = re.compile(
-    rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|#\s*include\s*[<\"](?:torch|ATen|c10|THC|pybind11|cuda_runtime)"
+    rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|\bpow\s*\(|"
+    rb"#\s*include\s*[<\"](?:torch|ATen|c10|THC|pybind11|cuda_runtime)"
 )
 
 CONSTEXPR_CALL = "calling a constexpr __host__ function"
@@ -112,6 +113,7 @@ def is_about_host_code(message: str) -> bool:
 def looks_like_host_code(text: bytes) -> bool:
     """Return whether a text probably contains host code, so that compiling it without the preamble is not worth trying.
 
-    Only time depends on this: a text that does not compile without the preamble is compiled with it.
+    Only time depends on this: a text that does not compile without the preamble is compiled with it. But for `pow`,
+    which means something else without it; see `rewriting.powers`.
     """
     return _HOST_CODE.search(text) is not None

@@ -58,11 +58,15 @@ PARTS = {
     r"NUM_THREADS|TRY)\w+",
     "LIBRARIES": r"(?:cublas|cusolver|cusparse)\w*|(?:CUBLAS|CUSOLVER|CUSPARSE)\w*|cu\w*Complex\w*|blas|THC\w*|"
     r"\w*CUDA(?:Blas|Solver|Sparse)\w*|CUDA_[CR]_\w+|cudaDataType\w*|libraryPropertyType\w*",
-    "CONTAINERS": r"deque|list|(?:unordered_)?(?:multi)?(?:map|set)",
+    "ATOMIC": r"atomic\w*|memory_order\w*|kill_dependency",
+    "CONTAINERS": r"deque|(?:forward_)?list|(?:unordered_)?(?:multi)?(?:map|set)|(?:priority_)?queue|stack|bitset|"
+    r"valarray|g?slice(?:_array)?|mask_array|indirect_array",
+    "LOCALES": r"\w*locale\w*|lconv|LC_\w+|\w*wc(?:s|har|type)?\w*|w(?:mem\w+|int_t)|\w*wprintf|tow\w+|isw\w+|"
+    r"(?:use|has)_facet|numpunct|ctype\w*|codecvt\w*|is(?:space|digit|alpha)|mbs\w+",
     "STREAMS": r"\w*stringstream|\w*iostream|w?c(?:out|err|log|in)|set(?:w|precision|fill|base)|(?:re)?setiosflags|"
     r"quoted|(?:get|put)_(?:time|money)|\w*istream|\w*stringbuf|ws|getline",
     "THREADS": r"\w*mutex|(?:unique|scoped|defer|adopt)_lock\w*|try_(?:to_)?lock\w*|lock|lock_guard|once_flag|"
-    r"call_once|chrono|ratio\w*|literals|chrono_literals|atto|femto|pico|nano|micro|milli|centi|deci|deca|hecto|kilo|"
+    r"call_once|thread|this_thread|jthread|condition_variable\w*|cv_status|chrono|ratio\w*|literals|chrono_literals|atto|femto|pico|nano|micro|milli|centi|deci|deca|hecto|kilo|"
     r"mega|giga|tera|peta|exa",
     "VARIANT": r"variant\w*|\w*visit|monostate|holds_alternative|get_if|get|bad_variant_access|in_place\w*",
     "NUMERIC": r"accumulate|\w*reduce|inner_product|iota|adjacent_difference|\w+_scan|partial_sum|gcd|lcm|"
@@ -91,7 +95,7 @@ so all functions that others may overload are there, such as those of <math.h>."
 
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
 
-_IN_STD = {"UTILITY", "FUNCTIONAL", "ALGORITHMS", "CONTAINERS", "STREAMS", "THREADS", "VARIANT", "NUMERIC"}
+_IN_STD = {"UTILITY", "FUNCTIONAL", "ALGORITHMS", "ATOMIC", "CONTAINERS", "STREAMS", "THREADS", "VARIANT", "NUMERIC"}
 """Parts whose names are all in namespace std."""
 
 _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, names in PARTS.items()}

@@ -27,7 +27,37 @@ template <typename T> __device__ void helper(T* x) {}  // template <class T> __g
 
 @pytest.mark.one_toolchain
 def test_the_suggested_instances_fit_the_parameters_of_the_templates() -> None:
-    assert suggested_instances(TEMPLATES) == ["gemm<float, 16>", "a::b::axpy<float, true>", "a::pack<>"]
+    assert suggested_instances(TEMPLATES, ()) == ["gemm<float, 16>", "a::b::axpy<float, true>", "a::pack<>"]
+
+
+EXCLUDED = """\
+#define FAST 1
+#if 0
+template <class T> __global__ void never(T* x) {}
+#elif defined(USE_ROCM) || (defined(FAST) && !defined(FAST))
+template <class T> __global__ void rocm(T* x) {}
+#else
+template <class T> __global__ void other(T* x) {}
+#endif
+#ifdef SLOW
+template <class T> __global__ void slow(T* x) {}
+#ifdef FAST
+template <class T> __global__ void inside(T* x) {}
+#endif
+#endif
+#if __CUDA_ARCH__ >= 900 || CUDART_VERSION > 12000 || LEVEL == 3
+template <class T> __global__ void recent(T* x) {}
+#endif
+#ifdef __CUDACC__
+template <class T> __global__ void compiled(T* x) {}
+#endif
+"""
+
+
+@pytest.mark.one_toolchain
+def test_templates_that_the_preprocessor_excludes_are_not_suggested() -> None:
+    assert suggested_instances(EXCLUDED, ()) == ["other<float>", "recent<float>", "compiled<float>"]
+    assert suggested_instances(EXCLUDED, {"SLOW"})[1:3] == ["slow<float>", "inside<float>"]
 
 
 MANY = '["75-real", "80-real", "86-real", "87-real", "89-real", "90-real", "100-real", "120-real"]'
@@ -54,6 +84,17 @@ def test_a_file_of_templates_gets_a_table_to_paste_before_all_targets_are_compil
     status, output = built(TEMPLATES, table)
     assert status == 0, output
     assert "demo.k: 3 kernels" in output
+
+
+def test_an_excluded_template_is_named_with_its_condition_and_not_proposed(built) -> None:
+    text = "#ifdef FAST\n" + TEMPLATES + "#endif\ntemplate <class T> __global__ void other(T* x) {}\n"
+    status, output = built(text)
+    assert status == 1
+    assert 'instantiate = ["other<float>"]' in output
+    assert "It has templates: other (line 9)." in output
+    assert "It seems to define gemm (line 2)," in output
+    defines = '[tool.cuda-wheel.defines]\nFAST = "1"\n'
+    assert 'instantiate = ["gemm<float, 16>"' in built(text, defines)[1]
 
 
 def test_a_kernel_for_one_target_is_waited_for(built) -> None:

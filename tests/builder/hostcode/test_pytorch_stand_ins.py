@@ -388,3 +388,129 @@ def test_lists_of_types_are_pytorchs(torch_headers: Path) -> None:
     assert len(of_pytorch) > 15
     # Older releases lack the newest types and lists.
     assert [name for name, types in of_pytorch.items() if ours[name][: len(types)] != types] == []
+
+
+# A use of each header of the standard library and of the C library that <torch/extension.h> of PyTorch 2.14 includes, with
+# libstdc++ 12 and glibc. <c10/cuda/CUDAStream.h> includes those without "+".
+INCLUDED_BY_THE_WAY = """
+int a[2] = {1, 2}; std::sort(a, a + 2);
+std::array<int, 2> a{}; (void)a;
+assert(1);
+static std::atomic<int> a{0}; a.fetch_add(1);
++ std::bitset<8> b; b.set(1);
+assert(1);
+(void)std::toupper('a');
+(void)(errno == ERANGE);
++ auto t = std::chrono::steady_clock::now(); (void)t;
+int i = INT_MAX; (void)i;
+std::setlocale(LC_ALL, "C");
+(void)std::sqrt(2.0);
+std::complex<double> c(1, 2); (void)c.real();
++ std::condition_variable v; v.notify_all();
+std::printf("");
+(void)std::getenv("a");
+(void)std::strlen("a");
+(void)std::time(nullptr);
+(void)toupper('a');
+(void)std::wcslen(L"");
+(void)std::towupper(L'a');
++ std::deque<int> d; d.push_back(1);
+(void)(__BYTE_ORDER == __LITTLE_ENDIAN);
+errno = 0;
+(void)std::current_exception();
++ std::forward_list<int> l; l.push_front(1);
+std::function<int()> f = [] { return 1; }; (void)f();
++ (void)PRId64;
++ std::ostringstream o; o << std::setw(2);
+std::cout << 1 << std::endl;
+std::vector<int> v; std::copy(v.begin(), v.end(), std::back_inserter(v));
+(void)std::numeric_limits<int>::max();
+int i = INT_MAX; (void)i;
++ std::list<int> l; l.push_back(1);
++ std::locale l; (void)l.name();
+setlocale(LC_ALL, "C");
++ std::map<int, int> m; m[1] = 2;
+(void)sqrt(2.0);
+auto p = std::make_unique<int>(1); (void)p;
+static std::mutex m; std::lock_guard<std::mutex> g(m);
+(void)std::nothrow;
+int a[2] = {1, 2}; (void)std::accumulate(a, a + 2, 0);
+std::optional<int> o; (void)o.has_value();
+(void)pthread_self();
++ std::queue<int> q; q.push(1);
+(void)std::ratio<1, 2>::num;
+sched_yield();
++ std::set<int> s; s.insert(1);
+std::stringstream s; s << 1;
++ std::stack<int> s; s.push(1);
++ struct stat s; (void)s;
+throw std::runtime_error("a");
+int64_t i = 0; (void)i;
+printf("");
+(void)getenv("a");
+std::string s = std::to_string(1); (void)s.size();
+(void)strlen("a");
+std::string_view s("a"); (void)s.size();
+(void)strcasecmp("a", "b");
+std::error_code e; (void)e.message();
++ std::thread t([] {}); t.join();
+(void)time(nullptr);
+auto t = std::make_tuple(1, 2); (void)std::get<0>(t);
+(void)std::is_same<int, int>::value;
++ (void)std::type_index(typeid(int)).name();
+(void)typeid(int).name();
+(void)getpid();
+std::unordered_map<std::string, int> m; m["a"] = 2;
++ std::unordered_set<int> s; s.insert(1);
+(void)std::make_pair(1, 2);
++ std::valarray<int> v(2); (void)v.sum();
+std::variant<int, float> v; (void)v.index();
+std::vector<int> v{1}; (void)v.size();
+(void)wcslen(L"");
+"""
+
+
+@pytest.mark.parametrize("header", ["torch/extension.h", "c10/cuda/CUDAStream.h"])
+def test_headers_include_what_pytorchs_include_by_the_way(compiled: Compile, header: str) -> None:
+    uses = INCLUDED_BY_THE_WAY.strip().splitlines()
+    if header.startswith("c10"):
+        uses = [use for use in uses if not use.startswith("+ ")]
+    functions = "\n".join(f"void f{i}() {{ {use.removeprefix('+ ')} }}" for i, use in enumerate(uses))
+    result = compiled(f"#include <{header}>\n__global__ void k() {{}}\n{functions}\nvoid host() {{ k<<<1, 1>>>(); }}")
+    assert result.left_out == ()
+    # A use alone: the parts of the headers that the file does not name are left out.
+    for use in uses[:: len(uses) // 8]:
+        text = (
+            f"#include <{header}>\n__global__ void k() {{}}\nvoid host() {{ {use.removeprefix('+ ')} k<<<1, 1>>>(); }}"
+        )
+        assert compiled(text).left_out == ()
+
+
+def test_torchs_main_header_has_the_python_side_as_build_extension_asks(compiled: Compile) -> None:
+    result = compiled(
+        """
+        #include <torch/torch.h>
+        __global__ void k(float* p) { *p = 1; }
+        at::Tensor f(at::Tensor x) { k<<<1, 1>>>(x.data_ptr<float>()); return x; }
+        PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f, py::arg("x")); }
+        """,
+        options=("--std=c++17", "-DTORCH_EXTENSION_NAME=x", "-DTORCH_API_INCLUDE_EXTENSION_H"),
+    )
+    assert result.left_out == ()
+
+
+def test_streams_are_packed_in_three_numbers_and_kernels_may_take_assertions(compiled: Compile) -> None:
+    result = compiled("""
+    #include <torch/extension.h>
+    #include <c10/cuda/CUDADeviceAssertion.h>
+    #include <c10/cuda/CUDAStream.h>
+    __global__ void k(float* p, TORCH_DSA_KERNEL_ARGS) { CUDA_KERNEL_ASSERT2(p); *p = 1; }
+    void host(c10::cuda::CUDAStream s, at::Tensor x) {
+      c10::StreamData3 d = s.pack3();
+      auto same = c10::cuda::CUDAStream::unpack3(d.stream_id, d.device_index, d.device_type);
+      c10::Stream other = c10::Stream::unpack3(same.id(), d.device_index, same.unwrap().pack3().device_type);
+      TORCH_DSA_KERNEL_LAUNCH(k, 1, other.hash() % 2, 0, same, x.data_ptr<float>());
+      x = torch::linalg::linalg_norm(x, std::optional<c10::Scalar>(), {}, false, {});
+    }
+    """)
+    assert (len(result.kernels), result.left_out) == (1, ())

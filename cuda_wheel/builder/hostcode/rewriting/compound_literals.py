@@ -11,26 +11,27 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan
+from cuda_wheel.builder.cxx.tokens import Token, balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.rewriting.macro_bodies import macro_tokens
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
-__all__ = ["CompoundLiterals", "macro_tokens", "may_be_literal"]
+__all__ = ["CompoundLiterals", "may_be_literal"]
 
-_ERROR = "expected an expression"
+_ERRORS = ("expected an expression", "type name is not allowed")
+"""The second is about a type that depends on a template's parameters."""
 
 _ARRAY = (b"typename ::cuda_wheel_detail::without_reference<", b">::type")
 """What stands for the parentheses around an array's type. The preamble declares it."""
 
-_NO_NAMES = frozenset(
-    ("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short", "typename")
-)
+_NO_NAMES = frozenset(("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short"))
 """Words of types that `T{...}` cannot begin with."""
 
 
 def may_be_literal(message: str) -> bool:
     """Return whether an error may be about a compound literal, which for an array has two errors."""
-    return message == _ERROR or re.match(r'cast to type ".*\]" is not allowed', message) is not None
+    return message in _ERRORS or re.match(r'cast to type ".*\]" is not allowed', message) is not None
 
 
 class CompoundLiterals:
@@ -41,10 +42,10 @@ class CompoundLiterals:
         self._files = files
         self._types: set[str] = set()
 
-    def rewrite(self, errors: Iterable[tuple[str, int, int | None, str]]) -> bool:
-        """Rewrite the literals that errors (file, line, column, message) are about; return False if there are none."""
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
+        """Rewrite the literals that errors are about; return False if there are none."""
         known = len(self._types)
-        for file, line, column, message in errors:
+        for file, line, column, message, _ in errors:
             if may_be_literal(message) and file in self._files:
                 self._types |= self._types_at(self._files[file], line, column)
         return len(self._types) > known
@@ -83,14 +84,6 @@ class CompoundLiterals:
         }
 
 
-def macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:
-    """Return the tokens of `define NAME ...`; none of another directive."""
-    if directive.word != "define":
-        return ()
-    text = blocks.content[directive.start : directive.end].replace(b"#", b" ", 1)
-    return [token._replace(start=token.start + directive.start) for token in scan(text)[0]]
-
-
 def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield the indices of the parentheses of each `(T) {` that may be a compound literal."""
     for index, token in enumerate(tokens):
@@ -101,8 +94,9 @@ def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
             start -= 3
         while start >= 0 and (tokens[start].kind == "word" or tokens[start].text == "::"):
             start -= 1
-        first = tokens[start + 1]
-        is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[start + 2].text in ("::", "[", ")")
+        begin = start + 2 if tokens[start + 1].text == "typename" else start + 1
+        first = tokens[begin]
+        is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[begin + 1].text in ("::", "[", ")")
         if start < 0 or tokens[start].text != "(" or not is_type:
             continue
         before = tokens[start - 1] if start else None

@@ -12,6 +12,7 @@ from cuda_wheel.builder.cxx.tokens import MARKERS, Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.front_end import CONSTEXPR_CALL
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 from cuda_wheel.builder.images.variables import unqualified_name
 
 __all__ = ["ConstexprFunctions", "is_constexpr_error"]
@@ -36,11 +37,11 @@ class ConstexprFunctions:
         self._files = files
         self._names: set[str] = set()
 
-    def rewrite(self, errors: Iterable[tuple[str, int, int | None, str]]) -> bool:
-        """Mark the functions that errors (file, line, column, message) are about; return False if none is new."""
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
+        """Mark the functions that errors are about; return False if none is new."""
         before = sum(map(len, self.replacements().values()))
-        for *_, message in errors:
-            if match := _ERROR.match(message):
+        for error in errors:
+            if match := _ERROR.match(error.message):
                 self._names.add(_plain_name(match[1]))
         return sum(map(len, self.replacements().values())) > before
 

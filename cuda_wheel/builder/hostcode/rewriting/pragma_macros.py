@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["PragmaMacros", "is_pragma_error"]
 
@@ -30,10 +31,10 @@ class PragmaMacros:
         self._files = files
         self._found: dict[str, list[Replacement]] = {}
 
-    def rewrite(self, errors: Iterable[tuple[str, int, int | None, str]]) -> bool:
-        """Rewrite the macros if an error (file, line, column, message) may be about them; return False if there are
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
+        """Rewrite the macros if an error may be about them; return False if there are
         none, or no more."""
-        if self._found or not any(is_pragma_error(message) for *_, message in errors):
+        if self._found or not any(is_pragma_error(error.message) for error in errors):
             return False
         for file, blocks in self._files.items():
             for directive in blocks.directives:

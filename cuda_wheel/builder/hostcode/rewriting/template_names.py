@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from cuda_wheel.builder.cxx.tokens import Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.compound_literals import macro_tokens
+from cuda_wheel.builder.hostcode.rewriting.macro_bodies import macro_tokens
+from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["TemplateNames", "is_template_name_error"]
 
@@ -31,10 +32,10 @@ class TemplateNames:
         self._files = files
         self._names: set[str] = set()
 
-    def rewrite(self, errors: Iterable[tuple[str, int, int | None, str]]) -> bool:
-        """Rewrite the names that errors (file, line, column, message) are about; return False if none is new."""
+    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
+        """Rewrite the names that errors are about; return False if none is new."""
         known = len(self._names)
-        self._names |= {match[1] for *_, message in errors if (match := _ERROR.fullmatch(message))}
+        self._names |= {match[1] for error in errors if (match := _ERROR.fullmatch(error.message))}
         return len(self._names) > known
 
     def replacements(self) -> dict[str, list[Replacement]]:

@@ -154,6 +154,25 @@ CUDA_WHEEL_OF_MIXED(mixed, nextafter)
 CUDA_WHEEL_OF_MIXED(mixed, remainder)
 template <class _A, class _B>
 __host__ __device__ inline typename power<_A, _B>::type pow(_A a, _B b) { return power<_A, _B>::of(a, b); }
+// NVRTC has pow(float, int) of type float, and a pow(double, int) that multiplies; nvcc has pow(double, double) for both.
+// With these, an unqualified call is ambiguous and is rewritten (hostcode/rewriting/powers.py); std::pow takes them.
+struct no_argument {};
+__host__ __device__ inline double pow(float a, int b, no_argument = no_argument()) { return ::pow(static_cast<double>(a), static_cast<double>(b)); }
+__host__ __device__ inline double pow(double a, int b, no_argument = no_argument()) { return ::pow(a, static_cast<double>(b)); }
+template <class _A, class _N>
+__host__ __device__ inline typename when<integer<_A>::value && rank<_N>::value != 0>::type ldexp(_A a, _N n) { return ::ldexp(static_cast<double>(a), static_cast<int>(n)); }
+template <class _A, class _N>
+__host__ __device__ inline typename when<integer<_A>::value && rank<_N>::value != 0>::type scalbn(_A a, _N n) { return ::scalbn(static_cast<double>(a), static_cast<int>(n)); }
+template <class _A, class _N>
+__host__ __device__ inline typename when<integer<_A>::value && rank<_N>::value != 0>::type scalbln(_A a, _N n) { return ::scalbln(static_cast<double>(a), static_cast<long>(n)); }
+template <class _A>
+__host__ __device__ inline typename when<integer<_A>::value>::type frexp(_A a, int* exponent) { return ::frexp(static_cast<double>(a), exponent); }
+template <class _A, class _B>
+__host__ __device__ inline typename when<mixed<_A, _B>::value>::type remquo(_A a, _B b, int* quotient) { return ::remquo(static_cast<double>(a), static_cast<double>(b), quotient); }
+template <class _A, class _B, class _C>
+__host__ __device__ inline typename when<(mixed<_A, _B>::value || mixed<_B, _C>::value) && rank<_A>::value != 0 && rank<_B>::value != 0 && rank<_C>::value != 0>::type fma(_A a, _B b, _C c) {
+  return ::fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c));
+}
 CUDA_WHEEL_COMPARISON(isgreater, a > b)
 CUDA_WHEEL_COMPARISON(isgreaterequal, a >= b)
 CUDA_WHEEL_COMPARISON(isless, a < b)
@@ -172,8 +191,28 @@ __host__ __device__ inline typename when<(rank<_A>::value >= 3), int>::type fpcl
 }
 template <class _A>
 __host__ __device__ inline typename when<(rank<_A>::value >= 3), bool>::type isnormal(_A a) { return math::fpclassify(a) == FP_NORMAL; }
+template <class _A>
+__host__ __device__ inline typename when<integer<_A>::value, int>::type fpclassify(_A a) { return a ? FP_NORMAL : FP_ZERO; }
+template <class _A>
+__host__ __device__ inline typename when<integer<_A>::value, bool>::type isnormal(_A a) { return a != 0; }
 }  // namespace math
 }  // namespace cuda_wheel_detail
+
+// What hostcode/rewriting/powers.py writes around the exponent of a base: an int becomes a long, for which NVRTC has no
+// function, and beside a type that converts to float, such as __half, a float, as in nvcc's choice pow(float, float).
+namespace cuda_wheel_detail {
+template <class _T> struct base_of { typedef _T type; };
+template <class _T> struct base_of<_T&> : base_of<_T> {};
+template <class _T> struct base_of<_T&&> : base_of<_T> {};
+template <class _T> struct base_of<const _T> : base_of<_T> {};
+template <class _T, bool is_number = rank<_T>::value != 0, bool converts = __is_convertible_to(_T, float)> struct exponent_beside { typedef int type; };
+template <class _T> struct exponent_beside<_T, true, true> { typedef long type; };
+template <class _T> struct exponent_beside<_T, false, true> { typedef float type; };
+template <class Base>
+__host__ __device__ constexpr typename exponent_beside<typename base_of<Base>::type>::type exponent(int n) { return static_cast<typename exponent_beside<typename base_of<Base>::type>::type>(n); }
+template <class Base, class _T>
+__host__ __device__ constexpr _T&& exponent(_T&& n) { return static_cast<_T&&>(n); }
+}
 
 using namespace cuda_wheel_detail::math;
 

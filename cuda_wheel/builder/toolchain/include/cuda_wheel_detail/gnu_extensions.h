@@ -42,6 +42,32 @@ struct void_pointer {
   __host__ __device__ operator char*() const { return value; }
   friend __host__ __device__ long operator-(void_pointer one, const void* other) { return one.value - (const char*)other; }
 };
+// Likewise the variable before += or -=.
+struct void_variable {
+  void** place;
+  __host__ __device__ explicit void_variable(void*& p) : place(&p) {}
+  __host__ __device__ explicit void_variable(const void*& p) : place((void**)&p) {}
+  template <class _T> void_variable(_T*&) = delete;
+  template <class _N> __host__ __device__ void*& operator+=(_N n) const { return *place = (char*)*place + n; }
+  template <class _N> __host__ __device__ void*& operator-=(_N n) const { return *place = (char*)*place - n; }
+};
+// A member that is an array, or takes no space: hostcode/rewriting/zero_arrays.py writes it. The place in the file makes
+// two members of one class two types, which may have one address.
+template <class _T, int place> struct alignas(_T) no_elements {
+  static_assert(sizeof(_T) && __cplusplus >= 202002L, "a member without elements takes space before C++20");
+  template <class _N> __host__ __device__ _T& operator[](_N) const { return *(_T*)this; }
+  __host__ __device__ operator _T*() const { return (_T*)this; }
+};
+template <class _T, unsigned long long size, int place> struct member_array { typedef _T type[size]; };
+template <class _T, int place> struct member_array<_T, 0, place> { typedef no_elements<_T, place> type; };
+// An operand in a macro: a void* becomes a char*, and nothing else changes.
+template <class _T> __host__ __device__ constexpr _T&& bytes(_T&& x) { return static_cast<_T&&>(x); }
+__host__ __device__ inline char*& bytes(void*& p) { return (char*&)p; }
+__host__ __device__ inline char* bytes(void* const& p) { return (char*)p; }
+__host__ __device__ inline char* bytes(void*&& p) { return (char*)p; }
+__host__ __device__ inline const char*& bytes(const void*& p) { return (const char*&)p; }
+__host__ __device__ inline const char* bytes(const void* const& p) { return (const char*)p; }
+__host__ __device__ inline const char* bytes(const void*&& p) { return (const char*)p; }
 }
 
 // nvcc compiles a builtin function in device code as the function of the C library. A definition of a builtin that NVRTC

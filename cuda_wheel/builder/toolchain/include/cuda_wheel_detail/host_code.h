@@ -50,11 +50,16 @@ namespace std {}
 #ifndef CUDA_WHEEL_WITHOUT_MATH
 // GCC's <math.h> makes the functions for arguments of two types global ones.
 using std::atan2;
+using std::fma;
 using std::fmax;
 using std::fmin;
 using std::fmod;
 using std::hypot;
+using std::ldexp;
 using std::pow;
+using std::remquo;
+using std::scalbln;
+using std::scalbn;
 #endif
 
 // nvcc does not define it. See `hostcode.front_end.NOT_NVRTC_OPTIONS`.

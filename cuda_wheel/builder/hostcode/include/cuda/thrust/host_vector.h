@@ -1,2 +1,3 @@
 // <thrust/host_vector.h>: Thrust's vectors.
 #include <thrust/detail/cuda_wheel/vectors.h>
+#include <thrust/detail/cuda_wheel/algorithms.h>

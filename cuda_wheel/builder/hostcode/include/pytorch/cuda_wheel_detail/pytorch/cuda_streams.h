@@ -56,6 +56,9 @@ class CUDAStream {
     int priority() const;
     cudaStream_t stream() const;
     Stream unwrap() const;
+    bool is_capturing() const;
+    StreamData3 pack3() const;
+    static CUDAStream unpack3(StreamId, DeviceIndex, DeviceType);
     static std::tuple<int, int> priority_range();
 
   private:

@@ -4,15 +4,7 @@
 
 #include <c10/macros/Macros.h>
 #include <cuda_wheel_detail/pytorch/host_object.h>
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <ostream>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include <cuda_wheel_detail/pytorch/standard_library.h>
 
 namespace c10 {
 

@@ -126,6 +126,8 @@ void manual_seed(uint64_t);
 namespace torch {
 namespace linalg {
 using at::cuda_wheel_argument;
+at::Tensor linalg_norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
+at::Tensor linalg_det(const at::Tensor&);
 at::Tensor norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 at::Tensor vector_norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);
 at::Tensor matrix_norm(const at::Tensor&, CUDA_WHEEL_PYTORCH_ARGUMENTS);

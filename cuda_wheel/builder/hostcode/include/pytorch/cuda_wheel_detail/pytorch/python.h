@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
@@ -12,6 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
 
 #define PY_MAJOR_VERSION 3
 #define PY_MINOR_VERSION 12

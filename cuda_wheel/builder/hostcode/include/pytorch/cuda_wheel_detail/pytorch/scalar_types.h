@@ -25,10 +25,7 @@
 #include <c10/util/quint4x2.h>
 #include <c10/util/quint8.h>
 #endif
-#include <cstddef>
-#include <cstdint>
-#include <ostream>
-#include <string>
+#include <cuda_wheel_detail/pytorch/standard_library.h>
 
 namespace c10 {
 struct BFloat16;

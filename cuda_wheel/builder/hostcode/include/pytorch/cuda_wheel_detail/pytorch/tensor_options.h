@@ -368,6 +368,11 @@ struct Storage {
 // --- Streams, generators, device guards ------------------------------------------------------------------------------
 
 using StreamId = int64_t;
+struct StreamData3 {
+    StreamId stream_id;
+    DeviceIndex device_index;
+    DeviceType device_type;
+};
 class Stream {
   public:
     enum Unsafe { UNSAFE };
@@ -385,6 +390,10 @@ class Stream {
     void wait(const T&) const;
     bool query() const;
     void synchronize() const;
+    bool is_capturing() const;
+    uint64_t hash() const noexcept;
+    StreamData3 pack3() const;
+    static Stream unpack3(StreamId, DeviceIndex, DeviceType);
 
   private:
     void* cuda_wheel_layout[2] = {};

@@ -1,0 +1,243 @@
+"""What nvcc with GCC accepts, at most with a warning, and standard C++ does not. nvcc 13.0 accepts each of these texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Compiled
+
+Compile = Callable[..., Compiled]
+
+
+def kernels(result: Compiled) -> set[str]:
+    """Return the kernels, of a text of which nothing is left out."""
+    assert result.left_out == ()
+    return {signature(symbol).name for symbol in result.kernels}
+
+
+def instructions(result: Compiled) -> list[str]:
+    """Return the instructions of a kernel, sorted, without registers and the names of parameters."""
+    body = result.ptx.decode().partition("{")[2]
+    return sorted(re.sub(r"%\w+|\[_Z\w+_param", "%", line) for line in body.splitlines())
+
+
+def test_void_t_is_no_other_type_than_void(compiled: Compile) -> None:
+    # As CuTe asks whether an iterator is one of shared memory: the second specialization is more special than the third.
+    result = compiled("""
+    #include <type_traits>
+    template <class T, class = void> struct is_shared { static constexpr bool value = false; };
+    template <class I> struct pointer { using iterator = I; };
+    template <class I> struct is_shared<pointer<I>> { static constexpr bool value = true; };
+    template <class T> struct is_shared<T, std::void_t<typename T::iterator>> {
+      static constexpr bool value = is_shared<typename T::iterator>::value;
+    };
+    struct Tensor { using iterator = pointer<int*>; };
+    template <bool, bool, bool> __global__ void k() {}
+    void host() { k<is_shared<pointer<int*>>::value, is_shared<Tensor>::value, is_shared<int>::value><<<1, 1>>>(); }
+    """)
+    assert kernels(result) == {"k<true, true, false>"}
+
+
+def test_markers_of_the_host_are_ignored_where_they_say_nothing(compiled: Compile) -> None:
+    result = compiled("""
+    #define BOTH __host__ __device__
+    #define BOTH_INLINE BOTH static
+    __device__ __host__ constexpr float a = 1.5f;
+    __host__ __device__ constexpr int b[3] = {1, 2, 3};
+    static __device__ __host__ const int c = 4;
+    BOTH constexpr int d = 5;
+    namespace n { BOTH_INLINE const int e = 6; }
+    template <class T> __host__ __device__ constexpr T f = T(7.5);
+    __host__ const int g = 8;
+    __device__ int h(__host__ int x, __shared__ int* p) { return x + *p; }
+    __global__ void k(float* p, int i) { *p = a + b[i] + c + d + n::e + f<float> + g + h(i, (int*)p); }
+    float host() { k<<<1, 1>>>(nullptr, 1); return a + b[0] + c + d; }
+    """)
+    assert kernels(result) == {"k"}
+
+
+def test_a_marker_in_a_macro_that_has_more_than_one_meaning_is_an_error(compiled: Compile) -> None:
+    with pytest.raises(CompileError, match='attribute "__host__" does not apply here'):
+        compiled("""
+        #ifdef X
+        #define BOTH __host__ __device__
+        #else
+        #define BOTH __host__ static __device__
+        #endif
+        BOTH const int a = 5;
+        __global__ void k(int* p) { *p = a; }
+        void host() { k<<<1, 1>>>(nullptr); }
+        """)
+
+
+def test_arguments_in_braces_may_narrow(compiled: Compile) -> None:
+    text = """
+    template <int> __global__ void k() {}
+    template <int N> void start(int x, long long y) { k<N><<<{x, y, 1}, {32, x}>>>(); dim3 g{y}; k<N + 10><<<g, 1>>>(); }
+    struct Even { unsigned n; Even(unsigned a, unsigned b) : n(a + b) {} };
+    dim3 grid(int x) { return {x, (x + 31) / 32}; }
+    int host(int x, size_t y, int* p) {
+      k<1><<<{x, x + 1}, {32, x}>>>();
+      k<2><<<dim3{x, p[3]}, dim3{y, 2 * x}>>>();
+      k<3><<<grid(x), x>>>();
+      start<4>(x, 5);
+      dim3 g{x, -1}, h = {x, x ? x : 3};
+      return Even{x, int(y)}.n + g.x + h.y;
+    }
+    """
+    assert kernels(compiled(text)) == {f"k<{n}>" for n in (1, 2, 3, 4, 14)}
+
+
+def test_narrowing_still_decides_which_template_is_chosen(compiled: Compile) -> None:
+    # With nvcc the arguments of a constructor are no reason, but those of a scalar or an aggregate are.
+    result = compiled("""
+    template <class T, class U, class = void> struct listed { static constexpr bool value = false; };
+    template <class T, class U> struct listed<T, U, decltype(void(T{*(U*)0}))> { static constexpr bool value = true; };
+    struct Pair { int a; float b; };
+    template <bool, bool, bool> __global__ void k() {}
+    void host(int x) {
+      k<listed<float, double>::value, listed<unsigned, int>::value, listed<Pair, double>::value><<<{x, x}, 1>>>();
+    }
+    """)
+    assert kernels(result) == {"k<false, false, false>"}
+
+
+def test_narrowing_that_depends_on_a_template_is_an_error(compiled: Compile) -> None:
+    # A cast to float would change the instance for double.
+    with pytest.raises(CompileError, match="invalid narrowing conversion"):
+        compiled(
+            """
+        template <class T> struct Box { T value; Box(T v) : value(v) {} };
+        template <class T> __global__ void k(T* p, double x) { *p = Box<T>{x}.value; }
+        void host() { k<double><<<1, 1>>>(nullptr, 1); k<float><<<1, 1>>>(nullptr, 1); }
+        """.replace("Box(T", "__host__ __device__ Box(T")
+        )
+
+
+def test_a_constant_member_of_a_reference_is_a_constant(compiled: Compile) -> None:
+    result = compiled("""
+    struct Shape { static constexpr int n = 4; enum { m = 5 }; static constexpr int size() { return 6; } };
+    struct Holder { Shape shape; };
+    template <int> __global__ void q() {}
+    template <class A> __device__ int f(const A& a, const A* b, Holder& c) {
+      constexpr int n = a.n * 10 + b->n;
+      static_assert(n == 44 && a.m == 5);
+      int x[c.shape.n] = {};
+      if constexpr (a.n > 3) x[0] = n;
+      return x[0];
+    }
+    __global__ void k(Shape s, Holder h, int* p) { *p = f(s, &s, h); }
+    template <class A> void host(A& a) { q<a.n><<<1, 1>>>(); constexpr int n = a.size() + a.m; q<n><<<1, 1>>>(); }
+    void start(Shape& s) { k<<<1, 1>>>(s, {}, nullptr); host(s); }
+    """)
+    assert kernels(result) == {"k", "q<4>", "q<11>"}
+    assert b"44" in result.ptx
+
+
+def test_a_void_pointer_in_a_macro_counts_bytes(compiled: Compile) -> None:
+    text = """
+    #include <stddef.h>
+    #define AT(p, n) (p + n)
+    #define SECOND(T, p) reinterpret_cast<T*>((p) + sizeof(T))
+    #define ADVANCE(p, n) p += n
+    #define OUTER(p) AT(p, 3)
+    __global__ void k(POINTER p, const POINTER c, float* f, int n) {
+      *(char*)AT(p, n) = 2;
+      *SECOND(float, p) = *SECOND(const float, c);
+      *(char*)OUTER(p) = 4;
+      *AT(f, n) = 3;
+      ADVANCE(f, 3);
+      ADVANCE(p, 5);
+      p -= 2;
+      p += n;
+      *(char*)p = *f;
+    }
+    void host(POINTER w) { w += 4; k<<<1, 1>>>(AT(w, 8), w, (float*)AT(w, 16), 1); }
+    """
+    counted, chars = (compiled(text.replace("POINTER", type_)) for type_ in ("void*", "char*"))
+    assert kernels(counted) == {"k"}
+    assert instructions(counted) == instructions(chars)
+
+
+def test_a_class_may_have_constants_of_floating_types(compiled: Compile) -> None:
+    result = compiled("""
+    struct S { static const float half = 0.5f; static const double third; const static double tenth = 0.1; };
+    const double S::third = 1.0 / 3;
+    __global__ void k(float* p) { *p = S::half + float(S::tenth); }
+    double host() { k<<<1, 1>>>(nullptr); return S::third; }
+    """)
+    assert kernels(result) == {"k"}
+    assert b"1058642330" in result.ptx  # the bits of 0.6f
+
+
+def test_host_code_may_ask_openmp_and_the_locale(compiled: Compile) -> None:
+    result = compiled("""
+    #include <clocale>
+    #include <locale.h>
+    #include <omp.h>
+    __global__ void k() {}
+    char host() {
+      omp_lock_t lock;
+      omp_init_lock(&lock);
+      int n = omp_test_lock(&lock) + omp_get_level() + omp_get_num_devices() + omp_get_max_active_levels();
+      omp_nest_lock_t nested;
+      omp_init_nest_lock(&nested);
+      n += omp_test_nest_lock(&nested);
+      omp_set_schedule(omp_sched_dynamic, n);
+      std::setlocale(LC_NUMERIC, "C");
+      std::lconv* c = std::localeconv();
+      locale_t old = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+      freelocale(old);
+      k<<<1, omp_get_wtick() + 1>>>();
+      return *c->decimal_point + *localeconv()->thousands_sep + static_cast<lconv*>(c)->frac_digits;
+    }
+    """)
+    assert kernels(result) == {"k"}
+
+
+def test_thrusts_vectors_declare_its_algorithms_and_function_objects(compiled: Compile, extra: str) -> None:
+    names = "identity plus" if extra == "cu12" else "plus"  # CCCL 3 has no thrust::identity
+    for header in ("device_vector.h", "host_vector.h", "universal_vector.h", "execution_policy.h"):
+        uses = " ".join(f"k<<<1, 1>>>(thrust::{name}<int>());" for name in names.split())
+        result = compiled(f"""
+        #include <thrust/{header}>
+        template <class F> __global__ void k(F f) {{}}
+        void host(int* p) {{
+          {uses}
+          thrust::fill(p, p + 3, 1);
+          thrust::copy(p, p + 3, thrust::make_permutation_iterator(p, thrust::make_counting_iterator(0)));
+        }}
+        """)
+        assert len(kernels(result)) == len(names.split()), header
+
+
+def test_a_member_array_may_have_no_elements_in_an_instance(compiled: Compile) -> None:
+    text = """
+    template <class T, int N> struct Rest { int n; T rest[N - 4]; char last; };
+    template <int N> struct First { alignas(16) double rest[N]; float x[N]; short y; };
+    static_assert(sizeof(Rest<float, 4>) == 8 && sizeof(Rest<double, 4>) == 8 + 8 && sizeof(Rest<float, 6>) == 16);
+    static_assert(sizeof(First<0>) == 16 && alignof(First<0>) == 16 && sizeof(First<1>) == 16);
+    template <int N> __global__ void k(Rest<float, N> r, First<N - 4> f, int* p) {
+      for (int i = 0; i < N - 4; i++) *p += r.rest[i] + f.x[i];
+      *p += r.n + r.last + f.y;
+    }
+    void host() { k<4><<<1, 1>>>({}, {}, nullptr); k<6><<<1, 1>>>({}, {}, nullptr); }
+    """
+    assert kernels(compiled(text, options=("--std=c++20",))) == {"k<4>", "k<6>"}
+    with pytest.raises(CompileError):  # never with another layout
+        compiled(text)
+
+
+def test_a_compound_literal_may_be_of_a_dependent_type(compiled: Compile) -> None:
+    result = compiled("""
+    struct Layout { int n = 3; };
+    struct Traits { using layout = Layout; };
+    template <class T> __global__ void k(int* p) { *p = ((typename T::layout){}).n; }
+    void host() { k<Traits><<<1, 1>>>(nullptr); }
+    """)
+    assert kernels(result) == {"k<Traits>"}
