@@ -26,6 +26,7 @@
 #include <c10/util/quint8.h>
 #endif
 #include <cuda_wheel_detail/pytorch/standard_library.h>
+#include <cuda_wheel_detail/pytorch/type_lists.h>
 
 namespace c10 {
 struct BFloat16;
