@@ -36,7 +36,7 @@ from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
-from cuda_wheel.builder.toolchain.limited_time import compile_within
+from cuda_wheel.builder.toolchain.limited_time import compile_apart
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _without_nvrtcs_macro(job: Job, answer: Answer, call: CallNvrtc) -> Answer:
 def _without_what_fails(job: Job, request: NvrtcRequest, result: NvrtcResult, call: CallNvrtc) -> tuple[Answer, bool]:
     """Return the answer to a request whose first error is in `result`, with what NVRTC refuses written in another way;
     and whether the project's headers may hide what is missing, because they ask for NVRTC's macro."""
-    whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS)
+    whole = compile_apart(request, _SECONDS_FOR_ALL_ERRORS)
     if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
         whole = None
     if whole is not None and _lacks_complex_functions(whole):  # an error after the first one names them
@@ -256,7 +256,7 @@ class _Compilations:
         result = self._call(request, *FIRST_ERROR)
         if result["error"]:
             seconds = _SECONDS_FOR_ALL_ERRORS << len(self.done)  # rather than one compilation for each of many errors
-            whole = compile_within({**request, "options": [*request["options"], *_ALL_ERRORS]}, seconds)
+            whole = compile_apart({**request, "options": [*request["options"], *_ALL_ERRORS]}, seconds)
             result = whole if whole is not None and whole["error"] else result
         self.done.append((result, request))
         return result
@@ -273,7 +273,7 @@ def _edited(
         return Answer(*requests[-1], outcome.left_out), False
     notes = []
     if not is_complete and len(requests) > 1:  # the first error was overcome, and is not the one to report
-        whole = compile_within(request, _SECONDS_FOR_ALL_ERRORS << 1)
+        whole = compile_apart(request, _SECONDS_FOR_ALL_ERRORS << 1)
         is_complete = whole is not None
         requests = requests[-1:] if whole is None else [(whole, request), *requests[1:]]
     if not is_complete:
