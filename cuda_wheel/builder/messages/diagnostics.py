@@ -120,10 +120,10 @@ _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
 """NVRTC's count of its errors. It includes duplicates, which are reported once here."""
 
 _HEAD = re.compile(
-    r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|error|warning|remark|note)"
+    r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|[Ee]rror|warning|remark|note)"
     r"(?: #(?P<number>\d+(?:-D)?))?: (?P<message>.*)"
 )
-"""The first line of a diagnostic of NVRTC's front end."""
+"""The first line of a diagnostic of NVRTC's front end, or of its code generator ("Error")."""
 
 _PTXAS = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
 """A line of ptxas, with or without its name. The place in the PTX is ignored: users do not see the PTX."""
@@ -267,7 +267,7 @@ def _nvrtc_diagnostic(match: re.Match[str], details: list[str], paths: _Paths) -
         file=file,
         line=int(match["line"]) if match["line"] else None,
         column=column if match["line"] else None,
-        severity=match["severity"].removeprefix("catastrophic "),
+        severity=match["severity"].lower().removeprefix("catastrophic "),
         message=message,
         number=match["number"] or "",
         details=tuple(_AT_LINE.sub(lambda at: at[1] + paths.relative(at[2]), line) for line in details),

@@ -46,6 +46,11 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
         '{0} is defined by PyTorch alone: add "torch" to build-system.requires, or name the folder of its headers '
         "(.../torch/include) in system-include-dirs",
     ),
+    (
+        r"Formal parameter space overflowed \([1-9]\d{6,} bytes",  # CUDA_WHEEL_HOST_OBJECT of the stand-ins
+        "a parameter is, or has, an object that only host code can use, such as at::TensorIterator or c10::Error: pass "
+        "the values that the kernel needs",
+    ),
     (r"is considered a host function", _MARK.format("a function", "__device__")),
     (r"explicitly marked as a __host__ function", _MARK.format("a function", "__device__, or __host__ __device__")),
     (r"is considered a host variable", _MARK.format("a variable", "__device__ or __constant__, or constexpr")),

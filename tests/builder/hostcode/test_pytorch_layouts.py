@@ -96,6 +96,13 @@ HOST_LAYOUTS = {
     "c10::Backend": (4, 4),
     "c10::DispatchKey": (2, 2),
     "c10::integer_range<int>": (8, 4),
+    "c10::detail::integer_iterator<int>": (4, 4),
+    "c10::GradMode": (1, 1),
+    "torch::autograd::Function<int>": (1, 1),
+    "torch::stable::Tensor": (16, 8),
+    "torch::stable::Device": (8, 4),
+    "torch::stable::accelerator::DeviceGuard": (16, 8),
+    "torch::stable::accelerator::Stream": (16, 8),
     "c10::string_view": (16, 8),
     "c10::SymIntArrayRef": (16, 8),
     "c10::cuda::CUDAStream": (16, 8),
@@ -118,31 +125,22 @@ HOST_LAYOUTS = {
 """The same of types of host code, which a struct for a kernel may hold. As GCC 12 compiles the headers of PyTorch 2.4.1,
 2.11.0 and 2.14.1."""
 
-HOST_ONLY = {
-    *(
-        "c10::intrusive_ptr_target",
-        "c10::TensorImpl",
-        "c10::StorageImpl",
-        "c10::GeneratorImpl",
-        "at::CUDAGeneratorImpl",
-    ),
-    *("torch::CustomClassHolder", "torch::nn::Module", "torch::autograd::Node", "torch::serialize::InputArchive"),
-    *("torch::serialize::OutputArchive", "at::Context", "at::RecordFunction", "at::TensorImpl", "c10::InferenceMode"),
-    *("torch::autograd::SavedVariable", "torch::autograd::AutogradContext", "c10::Error", "c10::CUDAError"),
+HOST_ONLY = (
+    *("at::TensorImpl", "c10::StorageImpl", "at::CUDAGeneratorImpl", "torch::CustomClassHolder"),
+    *("torch::nn::Module", "torch::autograd::SavedVariable", "torch::autograd::AutogradContext", "at::Context"),
+    *("torch::serialize::InputArchive", "torch::serialize::OutputArchive", "at::RecordFunction", "c10::InferenceMode"),
+    *("c10::Error", "c10::CUDAError", "c10::detail::MessageStream", "c10::impl::ExcludeDispatchKeyGuard"),
     *("at::TensorIterator", "at::TensorIteratorBase", "at::TensorIteratorConfig", "at::SplitUntil32Bit"),
-    *(
-        "c10::Dispatcher",
-        "c10::OperatorHandle",
-        "c10::DictEntry",
-        "c10::integer_iterator",
-        "c10::detail::MessageStream",
-    ),
-    *("at::cuda::CUDAEvent", "c10::GradMode", "c10::impl::ExcludeDispatchKeyGuard", "at::cuda_wheel_argument"),
-    *("torch::autograd::Function", "c10::cuda_wheel_is_scalar", "c10::cuda_wheel_scalar_constant"),
-}
-"""Types that stand for objects which host code alone makes, mostly on the heap: their layouts differ between releases,
-or are of no use to a kernel. So are all types of these namespaces."""
-HOST_NAMESPACES = ("pybind11::", "torch::stable::", "torch::detail::", "torch::arg", "torch::class_", "torch::Library")
+    *("c10::Dispatcher", "c10::OperatorHandle", "c10::TypedOperatorHandle<void()>", "c10::DictEntry<int,int>"),
+    *("at::cuda::CUDAEvent", "torch::CppFunction", "torch::Library", "torch::class_<torch::CustomClassHolder>"),
+    *("pybind11::object", "pybind11::array_t<float>", "pybind11::buffer_info", "pybind11::gil_scoped_release"),
+)
+"""Types of which host code alone has objects, mostly on the heap: their layouts differ between releases. A kernel that
+takes one is an error."""
+ABSTRACT = {"c10::intrusive_ptr_target", "c10::GeneratorImpl", "torch::autograd::Node"}
+"""The same, as base classes only."""
+HOST_NAMESPACES = ("pybind11::", "torch::detail::", "torch::arg")
+"""Namespaces and names of types that a registration has."""
 HOST_HEADERS = (
     "python.h",
     "pybind11.h",
@@ -160,7 +158,8 @@ TRAITS = {
         "cuda_wheel_detail::is_other_complex",
     ),
     *("cuda_wheel_detail::complex_functions", "torch::headeronly::detail::Selected"),
-    *("torch::headeronly::detail::HeaderOnlyIndexBoundsCheck",),
+    *("torch::headeronly::detail::HeaderOnlyIndexBoundsCheck", "c10::cuda_wheel_is_scalar"),
+    *("c10::cuda_wheel_scalar_constant", "at::cuda_wheel_argument"),
 }
 """Templates that have no objects."""
 
@@ -230,7 +229,8 @@ HEADERS = [
     *("c10/util/complex.h", "c10/util/qint32.h", "c10/util/qint8.h", "c10/util/quint2x4.h", "c10/util/quint4x2.h"),
     *("c10/util/quint8.h", "torch/headeronly/core/TensorAccessor.h", "ATen/native/CanUse32BitIndexMath.h"),
     *("torch/all.h", "ATen/TensorIterator.h", "ATen/TensorUtils.h", "ATen/record_function.h", "c10/cuda/CUDAGuard.h"),
-    *("c10/cuda/CUDAStream.h", "c10/cuda/CUDACachingAllocator.h"),
+    *("c10/cuda/CUDAStream.h", "c10/cuda/CUDACachingAllocator.h", "torch/csrc/stable/tensor.h"),
+    *("torch/csrc/stable/accelerator.h", "torch/csrc/stable/device.h"),
 ]
 
 INCLUDES = "".join(f"#include <{header}>\n" for header in HEADERS)
@@ -347,7 +347,7 @@ ALIASES = {
 
 @pytest.mark.one_toolchain
 def test_every_type_of_the_stand_ins_is_in_a_table() -> None:
-    tables = {name.partition("<")[0] for name in (*LAYOUTS, *HOST_LAYOUTS)} | HOST_ONLY | TRAITS
+    tables = {name.partition("<")[0] for name in (*LAYOUTS, *HOST_LAYOUTS, *HOST_ONLY)} | ABSTRACT | TRAITS
     unknown = {
         f"{path.name}: {name}"
         for path in Path(STAND_INS[1]).rglob("*")
@@ -363,6 +363,33 @@ def test_types_are_found_in_headers() -> None:
     text = b"namespace a { namespace b { template <class T> struct alignas(8) X : Y<T> { struct Inner {}; }; enum class E {}; struct F; } class Z final { }; }"
     assert defined_types(text) == {"a::b::X", "a::Z"}
     assert defined_types(b"CUDA_WHEEL_STORAGE_TYPE(qint8, int8_t, )") == {"c10::qint8"}
+
+
+HOLDERS = """
+template <class T> struct Member { int number; T object; };
+template <class T> struct Base : T { int number; };
+template <class T> __global__ void k(T parameter, int* out) { *out = 1; }
+template <class F> __global__ void call(int* out, F f) { *out = f(); }
+void launch(at::TensorIterator& iterator, int* out) {
+  k<Member<at::RecordFunction>><<<1, 1>>>(*(Member<at::RecordFunction>*)out, out);
+  k<Base<torch::CustomClassHolder>><<<1, 1>>>(*(Base<torch::CustomClassHolder>*)out, out);
+  call<<<1, 1>>>(out, [iterator] __device__ () { return (int)(size_t)&iterator; });
+}
+"""
+
+
+@pytest.mark.parametrize("cubin", [True, False])
+def test_a_kernel_that_takes_an_object_of_host_code_is_an_error(cubin: bool, compiled: Compile) -> None:
+    headers = ("torch/extension.h", "ATen/TensorIterator.h", "ATen/cuda/CUDAEvent.h", "ATen/record_function.h")
+    text = "".join(f"#include <{each}>\n" for each in (*headers, "ATen/cuda/CUDAGeneratorImpl.h", "pybind11/numpy.h"))
+    kernels = {f"of_{re.sub(r'[^A-Za-z]+', '_', name)}": name for name in HOST_ONLY}
+    text += "".join(f"__global__ void {kernel}({name} object) {{}}\n" for kernel, name in kernels.items())
+    with pytest.raises(CompileError) as error:
+        compiled(text + HOLDERS, cubin=cubin)
+    message = str(error.value)
+    assert "help: a parameter is, or has, an object that only host code can use" in message
+    for name in (*kernels, "1kI6Member", "1kI4Base", "4call"):
+        assert re.search(rf"parameter space overflowed .*{name}", message), name
 
 
 def test_types_without_a_stand_in_are_pytorchs(torch_compiled: Compile) -> None:
@@ -398,6 +425,8 @@ def test_layouts_are_those_of_gcc_with_pytorchs_headers(
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
     names = {**LAYOUTS, **HOST_LAYOUTS}
+    if not (torch_headers / "torch/csrc/stable/accelerator.h").exists():
+        names = {name: layout for name, layout in names.items() if not name.startswith("torch::stable::")}
     found = [name for name in HEADERS if (torch_headers / name).exists() or name == "torch/all.h"]
     text = "".join(f"#include <{name}>\n" for name in found)
     # PyTorch has it for CUDA only.

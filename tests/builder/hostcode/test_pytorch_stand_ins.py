@@ -11,6 +11,7 @@ import pytest
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS
 from cuda_wheel.builder.toolchain.records import STAND_INS
 from tests.support.projects import ROOT
 
@@ -63,6 +64,7 @@ LISTS = {  # of AT_DISPATCH_V2
     "AT_EXPAND(AT_INTEGRAL_TYPES_V2), at::kBool": (*INTEGRAL, "unsigned short", "unsigned int", "unsigned long", BOOL),
     "AT_EXPAND(AT_FLOAT8_TYPES)": FLOAT8,
     "AT_EXPAND(AT_QINT_TYPES), at::kFloat": ("c10::qint8", "c10::quint8", "c10::qint32", "float"),
+    "AT_EXPAND(AT_OPAQUE_TYPES)": ("unsigned char", "unsigned short", "unsigned int", "unsigned long", COMPLEX[0]),
     "at::kDouble": ("double",),
 }
 
@@ -337,6 +339,55 @@ void launch(at::Tensor x) {
 
 def test_pytorchs_own_headers_of_device_code_compile_between_the_stand_ins(torch_compiled: Compile) -> None:
     assert kernels(torch_compiled(OF_PYTORCH, cubin=False)) == {"random"}
+
+
+ELEMENTWISE = """
+#include <torch/extension.h>
+#include <ATen/native/cuda/Loops.cuh>
+void scale(at::TensorIteratorBase& iter) {
+  at::native::gpu_kernel_with_scalars(iter, [] GPU_LAMBDA(float a, float b) -> float { return a * b; });
+}
+"""
+
+
+def test_pytorchs_elementwise_kernels_are_instantiated(torch_compiled: Compile) -> None:
+    options = ("--std=c++20", *(f"-D{name}=1" for name in PYTORCH_MACROS))
+    found = kernels(torch_compiled(ELEMENTWISE, cubin=False, options=options))
+    for functor in ("AUnaryFunctor", "BUnaryFunctor", "BinaryFunctor"):
+        names = sorted(name for name in found if f"{functor}<float, float, float, scale(" in name)
+        # As nvcc 13.0 with PyTorch 2.14 for a function passed to gpu_kernel.
+        assert [name.partition("<")[0].rpartition("::")[2] for name in names] == [
+            *("elementwise_kernel", "elementwise_kernel", "unrolled_elementwise_kernel", "unrolled_elementwise_kernel"),
+            *("vectorized_elementwise_kernel",) * 4,
+        ]
+        assert [name for name in names if "LoadWithCast<" in name and "StoreWithCast<" in name] == names[2:3]
+
+
+def type_lists(folder: Path) -> dict[str, list[str]]:
+    """Return the names of types in each macro that lists some, in its order."""
+    defined: dict[str, str] = {}
+    for path in (path for path in folder.rglob("*.h") if path.name in LIST_HEADERS):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8")).replace("\\\n", " ")
+        defined |= re.findall(r"^#define (AT_\w+_TYPES\w*)(?:\(_\))? (.*)", text, re.MULTILINE)
+    word = r"AT_EXPAND\((\w+)\)|(AT_FORALL\w+)\(_\)|ScalarType::(\w+)|_\([^()]*, (\w+)\)"
+
+    def listed(name: str) -> list[str]:
+        found = re.findall(word, defined[name])
+        return [type_ for a, b, c, d in found for type_ in (listed(a or b) if a or b else [c or d])]
+
+    return {name: listed(name) for name in defined if "DISPATCH" not in name}
+
+
+LIST_HEADERS = {"Dispatch_v2.h", "ScalarType.h", "type_lists.h", "scalar_types.h"}
+
+
+@pytest.mark.one_toolchain
+def test_lists_of_types_are_pytorchs(torch_headers: Path) -> None:
+    of_pytorch = type_lists(torch_headers / "torch/headeronly/core")
+    ours = type_lists(Path(STAND_INS[1]))
+    assert len(of_pytorch) > 15
+    # Older releases lack the newest types and lists.
+    assert [name for name, types in of_pytorch.items() if ours[name][: len(types)] != types] == []
 
 
 # A use of each header of the standard library and of the C library that <torch/extension.h> of PyTorch 2.14 includes, with

@@ -55,6 +55,7 @@ def test_errors_come_first_and_without_duplicates() -> None:
     [
         ('At end of source: error: expected a "}"', 'pkg/k.cu: error: expected a "}" (at end of source)'),
         ("k.cu(2): error #20: no", "k.cu:2: error: no [#20]"),
+        ("k.cu(2): Error: Formal parameter space overflowed", "k.cu:2: error: Formal parameter space overflowed"),
         ('k.cu(2): catastrophic error: cannot open source file "a"', 'k.cu:2: error: cannot open source file "a"'),
         ("pkg/sub/../../a/./h.h(2): error: no", "a/h.h:2: error: no"),
         ("../up.h(2): error: no", "../up.h:2: error: no"),

@@ -21,6 +21,8 @@ struct Node : std::enable_shared_from_this<Node> {
     virtual ~Node();
     virtual variable_list apply(variable_list&&) = 0;
     std::string name() const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 using edge_list = std::vector<std::pair<std::shared_ptr<Node>, uint32_t>>;
 
@@ -30,6 +32,8 @@ class SavedVariable {
     SavedVariable(const Variable&, bool is_output, bool is_inplace_on_view = false);
     Variable unpack(std::shared_ptr<Node> saved_for = nullptr) const;
     void reset_data();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 struct AutogradContext {
@@ -44,6 +48,8 @@ struct AutogradContext {
     variable_list get_saved_variables() const;
     bool needs_input_grad(size_t) const;
     bool needs_input_grad(std::initializer_list<IndexRange>) const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 template <class T>

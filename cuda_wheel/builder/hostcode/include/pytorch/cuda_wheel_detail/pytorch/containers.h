@@ -216,11 +216,13 @@ using DimVector = SmallVector<int64_t, 5>;
 
 class intrusive_ptr_target {
   protected:
-    constexpr intrusive_ptr_target() noexcept {}
+    intrusive_ptr_target() noexcept;
     virtual ~intrusive_ptr_target();
 
   private:
     virtual void release_resources();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 
@@ -300,6 +302,7 @@ class function_ref<R(Args...)> {
 };
 
 // Host loops, and loops of constexpr functions, which device code may call.
+namespace detail {
 template <class I>
 struct integer_iterator {
     I value;
@@ -317,12 +320,13 @@ struct integer_iterator {
     constexpr bool operator==(const integer_iterator& other) const { return value == other.value; }
     constexpr bool operator!=(const integer_iterator& other) const { return value != other.value; }
 };
+} // namespace detail
 template <class I>
 struct integer_range {
-    integer_iterator<I> begin_, end_;
+    detail::integer_iterator<I> begin_, end_;
     constexpr integer_range(I begin, I end) : begin_{begin}, end_{end} {}
-    constexpr integer_iterator<I> begin() const { return begin_; }
-    constexpr integer_iterator<I> end() const { return end_; }
+    constexpr detail::integer_iterator<I> begin() const { return begin_; }
+    constexpr detail::integer_iterator<I> end() const { return end_; }
 };
 template <class I, class J>
 constexpr integer_range<J> irange(I begin, J end) {
@@ -368,6 +372,8 @@ struct DictEntry {
     const K& key() const;
     const V& value() const;
     void setValue(V) const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 template <class K, class V>
 class Dict {

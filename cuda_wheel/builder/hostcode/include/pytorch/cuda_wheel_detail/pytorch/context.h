@@ -28,6 +28,8 @@ class Context {
     void lazyInitCUDA();
     cudaDeviceProp* getCurrentDeviceProperties() const;
     cudaDeviceProp* getDeviceProperties(int) const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 Context& globalContext();
 bool hasCUDA();

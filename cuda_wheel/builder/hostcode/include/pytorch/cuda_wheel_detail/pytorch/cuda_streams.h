@@ -178,6 +178,8 @@ struct CUDAEvent {
     void block(const CUDAStream&);
     float elapsed_time(const CUDAEvent&) const;
     void synchronize() const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 bool check_device(c10::ArrayRef<Tensor>);

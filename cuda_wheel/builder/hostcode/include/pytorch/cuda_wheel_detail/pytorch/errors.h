@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_ERRORS_H
 
 #include <c10/macros/Macros.h>
+#include <cuda_wheel_detail/pytorch/host_object.h>
 #include <cuda_wheel_detail/pytorch/standard_library.h>
 
 namespace c10 {
@@ -29,6 +30,8 @@ class Error : public std::exception {
     const char* what() const noexcept override;
     const void* caller() const noexcept;
     virtual const char* what_without_backtrace() const noexcept;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 #define CUDA_WHEEL_PYTORCH_ERROR(name, base) \
@@ -58,6 +61,8 @@ void warn(const Args&...);
 struct MessageStream {
     template <class T>
     const MessageStream& operator<<(const T&) const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 template <class T>
 T require_not_null(const char* name, T&& value);

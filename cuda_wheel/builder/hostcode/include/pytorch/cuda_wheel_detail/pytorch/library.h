@@ -15,15 +15,21 @@ class TypedOperatorHandle<R(Args...)> {
   public:
     R call(Args...) const;
     R redispatch(DispatchKeySet, Args...) const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 struct OperatorHandle {
     template <class Signature>
     TypedOperatorHandle<Signature> typed() const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 class Dispatcher {
   public:
     static Dispatcher& singleton();
     OperatorHandle findSchemaOrThrow(const char* name, const char* overload_name);
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 } // namespace c10
 
@@ -43,6 +49,8 @@ struct CppFunction {
     template <class F>
     static CppFunction makeFromBoxedFunction();
     static CppFunction makeFallthrough();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 template <class F>
 CppFunction dispatch(c10::DispatchKey, F&&);
@@ -89,6 +97,8 @@ class class_ {
     class_& def_readonly(const std::string& name, M T::*);
     template <class G, class S>
     class_& def_pickle(G&& getstate, S&& setstate);
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 namespace jit {
 template <class T>
@@ -115,6 +125,8 @@ class Library {
     torch::class_<T> class_(const std::string& name);
     Library& set_python_module(const char*, const char* context = "");
     Library& impl_abstract_pystub(const char*, const char* context = "");
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 namespace detail {
 struct TorchLibraryInit {

@@ -35,6 +35,8 @@ class Module {
     bool is_training() const noexcept;
     virtual void to(c10::Device, bool non_blocking = false);
     virtual void zero_grad(bool set_to_none = true);
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 namespace functional {
 using at::cuda_wheel_argument;

@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_PYBIND11_H
 
 #include <Python.h>
+#include <cuda_wheel_detail/pytorch/host_object.h>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -82,6 +83,8 @@ class handle {
 
   protected:
     PyObject* m_ptr;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 class object : public handle {
   public:
@@ -269,9 +272,13 @@ class error_already_set : public std::exception {
     const char* what() const noexcept override;
     bool matches(handle) const;
     void restore();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 class builtin_exception : public std::runtime_error {
     using std::runtime_error::runtime_error;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 #define CUDA_WHEEL_PYBIND11_ERROR(name)                  \
     class name : public builtin_exception {              \
@@ -302,16 +309,22 @@ class gil_scoped_acquire {
   public:
     gil_scoped_acquire();
     ~gil_scoped_acquire();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 class gil_scoped_release {
   public:
     explicit gil_scoped_release(bool disassociate = false);
     ~gil_scoped_release();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 class scoped_interpreter {
   public:
     scoped_interpreter(bool init_signal_handlers = true);
     ~scoped_interpreter();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 // --- Buffers and NumPy's arrays -----------------------------------------------------------------------------------------
@@ -334,6 +347,8 @@ struct buffer_info {
     buffer_info(void*, ssize_t itemsize, const std::string& format, ssize_t ndim, std::vector<ssize_t>, std::vector<ssize_t>,
                 bool readonly = false);
     buffer_info(void*, ssize_t itemsize, const std::string& format, ssize_t size, bool readonly = false);
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 CUDA_WHEEL_PYBIND11_OBJECT(buffer)
     buffer_info request(bool writable = false) const;
@@ -356,6 +371,8 @@ struct unchecked_array {
     ssize_t shape(ssize_t) const;
     ssize_t size() const;
     ssize_t ndim() const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 template <class T, ssize_t Dims>
 struct mutable_unchecked_array : unchecked_array<T, Dims> {

@@ -9,6 +9,8 @@ struct RecordFunction {
     template <class... Args>
     explicit RecordFunction(const Args&...);
     ~RecordFunction();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 } // namespace at
 

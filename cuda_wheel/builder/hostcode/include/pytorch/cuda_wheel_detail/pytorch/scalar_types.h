@@ -1,4 +1,4 @@
-// ScalarType: the element types of a tensor, by number (PyTorch 2.11), and the C++ type of each. Types that a file does not
+// ScalarType: the element types of a tensor, by number (PyTorch 2.14), and the C++ type of each. Types that a file does not
 // name are only declared; see `hostcode.used_parts`.
 #ifndef CUDA_WHEEL_PYTORCH_SCALAR_TYPES_H
 #define CUDA_WHEEL_PYTORCH_SCALAR_TYPES_H
@@ -26,6 +26,7 @@
 #include <c10/util/quint8.h>
 #endif
 #include <cuda_wheel_detail/pytorch/standard_library.h>
+#include <cuda_wheel_detail/pytorch/type_lists.h>
 
 namespace c10 {
 struct BFloat16;
@@ -83,6 +84,12 @@ struct dummy_int1_7_t {};
     AT_FORALL_SCALAR_TYPES_AND(A, _) _(c10::impl::ScalarTypeToCPPTypeT<c10::ScalarType::B>, B)
 #define AT_FORALL_SCALAR_TYPES_AND3(A, B, C, _) \
     AT_FORALL_SCALAR_TYPES_AND2(A, B, _) _(c10::impl::ScalarTypeToCPPTypeT<c10::ScalarType::C>, C)
+#define AT_FORALL_SCALAR_TYPES_AND7(A, B, C, D, E, F, G, _)                                          \
+    AT_FORALL_SCALAR_TYPES_AND3(A, B, C, _)                                                          \
+    _(c10::impl::ScalarTypeToCPPTypeT<c10::ScalarType::D>, D)                                        \
+    _(c10::impl::ScalarTypeToCPPTypeT<c10::ScalarType::E>, E)                                        \
+    _(c10::impl::ScalarTypeToCPPTypeT<c10::ScalarType::F>, F)                                        \
+    _(c10::impl::ScalarTypeToCPPTypeT<c10::ScalarType::G>, G)
 
 // In the order of their numbers, from 0.
 #define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(_)                                             \
@@ -100,7 +107,8 @@ struct dummy_int1_7_t {};
     _(c10::dummy_uint1_7_t<7>, UInt7) _(c10::dummy_int1_7_t<1>, Int1) _(c10::dummy_int1_7_t<2>, Int2) \
     _(c10::dummy_int1_7_t<3>, Int3) _(c10::dummy_int1_7_t<4>, Int4) _(c10::dummy_int1_7_t<5>, Int5)  \
     _(c10::dummy_int1_7_t<6>, Int6) _(c10::dummy_int1_7_t<7>, Int7)                                  \
-    _(c10::Float8_e8m0fnu, Float8_e8m0fnu) _(c10::Float4_e2m1fn_x2, Float4_e2m1fn_x2)
+    _(c10::Float8_e8m0fnu, Float8_e8m0fnu) _(c10::Float4_e2m1fn_x2, Float4_e2m1fn_x2) \
+    _(c10::complex<c10::BFloat16>, BComplex32)
 
 namespace c10 {
 

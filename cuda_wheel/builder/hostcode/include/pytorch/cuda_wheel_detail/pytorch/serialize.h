@@ -10,11 +10,15 @@ class OutputArchive {
   public:
     void write(const std::string& key, const at::Tensor&, bool is_buffer = false);
     void save_to(const std::string& file);
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 class InputArchive {
   public:
     void read(const std::string& key, at::Tensor&, bool is_buffer = false);
     void load_from(const std::string& file);
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 } // namespace serialize
 template <class T, class... Args>

@@ -79,11 +79,17 @@ class DeviceGuard {
     explicit DeviceGuard(DeviceIndex);
     ~DeviceGuard();
     void set_index(DeviceIndex);
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 class Stream {
   public:
     StreamId id() const;
     void* native_handle() const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 Stream getCurrentStream(DeviceIndex);
 DeviceIndex getCurrentDeviceIndex();
@@ -103,6 +109,10 @@ class Device {
     bool has_index() const noexcept;
     bool is_cuda() const noexcept;
     bool is_cpu() const noexcept;
+
+  private:
+    DeviceType cuda_wheel_type = {};
+    DeviceIndex cuda_wheel_index = {};
 };
 
 // --- Tensors -------------------------------------------------------------------------------------------------------------
@@ -142,6 +152,9 @@ class Tensor {
     c10::ScalarType scalar_type() const;
     Device device() const;
     c10::Layout layout() const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
 };
 
 using cuda_wheel_dtype = std::optional<c10::ScalarType>;

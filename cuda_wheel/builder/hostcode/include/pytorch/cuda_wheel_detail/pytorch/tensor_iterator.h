@@ -19,6 +19,8 @@ struct SplitUntil32Bit {
     };
     iterator begin() const;
     iterator end() const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 struct TensorIteratorBase {
@@ -77,6 +79,8 @@ struct TensorIteratorBase {
     void for_each(Loop, int64_t grain_size = internal::GRAIN_SIZE);
     template <class Loop>
     void serial_for_each(Loop, Range) const;
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 struct TensorIterator : TensorIteratorBase {
@@ -127,6 +131,8 @@ class TensorIteratorConfig {
     TensorIteratorConfig& declare_static_device(Device);
     TensorIteratorConfig& declare_static_shape(IntArrayRef);
     TensorIteratorConfig& declare_static_shape(IntArrayRef, IntArrayRef squash_dims);
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 
 } // namespace at

@@ -102,6 +102,8 @@ struct ExcludeDispatchKeyGuard {
     ExcludeDispatchKeyGuard(DispatchKey);
     ExcludeDispatchKeyGuard(DispatchKeySet);
     ~ExcludeDispatchKeyGuard();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 } // namespace impl
 
@@ -436,6 +438,8 @@ class InferenceMode {
     InferenceMode(bool enabled = true);
     ~InferenceMode();
     static bool is_enabled();
+
+    CUDA_WHEEL_HOST_OBJECT;
 };
 struct GradMode {
     static bool is_enabled();

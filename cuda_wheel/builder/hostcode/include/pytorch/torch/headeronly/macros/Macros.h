@@ -107,6 +107,8 @@ using namespace c10::xpu;
 #define C10_HOST __host__
 #define C10_HIP_HOST_DEVICE
 #define C10_WARP_SIZE 32
+#define C10_WARP_SIZE_LOWER_BOUND C10_WARP_SIZE
+#define C10_WARP_SIZE_UPPER_BOUND C10_WARP_SIZE
 
 // Variables of this namespace are known to be no variables of the project.
 namespace cuda_wheel_detail {
