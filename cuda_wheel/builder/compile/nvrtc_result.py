@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.compile.error_text import error_text, lines_of, read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.hostcode.layout_attributes import ignored_attributes, may_have_layout_attributes
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+from cuda_wheel.builder.hostcode.project_texts import some_project_texts
 from cuda_wheel.builder.images.assembly import described, kernel_resources
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import no_original_lines
-from cuda_wheel.builder.sources.include_graph import read_at_most
+from cuda_wheel.builder.sources.include_graph import option_folders, read_at_most
 from cuda_wheel.builder.sources.job_searches import own_texts
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, standards
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed, standards
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.linking.build_time import may_use_build_time
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.compile.host_code import Answer
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["read_nvrtc_result", "with_build_time", "with_headers"]
+__all__ = ["read_nvrtc_result", "with_build_time", "with_headers", "with_layouts"]
 
 
 def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
@@ -51,6 +54,40 @@ def with_build_time(
     settings = " ".join([*request["options"], *request["expressions"]])
     is_possible = may_use_build_time([*texts, request["text"], settings.encode(errors="surrogateescape")])
     return {**result, "uses_build_time": is_possible and ask(request)}
+
+
+_COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
+
+
+def with_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
+    """Return a result with an error for each attribute that NVRTC ignored and that changes the layout of a type.
+
+    Only if the project's texts, or those of libraries but for the toolchain's own, may have such an attribute, the text
+    is preprocessed to find them. Other errors may follow from the layout, such as a static assertion about a size.
+    """
+    if result["error"] not in ("", _COMPILATION_ERROR):
+        return result
+    if result["error"]:  # NVRTC does not list the headers
+        folders = (*option_folders(job.options), *job.include_dirs)
+        texts, headers = some_project_texts(request["text"], job.source, job.root, folders), []
+    else:
+        known = operator_headers()
+        texts = [request["text"], *(text for name, text in request["headers"].items() if known.get(name) != text)]
+        folders = tuple(each for each in job.include_dirs if os.path.isabs(each) and each not in job.system_dirs)
+        toolchain = tuple(each + os.sep for each in folders)
+        headers = [path for path in result["headers"] or () if not path.startswith(toolchain)]
+    if not may_have_layout_attributes([*texts, " ".join(request["options"]).encode(errors="replace")], headers):
+        return result
+    text = preprocessed(request)
+    if text is None and not result["error"]:
+        raise CompileError(
+            f"{job.source}: this NVRTC does not write the preprocessed text, which tells whether it honours the "
+            "attributes that change the layout of types (packed, aligned, __align__): build with another release."
+        )
+    errors = [f"{file}({line}): error: {reason}\n\n" for file, line, reason in ignored_attributes(text or b"")]
+    if not errors:
+        return result
+    return {**result, "error": _COMPILATION_ERROR, "log": "".join(errors) + result["log"]}
 
 
 def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
