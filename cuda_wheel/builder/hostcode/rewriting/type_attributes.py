@@ -1,4 +1,5 @@
-"""Move attributes from behind the closing bracket of a type to behind its keyword, where NVRTC honours them:
+"""Move attributes from behind the closing bracket of a type to behind its keyword, where NVRTC honours them.
+
 `struct A { char a; int b; } __attribute__((packed));` becomes `struct __attribute__((packed)) A { char a; int b; };`.
 """
 
@@ -40,7 +41,7 @@ class TypeAttributes:
         for file, lines in asked.items():
             blocks = self._files[file]
             tokens = blocks.tokens
-            for keyword, last in type_brackets(tokens):
+            for keyword, _, last in type_brackets(tokens):
                 end = self._attributes_end(file, last + 1)
                 run = tokens[last + 1 : end]
                 known = self._found.setdefault(file, {})
