@@ -50,6 +50,8 @@ _LAYOUT_WORDS = frozenset(("packed", "aligned", "align"))
 
 _ATTRIBUTES = frozenset(("__attribute__", "__attribute", "__declspec"))
 
+_ALIGNMENTS = frozenset(("alignas", "aligned", "__aligned__"))
+
 _WITH_ARGUMENTS = frozenset((*_ATTRIBUTES, "alignas", "__align__", "decltype"))
 
 _MENTION = re.compile(rb"\b(?:(?:__)?(?:packed|aligned)(?:__)?|align|__align__|__builtin_align__|__CUDA_ALIGN__)\b")
@@ -73,6 +75,8 @@ def text_may_have(text: bytes) -> bool:
     """Return whether a text names an attribute about layouts elsewhere than behind `struct` and the like."""
     if b"packed" not in text and b"align" not in text:
         return False
+    if b"alignas" in text and _PACK.search(text):
+        return True
     rest = _BEHIND_KEYWORD.sub(b"", text)
     return _MENTION.search(rest) is not None and _ATTRIBUTE.search(rest) is not None
 
@@ -95,6 +99,14 @@ class LayoutError(NamedTuple):
     file: str
     line: int
     reason: str
+
+
+_WITHIN_PACK = (
+    "within #pragma pack, NVRTC gives a member with an alignment of its own another place than GCC and nvcc: write "
+    "__attribute__((packed)) behind the keyword in place of the pragma, or leave the alignment out"
+)
+
+_PACK = re.compile(rb"\bpragma\s+pack\s*\(([^)\n]*)\)|_Pragma\s*\(\s*\"\s*pack\s*\(([^)\n]*)\)")
 
 
 class _Segment(NamedTuple):
@@ -124,6 +136,8 @@ class PreprocessedCode:
         ]
         own = [(each, text[each.start : each.end]) for each in self._segments]
         self._may_be_ignored = _SUSPECT.search(b"".join(part for _, part in own)) is not None
+        packs = ((segment.start + match.start(), match) for segment, part in own for match in _PACK.finditer(part))
+        self._packs = [(at, (match[1] or match[2] or b"").strip()) for at, match in packs]
         self.tokens = [
             token._replace(start=token.start + segment.start) for segment, part in own for token in scan(part)[0]
         ]
@@ -142,11 +156,23 @@ class PreprocessedCode:
             # GCC does not align enumerations by such an attribute either.
             if "packed" in words or (tokens[keyword].text != "enum" and not _LAYOUT_WORDS.isdisjoint(words)):
                 yield LayoutError(*self.place(tokens[last + 1].start), BEHIND_BRACKET)
+        for token in self._within_pack():
+            yield LayoutError(*self.place(token.start), _WITHIN_PACK)
         for index, token in enumerate(tokens) if self._may_be_ignored else ():
             if token.text == "[" and index + 1 < len(tokens) and tokens[index + 1].text == "[":
                 words = {each.text.strip("_") for each in tokens[index : balanced(tokens, index)]}
                 if "gnu" in words and not _LAYOUT_WORDS.isdisjoint(words):
                     yield LayoutError(*self.place(token.start), _GNU_NAME)
+
+    def _within_pack(self) -> Iterator[Token]:
+        """Yield the alignments of members of classes that `#pragma pack` packs."""
+        for keyword, first, last in type_brackets(self.tokens) if self._packs else ():
+            depth = 0
+            for at, argument in self._packs:
+                if at < self.tokens[first].start:
+                    depth = 0 if not argument else depth - 1 if argument.startswith(b"pop") else depth + 1
+            if depth > 0 and self.tokens[keyword].text != "enum":
+                yield from (each for each in self.tokens[first:last] if each.text in _ALIGNMENTS)
 
     def with_alignas(self) -> tuple[bytes, set[tuple[str, int]]]:
         """Return the text with `alignas(N)` in place of attributes that may lower an alignment, and where these are.
@@ -192,7 +218,7 @@ def _largest_alignment(tokens: Sequence[Token]) -> int:
     for index, token in enumerate(tokens):
         if token.text.endswith("_32a"):
             largest = max(largest, 32)
-        elif token.text in ("alignas", "aligned", "__aligned__") and index + 1 < len(tokens):
+        elif token.text in _ALIGNMENTS and index + 1 < len(tokens):
             inside = tokens[index + 2 : balanced(tokens, index + 1) - 1] if tokens[index + 1].text == "(" else ()
             number = _number(inside) if inside else 0
             largest = max(largest, 1 << 30 if number is None else number)

@@ -62,6 +62,8 @@ AS_WITH_NVCC = (
     ("struct __attribute__((packed)) A51 { char a; int b; } __attribute__((aligned(2)));", "A51", 6, 2),
     ("struct __align__(8) B1 { float2 a; float f() const { return a.x; } int b __align__(4); };", "B1", 16, 8),
     ("template <class T, int N> struct __align__(sizeof(T) * N) B2 { T a[N]; };", "B2<float, 2>", 8, 8),
+    ('_Pragma("pack(push, 1)") struct A22 { char a; int b; }; _Pragma("pack(pop)")', "A22", 5, 1),
+    ("struct A23 { alignas(8) char a; int b; };", "A23", 8, 8),
     ("struct __attribute__((packed)) B3 { char c; int a __attribute__((aligned(2))); };", "B3", 6, 2),
 )
 
@@ -89,6 +91,8 @@ def test_a_layout_is_right_where_nothing_asserts_it(declaration: str, compiled: 
 
 
 REFUSED = (
+    ("#pragma pack(push, 1)\nstruct A { char c;\n alignas(2) int a; };\n#pragma pack(pop)", 3, "within #pragma pack"),
+    ("#pragma pack(1)\nstruct A { char c; __align__(2) int a; };\n#pragma pack()", 2, "within #pragma pack"),
     (
         "#define PACK(...) __VA_ARGS__ __attribute__((packed))\nPACK(struct A { char a; int b; });",
         2,
