@@ -101,11 +101,10 @@ class Kernel(Generic[Unpack[Arguments]]):
         buffer of its size; a vector type also takes its numbers; a CUtensorMap takes what `tensor_map` returns.
 
         Without `stream`, the launch runs on the current stream of the arrays' library, PyTorch's or CuPy's, also while
-        that captures a graph; else on the stream that an array names in its array interface; else on the default
-        stream. It waits for other libraries' arrays that are still computed, and keeps them until it has ended.
-        `stream` is an address, "default", or a stream of any library
-        with `__cuda_stream__`; `launch_stream` chooses one for several launches. `shared_memory` is dynamic shared
-        memory in bytes; above 48 KiB the kernel's limit is raised as the driver requires.
+        that captures a graph; else on the stream that an array names in its array interface; else on the default one.
+        It waits for other libraries' arrays that are still computed, and keeps them until it has ended. `stream` is an
+        address, "default", or a stream of any library with `__cuda_stream__`; `launch_stream` chooses one for several
+        launches. `shared_memory` is dynamic shared memory in bytes; above 48 KiB the kernel's limit is raised.
 
         `attributes` are `cooperative`, `cluster` (in blocks), `cluster_scheduling`, `programmatic`, `priority`,
         `memory_domain` and `completion_event`; see `launching.configurations.LaunchAttributes`.

@@ -34,6 +34,7 @@ CHECKS = {
     "cuda_wheel/builder/workers/cores.py": {"sched_getaffinity"},
     "cuda_wheel/builder/workers/worker.py": {"sys.platform"},
     "cuda_wheel/builder/workers/worker_process.py": {"resource", "/proc/", "sys.platform"},
+    "cuda_wheel/runtime/jit/cuda_libraries.py": {"sys.platform"},
     "cuda_wheel/runtime/jit/library_builds.py": {"sys.platform"},
     "cuda_wheel/runtime/user_cache/cache.py": {"getuid", "sys.platform"},
     "cuda_wheel/runtime/user_cache/in_place.py": {"fcntl", "sys.platform"},
@@ -41,7 +42,7 @@ CHECKS = {
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
 library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them; what
-a file's times tell, and which build a library is; and on a cluster, whether machines are equal. What `script_values` names are
+a file's times tell, which build a library is, and where its package has it; and on a cluster, whether machines are equal. What `script_values` names are
 the words of other programs, which it reads.
 Review any other module before you add it to this table."""
 

@@ -17,8 +17,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.hostcode.statements import removable_part
-
 from cuda_wheel.builder import errors
 from cuda_wheel.builder.compile.preamble import preamble_prefixes
 from cuda_wheel.builder.config import architectures, pyproject
@@ -30,10 +28,11 @@ from cuda_wheel.builder.describe.extern_table import extern_table
 from cuda_wheel.builder.describe.kernel_table import kernel_table
 from cuda_wheel.builder.describe.missing_kernels import missing_kernel_warnings
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.edits import LeftOut, changed_files
+from cuda_wheel.builder.hostcode.edits import changed_files
+from cuda_wheel.builder.hostcode.preprocessed import TranslationUnit
 from cuda_wheel.builder.hostcode.reach import project_code
 from cuda_wheel.builder.images import device_files, lowering, ptx_requirements, ptx_text, variables
-from cuda_wheel.builder.jobs import EMPTY, LeftOutCode
+from cuda_wheel.builder.jobs import EMPTY
 from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, link_errors, nvvm_log
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.sources import include_graph, includes
@@ -248,19 +247,23 @@ def mixed_source(data: bytes) -> None:
         assert at <= definition.start < definition.end <= len(data)
         at = definition.end
         code.is_host(definition)
-        code.launches(definition.tokens)
-        middle = definition.tokens[len(definition.tokens) // 2].start
-        part = removable_part(definition.body, middle)
-        assert part is None or (definition.start <= part[0].start and part[-1].end <= definition.end)
+        list(code.launched_functions(definition.tokens))
     ends = [token.end for definition in blocks.definitions for token in definition.tokens]
     lines = [blocks.line(end) for end in ends]
     assert all(blocks.offset(line, None) <= len(data) for line in lines)
-    pieces = [
-        LeftOut(LeftOutCode("k.cu", 1, 1, "function", each.name, ""), ((each.start, each.end),))
-        for each in blocks.definitions[::2]
-    ]
-    changed = changed_files({"k.cu": blocks}, "k.cu", pieces, {}, lambda name, quoted, includer: None)
+    edits = {"k.cu": [(each.start, each.end, b"") for each in blocks.definitions[::2]]}
+    changed = changed_files({"k.cu": blocks}, "k.cu", edits, lambda name, quoted, includer: None)
     assert changed["k.cu"].count(b"\n") == data.count(b"\n")
+
+
+@_target(seeds.SOURCES, seeds.SOURCE_WORDS)
+def preprocessed_text(data: bytes) -> None:
+    unit = TranslationUnit(data)
+    for name, place in unit.instantiating.items():
+        assert name and place <= len(data)
+    block, body = unit.body(0)
+    if block is not None:
+        unit.later_meaning(block, body)
 
 
 # --- PTX --------------------------------------------------------------------------------------------
@@ -353,7 +356,9 @@ def signatures(data: bytes) -> None:
     """The data consist of a source, a NUL, and PTX that declares the kernels."""
     content, _, code = data.partition(b"\0")
     text = ptx_text.normalise(code.decode(errors="replace"))
-    settings = SimpleNamespace(optional_kernels=("k",), extern=("f",), instances=(), specialize=False)
+    settings = SimpleNamespace(
+        optional_kernels=("k",), extern=("f",), instances=(), specialize=False, options=(), defines=()
+    )
     module = SimpleNamespace(
         name="demo.k",
         label="k.cu",

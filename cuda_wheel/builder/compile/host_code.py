@@ -37,7 +37,7 @@ from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
-from cuda_wheel.builder.toolchain.limited_time import compile_within
+from cuda_wheel.builder.toolchain.limited_time import compile_apart
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _without_nvrtcs_macro(job: Job, answer: Answer, call: CallNvrtc) -> Answer:
 
 def _all_errors(job: Job, request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
     """Return the result for a request with all its errors; None if that takes longer."""
-    whole = compile_within(request, seconds)
+    whole = compile_apart(request, seconds)
     return None if whole is None else with_layouts(job, request, whole)
 
 

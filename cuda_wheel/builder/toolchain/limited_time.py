@@ -19,7 +19,7 @@ from cuda_wheel.builder.toolchain.nvrtc import compile_text
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["compile_apart", "compile_within"]
+__all__ = ["compile_apart"]
 
 _PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux's prctl: the signal that a process gets when its parent ends."""
@@ -32,32 +32,13 @@ pickle.dump(compile_text(request), sys.stdout.buffer)
 """
 
 
-def compile_within(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
-    """Return the result of compiling a source; None after so many seconds, or if the compiler crashes.
+def compile_apart(request: NvrtcRequest, seconds: int = 0) -> NvrtcResult | None:
+    """Return the result of compiling a source in a process that compiles nothing afterwards.
 
-    Where processes cannot be copied, on Windows, this takes as long as it takes.
+    None after so many seconds, or if the compiler crashes. With 0 seconds there is no limit.
     """
-    return compile_text(request) if sys.platform == "win32" else _compile_in_copy(request, seconds)
-
-
-def compile_apart(request: NvrtcRequest) -> NvrtcResult | None:
-    """Return the result of compiling a source, so that its options change no later program; None if the compiler
-    crashes."""
-    if sys.platform == "win32":
-        return _compile_in_new_process(request)
-    return _compile_in_copy(request, 0)
-
-
-def _compile_in_new_process(request: NvrtcRequest) -> NvrtcResult | None:
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", _CHILD], input=pickle.dumps((sys.path, request)), capture_output=True, check=False
-    )
-    result: NvrtcResult | None = pickle.loads(done.stdout) if done.returncode == 0 else None
-    return result
-
-
-def _compile_in_copy(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
-    """Return the result of compiling a source in a copy of this process. With 0 seconds there is no limit."""
+    if sys.platform == "win32":  # a process cannot be copied
+        return _compile_in_new_process(request, seconds)
     receiver, sender = os.pipe()
     child = os.fork()
     if not child:
@@ -67,6 +48,16 @@ def _compile_in_copy(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
         answer = stream.read()
     _, status = os.waitpid(child, 0)
     result: NvrtcResult | None = pickle.loads(answer) if status == 0 else None
+    return result
+
+
+def _compile_in_new_process(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
+    command, input_ = [sys.executable, "-S", "-c", _CHILD], pickle.dumps((sys.path, request))
+    try:
+        done = subprocess.run(command, input=input_, capture_output=True, timeout=seconds or None, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    result: NvrtcResult | None = pickle.loads(done.stdout) if done.returncode == 0 else None
     return result
 
 

@@ -83,6 +83,7 @@ HOST_LAYOUTS = {
     "c10::Allocator": (8, 8),
     "c10::Storage": (8, 8),
     "c10::Stream": (16, 8),
+    "c10::StreamData3": (16, 8),
     "c10::AutoGradMode": (1, 1),
     "c10::NoGradGuard": (1, 1),
     "at::Generator": (8, 8),
