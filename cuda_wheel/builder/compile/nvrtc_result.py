@@ -26,7 +26,8 @@ from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import no_original_lines
 from cuda_wheel.builder.sources.include_graph import option_folders, read_at_most
 from cuda_wheel.builder.sources.job_searches import own_texts
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_text, preprocessed, standards
+from cuda_wheel.builder.toolchain.limited_time import compile_apart
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed, standards
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.linking.build_time import may_use_build_time
 
@@ -113,7 +114,10 @@ def _lowered_alignments(request: NvrtcRequest, code: PreprocessedCode) -> Iterat
         return
     options = [each for each in request["options"] if not each.startswith(_NOT_PREPROCESSED)]
     options += ["-Xcudafe", "--error_limit=100000", "--fdevice-syntax-only"]
-    result = compile_text({**request, "text": text, "options": options, "headers": {}, "expressions": []})
+    result = compile_apart({**request, "text": text, "options": options, "headers": {}, "expressions": []})
+    if result is None:  # the compiler crashed
+        yield from (LayoutError(file, line, LOWERED) for file, line in sorted(places))
+        return
     for file, line, message in dict.fromkeys(_DIAGNOSED.findall(result["log"])):
         if message == _LESS_ALIGNED or (file, int(line)) in places:
             yield LayoutError(file, int(line), LOWERED)
