@@ -52,6 +52,12 @@ _ATTRIBUTES = frozenset(("__attribute__", "__attribute", "__declspec"))
 
 _ALIGNMENTS = frozenset(("alignas", "aligned", "__aligned__"))
 
+_ALIGNMENT = re.compile(rb"\b(?:alignas|aligned|__aligned__)\s*\(([^()]*)")
+
+_NAMED = re.compile(rb"\b_*(?:packed|aligned|align)_*\b")
+
+_NAMED_IN_PACK = re.compile(rb"\b_*(?:packed|aligned|align)_*\b|\balignas\b")
+
 _WITH_ARGUMENTS = frozenset((*_ATTRIBUTES, "alignas", "__align__", "decltype"))
 
 _MENTION = re.compile(rb"\b(?:(?:__)?(?:packed|aligned)(?:__)?|align|__align__|__builtin_align__|__CUDA_ALIGN__)\b")
@@ -138,8 +144,15 @@ class PreprocessedCode:
         self._may_be_ignored = _SUSPECT.search(b"".join(part for _, part in own)) is not None
         packs = ((segment.start + match.start(), match) for segment, part in own for match in _PACK.finditer(part))
         self._packs = [(at, (match[1] or match[2] or b"").strip()) for at, match in packs]
+        self._largest = _largest_alignment(b"".join(part for _, part in own))
+        # Of other files, none begins or ends within a class that has such an attribute.
+        named = _NAMED_IN_PACK if self._packs else _NAMED
+        named_in = {segment.file for segment, part in own if named.search(part)}
         self.tokens = [
-            token._replace(start=token.start + segment.start) for segment, part in own for token in scan(part)[0]
+            token._replace(start=token.start + segment.start)
+            for segment, part in own
+            if segment.file in named_in
+            for token in scan(part)[0]
         ]
 
     def place(self, offset: int) -> tuple[str, int]:
@@ -196,7 +209,6 @@ class PreprocessedCode:
     def _alignments(self) -> Iterator[tuple[Sequence[Token], bytes, int]]:
         """Yield the tokens of each attribute that may lower an alignment, the `alignas` for it, and its offset."""
         tokens = self.tokens
-        largest = _largest_alignment(tokens)
         for keyword, first, last in type_brackets(tokens):
             if tokens[keyword].text == "enum":
                 continue
@@ -207,22 +219,17 @@ class PreprocessedCode:
             places += _member_attributes(tokens, first, last)
             for begin, stop, place in places:
                 for start, after in _single_attributes(tokens, begin, stop):
-                    written = _alignas(tokens[start:after], largest)
+                    written = _alignas(tokens[start:after], self._largest)
                     if written:
                         yield tokens[start:after], written, place
 
 
-def _largest_alignment(tokens: Sequence[Token]) -> int:
+def _largest_alignment(text: bytes) -> int:
     """Return an alignment that no type exceeds; a very large one if it is unknown."""
-    largest = 16
-    for index, token in enumerate(tokens):
-        if token.text.endswith("_32a"):
-            largest = max(largest, 32)
-        elif token.text in _ALIGNMENTS and index + 1 < len(tokens):
-            inside = tokens[index + 2 : balanced(tokens, index + 1) - 1] if tokens[index + 1].text == "(" else ()
-            number = _number(inside) if inside else 0
-            largest = max(largest, 1 << 30 if number is None else number)
-    return largest
+    numbers = [match[1].strip() for match in _ALIGNMENT.finditer(text)]
+    if not all(map(bytes.isdigit, numbers)):
+        return 1 << 30
+    return max([32 if b"_32a" in text else 16, *map(int, numbers)])
 
 
 def _number(tokens: Sequence[Token]) -> int | None:
