@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.compile.host_code import Answer
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["read_nvrtc_result", "with_build_time", "with_headers", "with_layouts"]
+__all__ = ["may_change_layouts", "read_nvrtc_result", "with_build_time", "with_headers", "with_layouts"]
 
 
 def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
@@ -66,6 +66,23 @@ def with_build_time(
 _COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
 
 
+def _toolchain_folders(job: Job) -> tuple[str, ...]:
+    folders = (each for each in job.include_dirs if os.path.isabs(each) and each not in job.system_dirs)
+    return tuple(folder + os.sep for folder in folders)
+
+
+def may_change_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> bool:
+    """Return whether a text that a request reads may have an attribute that changes a layout where NVRTC differs."""
+    if result["error"]:  # NVRTC does not list the headers
+        searched = (*option_folders(job.options), *job.include_dirs)
+        texts, headers = some_project_texts(request["text"], job.source, job.root, searched), []
+    else:
+        known = operator_headers()
+        texts = [request["text"], *(text for name, text in request["headers"].items() if known.get(name) != text)]
+        headers = [path for path in result["headers"] or () if not path.startswith(_toolchain_folders(job))]
+    return may_have_layout_attributes([*texts, " ".join(request["options"]).encode(errors="replace")], headers)
+
+
 def with_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
     """Return a result with an error for each attribute that NVRTC ignored and that changes the layout of a type.
 
@@ -74,16 +91,7 @@ def with_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> NvrtcR
     """
     if result["error"] not in ("", _COMPILATION_ERROR):
         return result
-    folders = [each for each in job.include_dirs if os.path.isabs(each) and each not in job.system_dirs]
-    toolchain = tuple(each + os.sep for each in folders)
-    if result["error"]:  # NVRTC does not list the headers
-        searched = (*option_folders(job.options), *job.include_dirs)
-        texts, headers = some_project_texts(request["text"], job.source, job.root, searched), []
-    else:
-        known = operator_headers()
-        texts = [request["text"], *(text for name, text in request["headers"].items() if known.get(name) != text)]
-        headers = [path for path in result["headers"] or () if not path.startswith(toolchain)]
-    if not may_have_layout_attributes([*texts, " ".join(request["options"]).encode(errors="replace")], headers):
+    if not may_change_layouts(job, request, result):
         return result
     text = preprocessed(request)
     if text is None and not result["error"]:
@@ -91,7 +99,7 @@ def with_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> NvrtcR
             f"{job.source}: this NVRTC does not write the preprocessed text, which tells whether it honours the "
             "attributes that change the layout of types (packed, aligned, __align__): build with another release."
         )
-    code = PreprocessedCode(text or b"", toolchain)
+    code = PreprocessedCode(text or b"", _toolchain_folders(job))
     errors = [*code.ignored()] or ([] if result["error"] else [*_lowered_alignments(request, code)])
     if not errors:
         return result
