@@ -16,7 +16,7 @@ from cuda_wheel.builder.compile.declarations import (
 )
 from cuda_wheel.builder.compile.host_code import Answer, check_launches, compile_with_host_code
 from cuda_wheel.builder.compile.library_variables import with_own_variables
-from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers, with_layouts
 from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.compile.precompiled import compile_text, current_precompilation
 from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
@@ -126,4 +126,5 @@ def _call_nvrtc(job: Job, writes_names: bool, request: NvrtcRequest, *more_optio
         remember_references(request, references)
     else:
         result = compile_text(asked)
-    return with_build_time(job, request, with_headers(request, result), uses_build_time)
+    result = with_layouts(job, request, with_headers(request, result))
+    return with_build_time(job, request, result, uses_build_time)

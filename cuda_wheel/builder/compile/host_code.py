@@ -17,6 +17,7 @@ from cuda_wheel.builder.compile.constexpr_crash import (
 )
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
+from cuda_wheel.builder.compile.nvrtc_result import with_layouts
 from cuda_wheel.builder.compile.precompiled import precompiles
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
@@ -125,10 +126,16 @@ def _without_nvrtcs_macro(job: Job, answer: Answer, call: CallNvrtc) -> Answer:
     )
 
 
+def _all_errors(job: Job, request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
+    """Return the result for a request with all its errors; None if that takes longer."""
+    whole = compile_apart(request, seconds)
+    return None if whole is None else with_layouts(job, request, whole)
+
+
 def _without_what_fails(job: Job, request: NvrtcRequest, result: NvrtcResult, call: CallNvrtc) -> tuple[Answer, bool]:
     """Return the answer to a request whose first error is in `result`, with what NVRTC refuses written in another way;
     and whether the project's headers may hide what is missing, because they ask for NVRTC's macro."""
-    whole = compile_apart(request, _SECONDS_FOR_ALL_ERRORS)
+    whole = _all_errors(job, request, _SECONDS_FOR_ALL_ERRORS)
     if whole is not None and whole["error"] != result["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
         whole = None
     if whole is not None and _lacks_complex_functions(whole):  # an error after the first one names them
@@ -256,7 +263,8 @@ class _Compilations:
         result = self._call(request, *FIRST_ERROR)
         if result["error"]:
             seconds = _SECONDS_FOR_ALL_ERRORS << len(self.done)  # rather than one compilation for each of many errors
-            whole = compile_apart({**request, "options": [*request["options"], *_ALL_ERRORS]}, seconds)
+            asked: NvrtcRequest = {**request, "options": [*request["options"], *_ALL_ERRORS]}
+            whole = _all_errors(self._job, asked, seconds)
             result = whole if whole is not None and whole["error"] else result
         self.done.append((result, request))
         return result
@@ -273,7 +281,7 @@ def _edited(
         return Answer(*requests[-1], outcome.left_out), False
     notes = []
     if not is_complete and len(requests) > 1:  # the first error was overcome, and is not the one to report
-        whole = compile_apart(request, _SECONDS_FOR_ALL_ERRORS << 1)
+        whole = _all_errors(job, request, _SECONDS_FOR_ALL_ERRORS << 1)
         is_complete = whole is not None
         requests = requests[-1:] if whole is None else [(whole, request), *requests[1:]]
     if not is_complete:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,12 +13,21 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.compile.error_text import error_text, lines_of, read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.hostcode.layout_attributes import (
+    LOWERED,
+    LayoutError,
+    PreprocessedCode,
+    may_have_layout_attributes,
+)
+from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+from cuda_wheel.builder.hostcode.project_texts import some_project_texts
 from cuda_wheel.builder.images.assembly import described, kernel_resources
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.messages.diagnostics import no_original_lines
-from cuda_wheel.builder.sources.include_graph import read_at_most
+from cuda_wheel.builder.sources.include_graph import option_folders, read_at_most
 from cuda_wheel.builder.sources.job_searches import own_texts
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, standards
+from cuda_wheel.builder.toolchain.limited_time import compile_apart
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed, standards
 from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.linking.build_time import may_use_build_time
 
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.compile.host_code import Answer
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 
-__all__ = ["read_nvrtc_result", "with_build_time", "with_headers"]
+__all__ = ["may_change_layouts", "read_nvrtc_result", "with_build_time", "with_headers", "with_layouts"]
 
 
 def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
@@ -51,6 +61,74 @@ def with_build_time(
     settings = " ".join([*request["options"], *request["expressions"]])
     is_possible = may_use_build_time([*texts, request["text"], settings.encode(errors="surrogateescape")])
     return {**result, "uses_build_time": is_possible and ask(request)}
+
+
+_COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
+
+
+def _toolchain_folders(job: Job) -> tuple[str, ...]:
+    folders = (each for each in job.include_dirs if os.path.isabs(each) and each not in job.system_dirs)
+    return tuple(folder + os.sep for folder in folders)
+
+
+def may_change_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> bool:
+    """Return whether a text that a request reads may have an attribute that changes a layout where NVRTC differs."""
+    if result["error"]:  # NVRTC does not list the headers
+        searched = (*option_folders(job.options), *job.include_dirs)
+        texts, headers = some_project_texts(request["text"], job.source, job.root, searched), []
+    else:
+        known = operator_headers()
+        texts = [request["text"], *(text for name, text in request["headers"].items() if known.get(name) != text)]
+        headers = [path for path in result["headers"] or () if not path.startswith(_toolchain_folders(job))]
+    return may_have_layout_attributes([*texts, " ".join(request["options"]).encode(errors="replace")], headers)
+
+
+def with_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
+    """Return a result with an error for each attribute that NVRTC ignored and that changes the layout of a type.
+
+    Only if the project's texts, or those of libraries but for the toolchain's own, may have such an attribute, the text
+    is preprocessed to find them. Other errors may follow from the layout, such as a static assertion about a size.
+    """
+    if result["error"] not in ("", _COMPILATION_ERROR):
+        return result
+    if not may_change_layouts(job, request, result):
+        return result
+    text = preprocessed(request)
+    if text is None and not result["error"]:
+        raise CompileError(
+            f"{job.source}: this NVRTC does not write the preprocessed text, which tells whether it honours the "
+            "attributes that change the layout of types (packed, aligned, __align__): build with another release."
+        )
+    code = PreprocessedCode(text or b"", _toolchain_folders(job))
+    errors = [*code.ignored()] or ([] if result["error"] else [*_lowered_alignments(request, code)])
+    if not errors:
+        return result
+    shown = "".join(f"{file}({line}): error: {reason}\n\n" for file, line, reason in errors)
+    return {**result, "error": _COMPILATION_ERROR, "log": shown + result["log"]}
+
+
+_NOT_PREPROCESSED = ("--pre-include", "--define-macro", "-D", "--include-path", "-I", "--undefine-macro", "-U")
+
+_DIAGNOSED = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*)", re.MULTILINE)
+
+_LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
+"""NVRTC's error about `alignas`."""
+
+
+def _lowered_alignments(request: NvrtcRequest, code: PreprocessedCode) -> Iterator[LayoutError]:
+    """Yield an error for each attribute that lowers an alignment: the compiler refuses `alignas` in its place."""
+    text, places = code.with_alignas()
+    if not places:
+        return
+    options = [each for each in request["options"] if not each.startswith(_NOT_PREPROCESSED)]
+    options += ["-Xcudafe", "--error_limit=100000", "--fdevice-syntax-only"]
+    result = compile_apart({**request, "text": text, "options": options, "headers": {}, "expressions": []})
+    if result is None:  # the compiler crashed
+        yield from (LayoutError(file, line, LOWERED) for file, line in sorted(places))
+        return
+    for file, line, message in dict.fromkeys(_DIAGNOSED.findall(result["log"])):
+        if message == _LESS_ALIGNED or (file, int(line)) in places:
+            yield LayoutError(file, int(line), LOWERED)
 
 
 def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:

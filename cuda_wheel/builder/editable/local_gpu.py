@@ -14,7 +14,7 @@ from cuda_wheel.builder.compile.declarations import declared_names, uses_build_t
 from cuda_wheel.builder.compile.host_code import Answer, check_launches
 from cuda_wheel.builder.compile.library_variables import with_own_variables
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program, nvrtc_generates_cubin, nvrtc_request
-from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers
+from cuda_wheel.builder.compile.nvrtc_result import may_change_layouts, read_nvrtc_result, with_build_time, with_headers
 from cuda_wheel.builder.compile.parameter_layouts import with_parameters
 from cuda_wheel.builder.config.architectures import DEFAULT
 from cuda_wheel.builder.config.override import VARIABLE, override_module, override_project
@@ -82,7 +82,7 @@ def _compile_cubin(
 ) -> BuiltModule | None:
     """Return a module that is a single cubin. It needs NVRTC only, and no fatbin around the cubin.
 
-    None if the source may have to be compiled more than once, as for host code or without headers.
+    None if the source may have to be compiled more than once, as for host code, without headers or for layouts.
     """
     if job.host_code == "reject" or job.missing_headers:
         return None
@@ -91,7 +91,7 @@ def _compile_cubin(
         first = {**request, "options": [*request["options"], *FIRST_ERROR]}
         answer = with_headers(request, worker.call(compile_text, first, timeout))
         answer = with_build_time(job, request, answer, lambda asked: worker.call(uses_build_time, asked, timeout))
-        if answer["error"] not in ("", INVALID_OPTION):
+        if answer["error"] not in ("", INVALID_OPTION) or may_change_layouts(job, request, answer):
             return None
         compiled = read_nvrtc_result(job, Answer(answer, request))
         compiled = with_parameters(job, request, compiled, lambda asked: worker.call(compile_apart, asked, timeout))

@@ -16,6 +16,7 @@ from cuda_wheel.builder.hostcode.rewriting.powers import Powers, is_power_error
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros, is_pragma_error
 from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.template_names import TemplateNames, is_template_name_error
+from cuda_wheel.builder.hostcode.rewriting.type_attributes import TypeAttributes, is_type_attribute_error
 from cuda_wheel.builder.hostcode.rewriting.void_pointers import VoidPointers, is_void_pointer_error
 from cuda_wheel.builder.hostcode.rewriting.zero_arrays import ZeroArrays, is_zero_array_error
 
@@ -39,6 +40,7 @@ _KINDS = (
     is_class_constant_error,
     is_power_error,
     is_zero_array_error,
+    is_type_attribute_error,
 )
 
 
@@ -58,6 +60,7 @@ class Rewriters:
             ClassConstants(files),
             Powers(files),
             ZeroArrays(files),
+            TypeAttributes(files),
         )
 
     def rewrite(self, errors: Sequence[RefusedCode]) -> bool:
