@@ -247,6 +247,18 @@ def test_the_reason_why_an_array_cannot_be_exported_is_told(driver: Driver) -> N
         takes("float*").launch(1, 1, Deleted())
 
 
+def test_a_deleted_array_of_jax_is_refused_whatever_it_says_itself(driver: Driver) -> None:
+    class Deleted(Jax):
+        def is_deleted(self) -> bool:
+            return True
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            raise TypeError("object of type 'NoneType' has no len()")
+
+    with pytest.raises(ArgumentError, match=r"k, argument 1 \(float\*\): is an array that was deleted or donated"):
+        takes("float*").launch(1, 1, Deleted())
+
+
 # --- keeping ----------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from cuda_wheel.runtime.user_cache.cache import Cache
 
 __all__ = ["folders_key", "job_key", "link_key", "module_key"]
 
-FORMAT = "jobs 13"
+FORMAT = "jobs 14"
 """Part of every key: entries of another layout have other keys."""
 
 _LOCATIONS = ("library", "libdevice", "root")

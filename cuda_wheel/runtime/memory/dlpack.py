@@ -79,6 +79,9 @@ def export(array: Any, stream: int | None) -> Exported:
     the array is not in memory of a GPU, or is exported as a copy or in a form that a kernel cannot read; and what the
     library raises.
     """
+    is_deleted = getattr(array, "is_deleted", None)
+    if is_deleted is not None and is_deleted():  # JAX may only say that something "has no len()"
+        raise TypeError("is an array that was deleted or donated")
     place, _ = array.__dlpack_device__()
     if place not in PLACES:
         raise TypeError("is an array in host memory: copy it to the GPU")

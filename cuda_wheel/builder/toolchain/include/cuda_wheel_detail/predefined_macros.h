@@ -533,9 +533,7 @@
 #ifndef __SIZEOF_DOUBLE__
 #define __SIZEOF_DOUBLE__ 8
 #endif
-#ifndef __SIZEOF_FLOAT128__
-#define __SIZEOF_FLOAT128__ 16
-#endif
+// Not __SIZEOF_FLOAT128__: NVRTC has no such type, and CCCL would use it for compute capability 10.0 and later.
 #ifndef __SIZEOF_FLOAT80__
 #define __SIZEOF_FLOAT80__ 16
 #endif
