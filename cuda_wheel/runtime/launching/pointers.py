@@ -336,7 +336,7 @@ class PointerConverter(dict[type, Reader], Converter):
         return int(address or 0)
 
     def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
-        kind, number = array.__dlpack_device__()
+        kind, number = dlpack.device_of(array)
         if kind not in dlpack.PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
             return self._read_array_interface(array, device, stream, kept)
         if kind == dlpack.ON_GPU and device is not None and number != device:

@@ -8,7 +8,7 @@ import math
 import struct
 from typing import Any, NamedTuple
 
-__all__ = ["Exported", "export", "exports"]
+__all__ = ["Exported", "device_of", "export", "exports"]
 
 ON_GPU, PINNED, MANAGED = 2, 3, 13
 """kDLCUDA, kDLCUDAHost and kDLCUDAManaged."""
@@ -72,6 +72,16 @@ def exports(kind: type) -> bool:
     return hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__")
 
 
+def device_of(array: Any) -> tuple[int, int]:
+    """Return the kind of memory that an array is in, as DLPack numbers them, and the device. Raises TypeError for an
+    array of JAX that was deleted."""
+    is_deleted = getattr(array, "is_deleted", None)
+    if is_deleted is not None and is_deleted():  # JAX itself may only say that something "has no len()"
+        raise TypeError("is an array that was deleted or donated")
+    kind, number = array.__dlpack_device__()
+    return kind, number
+
+
 def export(array: Any, stream: int | None) -> Exported:
     """Return an array as its library exports it for work on a stream: its library makes the stream wait for the array.
 
@@ -79,10 +89,7 @@ def export(array: Any, stream: int | None) -> Exported:
     the array is not in memory of a GPU, or is exported as a copy or in a form that a kernel cannot read; and what the
     library raises.
     """
-    is_deleted = getattr(array, "is_deleted", None)
-    if is_deleted is not None and is_deleted():  # JAX may only say that something "has no len()"
-        raise TypeError("is an array that was deleted or donated")
-    place, _ = array.__dlpack_device__()
+    place, _ = device_of(array)
     if place not in PLACES:
         raise TypeError("is an array in host memory: copy it to the GPU")
     options: dict[str, Any] = {} if place == PINNED else {"stream": stream}
