@@ -241,3 +241,18 @@ def test_a_compound_literal_may_be_of_a_dependent_type(compiled: Compile) -> Non
     void host() { k<Traits><<<1, 1>>>(nullptr); }
     """)
     assert kernels(result) == {"k<Traits>"}
+
+
+def test_assembly_of_the_host_is_left_to_the_host_and_its_operands_stay(compiled: Compile) -> None:
+    result = compiled(r"""
+    #define CPUID(abcd, function) __asm__ __volatile__ ("xchg{q}\t{%%}rbx, %q1; cpuid": "=a" (abcd[0]) : "0" (function))
+    template <class T> __global__ void k(T* x) { asm volatile ("mov.u32 %0, %%laneid;" : "=r"(*x)); }
+    template <class T> int launch() { k<T><<<1, 1>>>((T*)nullptr); return 1; }
+    inline void cpuid(int abcd[4], int id) {
+      __asm__ __volatile__ ("cpuid": "=a" (abcd[0]), [second] "=&r" (abcd[1]) : "0" (launch<int>()), "2" (id) : "memory");
+      asm volatile ("" ::: "memory");
+      CPUID(abcd, launch<unsigned>());
+    }
+    """)
+    assert {signature(symbol).name for symbol in result.kernels} == {"k<int>", "k<unsigned int>"}
+    assert (result.left_out, result.log) == ((), "")

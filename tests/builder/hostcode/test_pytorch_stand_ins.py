@@ -337,6 +337,18 @@ void launch(at::Tensor x) {
 """
 
 
+@pytest.mark.parametrize("macro", ["TORCH_STABLE_ONLY", "TORCH_TARGET_VERSION 0x020a000000000000"])
+def test_the_stable_interface_alone_compiles(macro: str, torch_compiled: Compile) -> None:
+    text = f"""
+    #define {macro}
+    #include <torch/csrc/stable/tensor.h>
+    #include <torch/headeronly/core/ScalarType.h>
+    __global__ void k(float* x) {{ *x = 1; }}
+    void launch(torch::stable::Tensor x) {{ k<<<1, 1>>>(static_cast<float*>(x.data_ptr())); }}
+    """
+    assert kernels(torch_compiled(text, cubin=False)) == {"k"}
+
+
 def test_pytorchs_own_headers_of_device_code_compile_between_the_stand_ins(torch_compiled: Compile) -> None:
     assert kernels(torch_compiled(OF_PYTORCH, cubin=False)) == {"random"}
 

@@ -9,6 +9,7 @@ from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.rewriting.class_constants import ClassConstants, is_class_constant_error
 from cuda_wheel.builder.hostcode.rewriting.compound_literals import CompoundLiterals, may_be_literal
 from cuda_wheel.builder.hostcode.rewriting.constexpr_functions import ConstexprFunctions, is_constexpr_error
+from cuda_wheel.builder.hostcode.rewriting.host_assembly import HostAssembly, is_assembly_error
 from cuda_wheel.builder.hostcode.rewriting.host_markers import HostMarkers, is_host_marker_error
 from cuda_wheel.builder.hostcode.rewriting.member_constants import MemberConstants, is_constant_error
 from cuda_wheel.builder.hostcode.rewriting.narrowing import NarrowingArguments, is_narrowing_error
@@ -41,6 +42,7 @@ _KINDS = (
     is_power_error,
     is_zero_array_error,
     is_type_attribute_error,
+    is_assembly_error,
 )
 
 
@@ -61,6 +63,7 @@ class Rewriters:
             Powers(files),
             ZeroArrays(files),
             TypeAttributes(files),
+            HostAssembly(files),
         )
 
     def rewrite(self, errors: Sequence[RefusedCode]) -> bool:
