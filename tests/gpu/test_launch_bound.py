@@ -135,8 +135,11 @@ def test_the_second_kernel_starts_before_the_first_has_ended(programmatic: Modul
     _, stream = driver.cuStreamCreate(1)
     n = 1000
     for allowed in (False, True, True):
-        started, overlapped = Memory(np.zeros(1, np.int32)), Memory(np.zeros(1, np.int32))
-        between, out = Memory(np.zeros(n, np.float32)), Memory(np.zeros(n, np.float32))
+        # Addresses, because a launch records an event after it if it keeps arrays, and the next one waits for that.
+        memory = [Memory(np.zeros(size, kind)) for size, kind in ((1, np.int32), (1, np.int32), (n, np.float32))]
+        started, overlapped, between = (each.address for each in memory)
+        result = Memory(np.zeros(n, np.float32))
+        out = result.address
         first, second = programmatic["first"], programmatic["second"]
         more = {"stream": stream, "programmatic": allowed}
         then = second.bind(1, 128, started, between, out, n, **more)  # loads the kernel before the first one runs
@@ -146,8 +149,8 @@ def test_the_second_kernel_starts_before_the_first_has_ended(programmatic: Modul
         else:
             second.launch(1, 128, started, between, out, n, **more)
         value(driver.cuStreamSynchronize(stream))
-        assert overlapped.numpy().tolist() == [int(allowed)]
-        assert (out.numpy() == 2 * np.arange(n)).all()  # it waited for the first one's results
+        assert memory[1].numpy().tolist() == [int(allowed)]
+        assert (result.numpy() == 2 * np.arange(n)).all()  # it waited for the first one's results
     driver.cuStreamDestroy(stream)
 
 

@@ -337,6 +337,16 @@ void launch(at::Tensor x) {
 """
 
 
+@pytest.mark.parametrize("header", ["ATen/AccumulateType.h", "ATen/OpMathType.h", "ATen/core/TensorAccessor.h"])
+def test_pytorchs_own_header_finds_what_earlier_ones_bring(header: str, torch_compiled: Compile) -> None:
+    text = f"""
+    #include <{header}>
+    #include <ATen/core/PhiloxRNGEngine.h>
+    __global__ void k(unsigned* x) {{ at::Philox4_32 engine(1, 2, 3); *x = engine(); }}
+    """
+    assert kernels(torch_compiled(text, cubin=False)) == {"k"}
+
+
 @pytest.mark.parametrize("macro", ["TORCH_STABLE_ONLY", "TORCH_TARGET_VERSION 0x020a000000000000"])
 def test_the_stable_interface_alone_compiles(macro: str, torch_compiled: Compile) -> None:
     text = f"""

@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_ACCUMULATE_TYPE_H
 
 #include <c10/util/BFloat16.h>
+#include <c10/util/Exception.h>
 #include <cuda_wheel_detail/pytorch/float8.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>

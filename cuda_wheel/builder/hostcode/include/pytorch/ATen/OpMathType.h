@@ -2,6 +2,7 @@
 #ifndef CUDA_WHEEL_PYTORCH_OP_MATH_TYPE_H
 #define CUDA_WHEEL_PYTORCH_OP_MATH_TYPE_H
 
+#include <c10/util/Exception.h>
 #include <cstdint>
 #include <cuda_wheel_detail/pytorch/reduced_floats.h>
 

@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_TENSOR_ACCESSOR_H
 
 #include <c10/macros/Macros.h>
+#include <c10/util/Exception.h>
 #include <cstddef>
 #include <cstdint>
 #include <torch/headeronly/core/TensorAccessor.h>
