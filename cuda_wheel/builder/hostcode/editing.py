@@ -16,9 +16,8 @@ from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Constants, Replacement
 from cuda_wheel.builder.hostcode.edits import changed_files
 from cuda_wheel.builder.hostcode.leaving_out import LeftOutBodies, Refusal
-from cuda_wheel.builder.hostcode.own_files import LocatedError, Project, definition_at, project_files
+from cuda_wheel.builder.hostcode.own_files import LocatedError, Project, RefusedCode, definition_at, project_files
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, project_code
-from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.rewriters import Rewriters, may_be_rewritten
 from cuda_wheel.builder.jobs import LeftOutCode
 

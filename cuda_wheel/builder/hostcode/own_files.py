@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.edits import included_name
 
-__all__ = ["LocatedError", "Project", "definition_at", "project_files"]
+__all__ = ["LocatedError", "Project", "RefusedCode", "definition_at", "project_files"]
 
 
 class LocatedError(NamedTuple):
@@ -24,6 +24,18 @@ class LocatedError(NamedTuple):
     def is_missing_header(self) -> bool:
         """Whether the compiler did not find a header."""
         return self.message.startswith("cannot open source file")
+
+
+class RefusedCode(NamedTuple):
+    """An error, at a place in one of the project's files."""
+
+    file: str
+    line: int
+    column: int | None
+    """In characters, from 1."""
+    message: str
+    in_instance: bool = False
+    """Whether it is about one instance of a template: another instance may compile."""
 
 
 class Project(NamedTuple):

@@ -12,7 +12,7 @@ from cuda_wheel.builder.cxx.tokens import MARKERS, Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.front_end import CONSTEXPR_CALL
-from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
+from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.images.variables import unqualified_name
 
 __all__ = ["ConstexprFunctions", "is_constexpr_error"]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from cuda_wheel.builder.cxx.tokens import Token
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
-from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["HostAssembly", "is_assembly_error"]
 

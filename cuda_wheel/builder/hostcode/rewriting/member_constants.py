@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
+from cuda_wheel.builder.hostcode.own_files import RefusedCode
 
 __all__ = ["MemberConstants", "is_constant_error"]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.class_constants import ClassConstants, is_class_constant_error
 from cuda_wheel.builder.hostcode.rewriting.compound_literals import CompoundLiterals, may_be_literal
 from cuda_wheel.builder.hostcode.rewriting.constexpr_functions import ConstexprFunctions, is_constexpr_error
@@ -15,7 +16,6 @@ from cuda_wheel.builder.hostcode.rewriting.member_constants import MemberConstan
 from cuda_wheel.builder.hostcode.rewriting.narrowing import NarrowingArguments, is_narrowing_error
 from cuda_wheel.builder.hostcode.rewriting.powers import Powers, is_power_error
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros, is_pragma_error
-from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.template_names import TemplateNames, is_template_name_error
 from cuda_wheel.builder.hostcode.rewriting.type_attributes import TypeAttributes, is_type_attribute_error
 from cuda_wheel.builder.hostcode.rewriting.void_pointers import VoidPointers, is_void_pointer_error

@@ -11,8 +11,8 @@ from cuda_wheel.builder.cxx.tokens import balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.layout_attributes import BEHIND_BRACKET, type_brackets
+from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
-from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
 
 __all__ = ["TypeAttributes", "is_type_attribute_error"]
 

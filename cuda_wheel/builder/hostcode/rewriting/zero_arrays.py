@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cuda_wheel.builder.cxx.tokens import Token, balanced
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.rewriting.refused_code import RefusedCode
+from cuda_wheel.builder.hostcode.own_files import RefusedCode
 
 __all__ = ["ZeroArrays", "is_zero_array_error"]
 
