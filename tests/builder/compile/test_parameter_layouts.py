@@ -265,6 +265,7 @@ def test_text_that_is_no_debugging_information_has_no_entries(text: str) -> None
     assert debug_entries(text) is None
 
 
+@pytest.mark.one_toolchain
 def test_the_manifest_has_what_the_debugging_information_says(
     manifest: Manifest, job_of: Callable[..., Job], workers: Workers
 ) -> None:

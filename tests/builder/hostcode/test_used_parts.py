@@ -74,6 +74,7 @@ def test_the_names_of_a_part_are_all_that_its_headers_declare_in_std_and_of_the_
         names = {name.removeprefix("std::") for name in left_out if name.startswith(("std::", scope))}
         public = {name for name in names if name.isidentifier() and not re.match("_[_A-Z](?!_builtin|_sync)", name)}
         own = {name for name in public if name.startswith("CUDA_WHEEL_") or name in ("Type", "V", "is_mixed")}
+        own |= {"atan2"} if part == "CONTAINERS" else set()  # of valarray, which the text has to name too
         assert {name for name in public - own if part not in used(f"std::{name}({name})")} == set(), part
 
 
@@ -262,7 +263,7 @@ torch::Tensor scaled(torch::Tensor x, c10::optional<torch::Tensor> by, double fa
 FURTHER = {
     "HALF and COMPLEX": "AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND1(at::kHalf, t, s, [&] { clear<<<1, 1>>>((scalar_t*)0); });",
     "every type": "AT_DISPATCH_V2(t, s, AT_WRAP([&] { clear<<<1, 1>>>((scalar_t*)0); }), AT_EXPAND(AT_ALL_TYPES),"
-    " AT_EXPAND(AT_FLOAT8_TYPES), torch::kHalf, torch::kBFloat16);",
+    " torch::kHalf, torch::kBFloat16);",
     "library and Python": "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def(s, &f); } TORCH_LIBRARY(l, m) { m.def(s, &f); }",
     "standard library": "std::map<int, std::string> m; std::mutex lock; std::stringstream out; std::variant<int> v;",
 }

@@ -205,16 +205,16 @@ template <class _T> struct base_of { typedef _T type; };
 template <class _T> struct base_of<_T&> : base_of<_T> {};
 template <class _T> struct base_of<_T&&> : base_of<_T> {};
 template <class _T> struct base_of<const _T> : base_of<_T> {};
-template <class _T, bool is_number = rank<_T>::value != 0, bool converts = __is_convertible_to(_T, float)> struct exponent_beside { typedef int type; };
+template <class _T, bool _Number = rank<_T>::value != 0, bool _Converts = __is_convertible_to(_T, float)> struct exponent_beside { typedef int type; };
 template <class _T> struct exponent_beside<_T, true, true> { typedef long type; };
 template <class _T> struct exponent_beside<_T, false, true> { typedef float type; };
-template <class Base>
-__host__ __device__ constexpr typename exponent_beside<typename base_of<Base>::type>::type exponent(int n) { return static_cast<typename exponent_beside<typename base_of<Base>::type>::type>(n); }
-template <class Base, class _T>
+template <class _Base>
+__host__ __device__ constexpr typename exponent_beside<typename base_of<_Base>::type>::type exponent(int n) { return static_cast<typename exponent_beside<typename base_of<_Base>::type>::type>(n); }
+template <class _Base, class _T>
 __host__ __device__ constexpr typename when<!__is_enum(typename base_of<_T>::type), _T&&>::type exponent(_T&& n) { return static_cast<_T&&>(n); }
 // An enumerator converts to the type of the base: pow(float, float) is nvcc's choice beside a float.
-template <class Base, class _T>
-__host__ __device__ constexpr typename when<__is_enum(typename base_of<_T>::type), typename base_of<Base>::type>::type exponent(_T&& n) { return static_cast<typename base_of<Base>::type>(n); }
+template <class _Base, class _T>
+__host__ __device__ constexpr typename when<__is_enum(typename base_of<_T>::type), typename base_of<_Base>::type>::type exponent(_T&& n) { return static_cast<typename base_of<_Base>::type>(n); }
 }
 
 using namespace cuda_wheel_detail::math;
