@@ -265,7 +265,7 @@ def _option_values(option: re.Pattern[str], options: Sequence[str]) -> list[str]
 
 # --- estimates --------------------------------------------------------------------------------------
 
-_INCLUDE_LINE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
+_INCLUDE_LINE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
 
 
 def header_bytes(text: bytes, root: str, folders: Sequence[str], limit: int) -> int:
@@ -281,7 +281,7 @@ def header_bytes(text: bytes, root: str, folders: Sequence[str], limit: int) -> 
         own = os.path.dirname(path) or root
         for name in map(os.fsdecode, _INCLUDE_LINE.findall(Path(path).read_bytes() if path else text)):
             places = (os.path.join(root, folder, name) for folder in (own, *folders))
-            found = next(filter(os.path.isfile, places), None)
+            found = next((place for place in places if place != path and os.path.isfile(place)), None)  # #include_next
             if found is not None and found not in sizes:
                 sizes[found] = os.path.getsize(found)
                 yield found
