@@ -470,7 +470,6 @@ def test_a_missing_toolchain_is_an_error_that_names_the_extra_to_install(
 def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, toolchain) -> None:
     from cuda_wheel.builder.compile.job import compile_job
     from cuda_wheel.builder.jobs import Job
-    from cuda_wheel.builder.toolchain.records import INCLUDE
 
     job = Job(
         toolchain.libraries[0],
@@ -481,7 +480,7 @@ def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, 
         True,
         True,
         (),
-        (str(INCLUDE), *toolchain.include_dirs),
+        toolchain.include_folders(()),
         (),
         False,
         "auto",

@@ -39,7 +39,8 @@ ARRAY_SIZES = {
     **{"__half": 2, "__half2": 4, "__nv_bfloat16": 2, "__nv_bfloat162": 4},
     **_VECTOR_SIZES,
     "dim3": 12,
-    **{"cuda::std::complex<float>": 8, "cuda::std::complex<double>": 16},
+    **{f"{scope}::complex<float>": 8 for scope in ("std", "cuda::std")},
+    **{f"{scope}::complex<double>": 16 for scope in ("std", "cuda::std")},
 }
 """Sizes in bytes of the types that are arrays of bytes in PTX."""
 
@@ -72,15 +73,10 @@ STANDARD_TYPES = {
 """Type names of the standard library, as cuda-wheel's own headers define them for NVRTC: as under nvcc."""
 
 KNOWN_TYPES = {
-    **{name: name for name in (*SPELLINGS.values(), *ARRAY_SIZES) if "::" not in name},
+    **{name: name for name in (*SPELLINGS.values(), *ARRAY_SIZES)},
     **{"half": "__half", "half2": "__half2", "nv_bfloat16": "__nv_bfloat16", "nv_bfloat162": "__nv_bfloat162"},
     **{"cuComplex": "float2", "cuFloatComplex": "float2", "cuDoubleComplex": "double2"},
     **STANDARD_TYPES,
     **{f"{scope}::{name}": type_ for scope in ("std", "cuda::std") for name, type_ in STANDARD_TYPES.items()},
-    **{
-        f"{scope}::complex<{real}>": f"cuda::std::complex<{real}>"
-        for scope in ("std", "cuda::std")
-        for real in ("float", "double")
-    },
 }
 """Known types, by their own names and by the aliases that headers define for them."""

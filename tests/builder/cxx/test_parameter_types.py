@@ -17,7 +17,7 @@ from cuda_wheel.builder.cxx.tokens import scan
 from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Parameter
@@ -127,7 +127,7 @@ def test_types_match_the_cpp_symbols_of_the_same_kernels(
         f'extern "C" __global__ void c{index}({", ".join(each)}) {{}}\n__global__ void cpp{index}({", ".join(each)}) {{}}\n'
         for index, each in enumerate(lists)
     )
-    folders = (str(INCLUDE), *toolchain.include_dirs)
+    folders = toolchain.include_folders(())
     request = {
         "library": toolchain.libraries[0],
         "folder": str(tmp_path),

@@ -13,7 +13,7 @@ from cuda_wheel.builder.images.lowering import lower
 from cuda_wheel.builder.images.proof_text import in_short, proof_text
 from cuda_wheel.builder.images.ptx_text import normalise, set_version
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats import ptx
 
@@ -205,7 +205,7 @@ def test_a_source_of_many_instances_is_proven_with_few(workers: Workers, toolcha
         cubin=False,
         ptx=True,
         options=("--std=c++17",),
-        include_dirs=(str(INCLUDE), *toolchain.include_dirs),
+        include_dirs=toolchain.include_folders(()),
         instantiate=instances,
         lineinfo=False,
         ptx_version="as-compiled",

@@ -16,7 +16,7 @@ from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.lowering import lower
 from cuda_wheel.builder.jobs import Bundle, Compiled, Job
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Parameter, dotted
@@ -204,7 +204,7 @@ def compiled(
         False,
         True,
         ("--std=c++17",),
-        (str(INCLUDE), *toolchain.include_dirs),
+        toolchain.include_folders(()),
         (),
         lineinfo,
         ptx_version,

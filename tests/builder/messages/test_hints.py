@@ -42,8 +42,8 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
     ("text", "expected"),
     [
         (
-            "#include <torch/extension.h>\n",
-            "<torch/extension.h> is a host header: move the kernels to a .cu file that does not include it",
+            "#include <torch/nowhere.h>\n",
+            '<torch/nowhere.h> is read from PyTorch, whose device code is not part of cuda-wheel: add "torch" to build-',
         ),
         ("#include <cublas_v2.h>\n", "<cublas_v2.h> is the header of a host library: call the library from Python"),
         ("#include <cutlass/cutlass.h>\n", 'add "nvidia-cutlass" to build-system.requires'),
@@ -84,11 +84,11 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
         (kernel("atomicMax((float*)x, 1.0f);"), "use atomicCAS in a loop"),
         (
             "namespace torch { struct Tensor {}; }\n" + kernel("torch::Missing a;"),
-            "torch::Missing: cuda-wheel does not use PyTorch's own headers, and its stand-in lacks it",
+            "torch::Missing: cuda-wheel's stand-in for PyTorch's header lacks it",
         ),
         (
             "namespace at { struct Tensor { void a(); }; }\n" + kernel("at::Tensor t; t.frobnicate();"),
-            "at::Tensor::frobnicate: cuda-wheel does not use PyTorch's own headers",
+            "at::Tensor::frobnicate: cuda-wheel's stand-in for PyTorch's header lacks it",
         ),
         (kernel("std::vector<int> v;"), "std::vector is for host code"),
         (kernel("auto a = std::bit_floor(3u);"), "use cuda::std::bit_floor if libcu++ has it"),

@@ -36,7 +36,7 @@ def compiled(text: bytes, workers: Workers, toolchain: Toolchain, include_dirs: 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_a_realistic_file_compiles_without_warnings(case: Path, workers: Workers, toolchain: Toolchain) -> None:
-    result = compiled(case.read_bytes(), workers, toolchain, (str(INCLUDE), *toolchain.include_dirs))
+    result = compiled(case.read_bytes(), workers, toolchain, toolchain.include_folders(()))
     assert result.cubin
     assert result.log == ""
 
@@ -44,7 +44,7 @@ def test_a_realistic_file_compiles_without_warnings(case: Path, workers: Workers
 @pytest.mark.parametrize("header", ["cstdint", "cmath", "cstdio", "cassert", "limits", "type_traits", "algorithm"])
 def test_the_headers_also_compile_as_cpp20(header: str, workers: Workers, toolchain: Toolchain) -> None:
     text = f"#include <{header}>\n__global__ void k() {{}}\n".encode()
-    assert compiled(text, workers, toolchain, (str(INCLUDE), *toolchain.include_dirs), "c++20").log == ""
+    assert compiled(text, workers, toolchain, toolchain.include_folders(()), "c++20").log == ""
 
 
 @pytest.mark.parametrize("include", ["cub/block/block_reduce.cuh", "cuda_fp16.h", "cooperative_groups.h", "mma.h"])
@@ -85,7 +85,7 @@ def test_programmatic_dependent_launch(form: Form, host_code: str, workers: Work
     """NVRTC declares these functions in relocatable code only; nvcc in all."""
     body = "cudaTriggerProgrammaticLaunchCompletion(); cudaGridDependencySynchronize(); *x = 1;"
     text = f"#include <cuda_runtime.h>\n{host_code}__global__ void k(float* x) {{ {body} }}\n".encode()
-    include_dirs = (str(INCLUDE), *toolchain.include_dirs)
+    include_dirs = toolchain.include_folders(())
     job = Job(
         toolchain.libraries[0], ".", "k.cu", text, "90", form == "whole", True, ("--std=c++17",), include_dirs, (), False,
         "as-compiled", form=form,

@@ -1,12 +1,13 @@
 """Write members that are arrays of no elements for some arguments of a template: `float rest[N - 4];` with N = 4.
 
-With GCC and nvcc such a member takes no space. In C++20 an attribute gives that layout to an empty class, whose
-elements nobody can use. In C++17 nothing does. An array of no elements that goes on after a struct's end is used. Both
-stay errors.
+With GCC and nvcc such a member takes no space, and aligns the members after it and the class. In C++20 an attribute and
+an empty class have that layout behind a bit-field of no width, which aligns what follows. In C++17 nothing has it: the
+error stays. It stays for a member with an alignment of its own, too, and in a file that packs classes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from cuda_wheel.builder.cxx.tokens import Token, balanced
@@ -16,7 +17,22 @@ from cuda_wheel.builder.hostcode.own_files import RefusedCode
 
 __all__ = ["ZeroArrays", "is_zero_array_error"]
 
-_NO_TYPES = frozenset(("static", "mutable", "constexpr", "typedef", "using", "friend", "extern", "="))
+_NO_TYPES = frozenset(
+    (
+        "alignas",
+        "__align__",
+        "__attribute__",
+        "static",
+        "mutable",
+        "constexpr",
+        "typedef",
+        "using",
+        "friend",
+        "extern",
+        "=",
+    )
+)
+_PACKING = re.compile(rb"\b(?:packed|__packed__|pack)\b")
 
 
 def is_zero_array_error(message: str) -> bool:
@@ -54,20 +70,16 @@ class ZeroArrays:
 def _as_member(tokens: Sequence[Token], content: bytes) -> list[Replacement]:
     """Return the replacements in `TYPE name[SIZE];`; none of another declaration."""
     texts = [token.text for token in tokens]
-    first = 0
-    while texts[first] in ("alignas", "__align__") and first + 2 < len(texts):
-        first = balanced(tokens, first + 1)
     bracket = texts.index("[") if "[" in texts else 0
-    is_plain = first + 1 < bracket and balanced(tokens, bracket) == len(tokens) - 1 and texts[-1] == ";"
-    if not is_plain or _NO_TYPES & set(texts) or tokens[bracket - 1].kind != "word":
+    is_plain = bracket > 1 and balanced(tokens, bracket) == len(tokens) - 1 and texts[-1] == ";"
+    if not is_plain or _NO_TYPES & set(texts) or tokens[bracket - 1].kind != "word" or _PACKING.search(content):
         return []
     name, size = tokens[bracket - 1], tokens[bracket:-1]
-    type_ = content[tokens[first].start : tokens[bracket - 2].end]
-    written = b"[[no_unique_address]] typename ::cuda_wheel_detail::member_array<%s, (%s), %d>::type " % (
-        type_,
-        content[size[0].end : size[-1].start],
-        name.start,
-    )
+    type_ = content[tokens[0].start : tokens[bracket - 2].end]
+    written = (
+        b"typename ::cuda_wheel_detail::integer_aligned<alignof(%s)>::type : 0; "
+        b"[[no_unique_address]] typename ::cuda_wheel_detail::member_array<%s, (%s), %d>::type "
+    ) % (type_, type_, content[size[0].end : size[-1].start], name.start)
     if b"\n" in written:
         return []
-    return [(tokens[first].start, name.start, written), (size[0].start, size[-1].end, b"")]
+    return [(tokens[0].start, name.start, written), (size[0].start, size[-1].end, b"")]

@@ -52,14 +52,25 @@ struct void_variable {
   template <class _N> __host__ __device__ void*& operator-=(_N n) const { return *place = (char*)*place - n; }
 };
 // A member that is an array, or takes no space: hostcode/rewriting/zero_arrays.py writes it. The place in the file makes
-// two members of one class two types, which may have one address.
+// two members of one class two types, which may have one address. An element does not exist: its address is zero, in
+// assembly, so that the compiler does not know it and a read of it stops the kernel.
 template <class _T, int place> struct alignas(_T) no_elements {
   static_assert(sizeof(_T) && __cplusplus >= 202002L, "a member without elements takes space before C++20");
-  template <class _N> __host__ __device__ _T& operator[](_N) const { return *(_T*)this; }
-  __host__ __device__ operator _T*() const { return (_T*)this; }
+  __host__ __device__ operator _T*() const {
+    unsigned long long address;
+    asm("mov.u64 %0, 0;" : "=l"(address));
+    return (_T*)address;
+  }
+  template <class _N> __host__ __device__ _T& operator[](_N place_) const { return ((_T*)*this)[place_]; }
 };
 template <class _T, unsigned long long size, int place> struct member_array { typedef _T type[size]; };
 template <class _T, int place> struct member_array<_T, 0, place> { typedef no_elements<_T, place> type; };
+// An integer with a type's alignment: a bit-field of it that has no width aligns the members after it.
+template <unsigned long long alignment> struct integer_aligned;
+template <> struct integer_aligned<1> { typedef char type; };
+template <> struct integer_aligned<2> { typedef short type; };
+template <> struct integer_aligned<4> { typedef int type; };
+template <> struct integer_aligned<8> { typedef long long type; };
 // An operand in a macro: a void* becomes a char*, and nothing else changes.
 template <class _T> __host__ __device__ constexpr _T&& bytes(_T&& x) { return static_cast<_T&&>(x); }
 __host__ __device__ inline char*& bytes(void*& p) { return (char*&)p; }
