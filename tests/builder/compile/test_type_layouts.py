@@ -134,3 +134,9 @@ def test_headers_of_the_project_are_rewritten_and_those_of_a_library_refused(
         compiled(
             f"#include <library.h>\n{KERNEL}", root=str(project), include_dirs=folders, system_dirs=(str(library),)
         )
+
+
+def test_an_attribute_does_not_hide_that_a_header_is_missing(compiled: Compile) -> None:
+    text = f"#include <missing.h>\nstruct A {{ char a; int b; }} __attribute__((packed));\n{KERNEL}"
+    with pytest.raises(CompileError, match=r'^k\.cu:1:\d+: error: cannot open source file "missing\.h"'):
+        compiled(text)

@@ -216,6 +216,23 @@ def test_thrusts_vectors_declare_its_algorithms_and_function_objects(compiled: C
         assert len(kernels(result)) == len(names.split()), header
 
 
+@pytest.mark.parametrize("name", ["counting", "constant"])
+def test_a_transformed_counting_iterator_has_its_system(name: str, compiled: Compile) -> None:
+    result = compiled(f"""
+        #include <thrust/iterator/{name}_iterator.h>
+        #include <thrust/iterator/transform_iterator.h>
+        #include <type_traits>
+        struct Twice {{ __host__ __device__ int operator()(int x) const {{ return 2 * x; }} }};
+        using Source = thrust::{name}_iterator<int>;
+        using Doubled = thrust::transform_iterator<Twice, Source>;
+        static_assert(std::is_same_v<thrust::iterator_system<Doubled>::type, thrust::iterator_system<Source>::type>);
+        static_assert(std::is_same_v<thrust::iterator_system<Source>::type, thrust::any_system_tag>);
+        __global__ void k(int* out) {{ *out = Doubled(Source(21), Twice())[0]; }}
+    """)
+    assert kernels(result) == {"k"}
+    assert b"42;" in result.ptx
+
+
 def test_a_member_array_may_have_no_elements_in_an_instance(compiled: Compile) -> None:
     text = """
     template <class T, int N> struct Rest { int n; T rest[N - 4]; char last; };

@@ -112,6 +112,16 @@ __global__ void k(int* o) {
 }
 """
 
+PLACES = """
+#include <experimental/source_location>
+using place = std::experimental::source_location;
+constexpr place here = place::current();
+static_assert(sizeof(place) == 24 && here.line() == 4);
+constexpr unsigned line(place at = place::current()) { return at.line(); }
+template <unsigned n> __global__ void k(unsigned* o) { *o = n; }
+void launch(unsigned* o) { k<here.line()><<<1, 1>>>(o); k<line()><<<1, 1>>>(o); }
+"""
+
 CPP23 = """
 #include <expected>
 #include <iostream>
@@ -188,6 +198,10 @@ def test_headers_of_cpp23(compiled: Callable[..., Compiled], toolchain: Toolchai
     result = compiled(CPP23, options=("--std=c++23",))
     assert {"_Z2kkIiEvPT_", "_Z2kkIfEvPT_"} < set(result.kernels)
     assert (len(result.kernels), result.left_out, result.log) == (3, (), "")
+
+
+def test_places_of_cpp17_are_those_of_the_call(compiled: Callable[..., Compiled]) -> None:
+    assert set(compiled(PLACES).kernels) == {"_Z1kILj4EEvPj", "_Z1kILj8EEvPj"}
 
 
 def test_every_file_of_host_code_is_tested() -> None:

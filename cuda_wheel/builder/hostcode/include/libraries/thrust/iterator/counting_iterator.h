@@ -1,0 +1,14 @@
+// <thrust/iterator/counting_iterator.h>, and the system of such an iterator.
+#ifndef CUDA_WHEEL_THRUST_COUNTING_ITERATOR
+#define CUDA_WHEEL_THRUST_COUNTING_ITERATOR  // first: CCCL's header includes itself again
+#include_next <thrust/iterator/counting_iterator.h>
+
+// Thrust asks iterator_traits for the category. Before C++20, those ask whether the iterator can be copied, whose converting
+// constructor asks for its system: nvcc's front end ends this circle, and NVRTC's refuses it. The category is the same.
+THRUST_NAMESPACE_BEGIN
+template <class... Arguments>
+struct iterator_system<counting_iterator<Arguments...>>
+    : detail::iterator_category_to_system<typename counting_iterator<Arguments...>::iterator_category> {};
+THRUST_NAMESPACE_END
+
+#endif
