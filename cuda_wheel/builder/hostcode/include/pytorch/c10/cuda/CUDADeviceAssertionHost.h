@@ -1,1 +1,1 @@
-#include <cuda_wheel_detail/pytorch/device_assertions.h>
+#include <cuda_wheel_detail/pytorch/cuda_errors.h>

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include <c10/cuda/CUDAMacros.h>
+#include <cuda_wheel_detail/pytorch/device_assertions.h>
 #include <cuda_wheel_detail/pytorch/errors.h>
 
 namespace c10 {
@@ -16,6 +17,9 @@ class CUDAError : public Error {
 };
 namespace cuda {
 void c10_cuda_check_implementation(int32_t error, const char* file, const char* function, int line, bool include_device_assertions);
+const char* get_cuda_check_suffix() noexcept;
+std::string get_cuda_error_help(cudaError_t) noexcept;
+std::string c10_retrieve_device_side_assertion_info();
 void require_success(cudaError_t);
 template <class T>
 void require_status(T status);

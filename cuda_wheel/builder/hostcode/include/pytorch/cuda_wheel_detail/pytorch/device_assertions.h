@@ -3,12 +3,23 @@
 #define CUDA_WHEEL_PYTORCH_DEVICE_ASSERTIONS_H
 
 #include <assert.h>
-#include <cuda_wheel_detail/pytorch/cuda_errors.h>
+#include <stdint.h>
 
 namespace c10 {
 namespace cuda {
 struct DeviceAssertionsData;
-}
+
+struct CUDAKernelLaunchRegistry {
+    static CUDAKernelLaunchRegistry& get_singleton_ref();
+    DeviceAssertionsData* get_uvm_assertions_ptr_for_current_device();
+    uint32_t insert(const char* file, const char* function, uint32_t line, const char* kernel, int32_t stream);
+    bool has_failed() const;
+    bool gather_launch_stacktrace = false;
+    bool enabled_at_runtime = false;
+    const bool do_all_devices_support_managed_memory = false;
+    const bool enabled_at_compile_time = false;
+};
+} // namespace cuda
 } // namespace c10
 
 #define TORCH_DSA_KERNEL_ARGS \

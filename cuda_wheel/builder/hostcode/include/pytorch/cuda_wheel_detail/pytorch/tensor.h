@@ -62,6 +62,23 @@ struct TensorIndex {
 
 struct TensorImpl : c10::intrusive_ptr_target {
     c10::IntArrayRef sizes() const;
+    c10::IntArrayRef strides() const;
+    int64_t dim() const;
+    int64_t numel() const;
+    int64_t size(int64_t) const;
+    int64_t stride(int64_t) const;
+    int64_t storage_offset() const;
+    size_t itemsize() const;
+    bool has_storage() const;
+    bool storage_initialized() const;
+    bool dtype_initialized() const noexcept;
+    bool is_empty() const;
+    bool is_cpu() const;
+    bool is_cuda() const;
+    bool requires_grad() const;
+    const void* data() const;
+    void* mutable_data();
+    c10::Device device() const;
     void set_sizes_and_strides(c10::IntArrayRef, c10::IntArrayRef);
     void set_storage_offset(int64_t);
 };
