@@ -1,6 +1,6 @@
 // <thrust/iterator/counting_iterator.h>, and the system of such an iterator.
 #ifndef CUDA_WHEEL_THRUST_COUNTING_ITERATOR
-#define CUDA_WHEEL_THRUST_COUNTING_ITERATOR  // first: CCCL's header includes itself again
+#define CUDA_WHEEL_THRUST_COUNTING_ITERATOR  // before CCCL's header, which includes itself again
 #include_next <thrust/iterator/counting_iterator.h>
 
 // Thrust asks iterator_traits for the category. Before C++20, those ask whether the iterator can be copied, whose converting

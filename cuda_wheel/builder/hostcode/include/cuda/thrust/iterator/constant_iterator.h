@@ -1,6 +1,6 @@
 // <thrust/iterator/constant_iterator.h>, and the system of such an iterator.
 #ifndef CUDA_WHEEL_THRUST_CONSTANT_ITERATOR
-#define CUDA_WHEEL_THRUST_CONSTANT_ITERATOR  // first: CCCL's header includes itself again
+#define CUDA_WHEEL_THRUST_CONSTANT_ITERATOR  // before CCCL's header, which includes itself again
 #include_next <thrust/iterator/constant_iterator.h>
 
 // Thrust asks iterator_traits for the category. Before C++20, those ask whether the iterator can be copied, whose converting
