@@ -11,7 +11,6 @@ Each of the six writes its own part of the page and keeps the others.
 
 from __future__ import annotations
 
-import itertools
 import re
 import statistics
 import sys
@@ -57,8 +56,9 @@ first result is from before anything was changed for them; what they showed to b
 RULE_OF_CHOSEN = """\
 `benchmarks/third_party/chosen_by_rule.toml` has the rule by which these packages and their files were chosen before any
 of them was compiled, with NVRTC 12.9.86. A third of the packages was kept apart: its first result is from before
-anything was changed for it. A file compiles whole if none of its host code is left out. Not counted are files without
-kernels, which need no module, and files whose dependencies could not be had."""
+anything was changed for it. Files compile as they are, with all of their host code, or with the settings that
+`cuda-wheel import` proposes. Not counted are files without kernels, which need no module, and files that need what
+could not be had: a library, or a name that no header has any longer, so that nvcc refuses them too."""
 
 RULE_OF_SUITES = """\
 `benchmarks/third_party/others.toml` lists files of programs: each file is compiled unedited with the include folders
@@ -95,8 +95,6 @@ def markdown(
     names = {package.repository: package.name for package in packages()}
     good = [each for each in outcomes if each.result == "compiled"]
     lines = [f"- With settings, for {target}: {_share(each)}." for target, each in others.items()]
-    left_out = {each.key for each in (*good, *itertools.chain(*others.values())) if each.left_out}
-    lines.append(f"- Host code is left out, because it does not compile, of {len(left_out)} of the files that compile.")
     summary = "\n".join([_summary(outcomes, plain, len(set(names.values()))), *lines])
     parts = ["# Files of Python packages", RULE, summary]
     times = sorted(each.seconds for each in good)
@@ -150,28 +148,37 @@ def held_out(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
 def chosen(outcomes: Sequence[Outcome]) -> str:
     """Return the part of the page about packages that no other list names."""
     tables = tomllib.loads(CHOSEN_LIST.read_text(encoding="utf-8"))
-    first, unavailable = tables["first"], tables["unavailable"]
+    failed = {each.key for each in outcomes if each.result != "compiled"}
+    unavailable, refused = (failed & tables[kind].keys() for kind in ("unavailable", "refused"))
     apart = {f"{each.repository}/{path}" for each in packages(CHOSEN_LIST) if each.apart for path in each.files}
     rows = [
-        ["packages", "files", "no kernels", "no dependencies", "compile whole", "with host code left out", "neither"]
+        ["packages", "files", "no kernels", "no dependencies", "nvcc refuses", "compile", "with import's", "do not"]
     ]
-    for name, keys in (("used for development", {each.key for each in outcomes} - apart), ("kept apart", apart)):
-        own = [each for each in outcomes if each.key in keys]
-        counted = [each for each in own if not _has_no_kernel(each) and each.key not in unavailable]
+    for name, is_apart in (("used for development", False), ("kept apart", True)):
+        own = [each for each in outcomes if (each.key in apart) is is_apart]
+        lost = [sum(each.key in keys for each in own) for keys in (unavailable, refused)]
+        rest = [each for each in own if each.key not in unavailable | refused]
+        counted = [each for each in rest if not _has_no_kernel(each)]
         good = [each for each in counted if each.result == "compiled"]
-        whole = sum(not each.left_out for each in good)
-        empty = sum(_has_no_kernel(each) and each.key not in unavailable for each in own)
-        numbers = (len(own), empty, len(own) - len(counted) - empty, whole, len(good) - whole, len(counted) - len(good))
-        rows.append([name, *map(str, numbers)])
-    rows.append(["kept apart, at first", *map(str, first["numbers"])])
-    counted = [each for each in outcomes if each.key not in unavailable and not _has_no_kernel(each)]
-    parts = [CHOSEN, RULE_OF_CHOSEN, table(rows), "## What does not compile of these", _causes(counted)]
+        proposed = sum(bool(each.proposed) for each in good)
+        numbers = (len(own), len(rest) - len(counted), *lost)
+        results = (len(good) - proposed, proposed, len(counted) - len(good))
+        rows.append([name, *map(str, (*numbers, *results))])
+    files, without, lacking, whole, left_out, neither = tables["first"]["numbers"]
+    text = (
+        f"The first result of the {files} files kept apart: {whole} compiled whole and {left_out} with host code "
+        f"left out, the default then; {neither} did not, {without} have no kernel, {lacking} lacked a dependency."
+    )
+    counted = [each for each in outcomes if each.key not in unavailable | refused and not _has_no_kernel(each)]
+    parts = [CHOSEN, RULE_OF_CHOSEN, table(rows), text, "## What does not compile of these", _causes(counted)]
+    reasons = [["file", "what it needs and no header has"], *([key, tables["refused"][key]] for key in sorted(refused))]
+    parts += ["## What nvcc refuses too", table(reasons)]
     return "\n\n".join(parts) + "\n"
 
 
 def _has_no_kernel(outcome: Outcome) -> bool:
-    """Return whether a file compiles whole and has no kernel."""
-    return "has no kernel" in outcome.error and "was left out" not in outcome.message
+    """Return whether a file compiles and has no kernel."""
+    return "has no kernel" in outcome.error
 
 
 def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], many: int) -> str:

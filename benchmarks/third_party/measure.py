@@ -7,8 +7,8 @@ own with a time limit, so that a crash or a hang ends only that file. RESULT.jso
 
 Options: --corpus FOLDER (default: what fetch.py writes), --images FOLDER keeps the fatbins there, --processes N,
 --limit SECONDS for a file, --minutes M starts no file after that time, --resume leaves out the files that RESULT.json
-has, --failed those that compiled there, --no-settings leaves out the settings of the list, --architecture ENTRY
-(repeatable) compiles for others.
+has, --failed those that compiled there, --no-settings leaves out the settings of the list, --proposed compiles what
+fails with the settings that `cuda-wheel import` proposes, --architecture ENTRY (repeatable) compiles for others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,6 +77,8 @@ class Outcome:
     """The host code that was left out, because it did not compile."""
     settings: bool = False
     """Whether settings beyond the build's own options were used."""
+    proposed: dict[str, Any] = field(default_factory=dict)
+    """The settings that `cuda-wheel import` proposes, with which it compiles and without which it does not."""
 
 
 class Listener(SilentReporter):
@@ -160,6 +162,35 @@ def compile_source(
     )
 
 
+def with_proposed_settings(
+    outcome: Outcome, source: Source, corpus: Path, settings: bool, architecture: str
+) -> Outcome:
+    """Return the outcome of a file that does not compile with the settings that `cuda-wheel import` proposes for it;
+    unchanged if they do not help."""
+    from cuda_wheel.adoption.module_tables import ProposedModule
+    from cuda_wheel.adoption.trial_build import try_module
+
+    home = source.package.home(corpus).resolve()
+    table = settings_of(source, home, settings)
+    module = {
+        **table["module"][0],
+        **{key: table[key] for key in ("include-dirs", "options", "defines") if key in table},
+    }
+    trial = try_module(home, ProposedModule(module), architecture)
+    added = {key: value for key, value in trial.module.table.items() if module.get(key) != value}
+    if trial.error or trial.is_host_code or not added:
+        return outcome
+    return replace(
+        outcome,
+        result="compiled",
+        error="",
+        message="",
+        kernels=[kernel.name for kernel in trial.kernels],
+        warnings=trial.warnings,
+        proposed=added,
+    )
+
+
 def first_error(message: str) -> str:
     """Return the first line of a message that names an error, else its first line."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -211,6 +242,7 @@ def in_process(source: Source, options: argparse.Namespace) -> Outcome:
         source.key,
     ]
     command += ["--images", str(options.images)] * bool(options.images) + ["--no-settings"] * options.no_settings
+    command += ["--proposed"] * options.proposed
     command += [part for each in options.architecture for part in ("--architecture", each)]
     with tempfile.TemporaryDirectory() as cache:
         try:
@@ -273,6 +305,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--architecture", action="append", default=[], help="an entry of `architectures`, not 80")
     parser.add_argument("--failed", action="store_true")
     parser.add_argument("--no-settings", action="store_true")
+    parser.add_argument("--proposed", action="store_true", help="with the settings that cuda-wheel import proposes")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     return parser
 
@@ -283,7 +316,10 @@ def main() -> None:
     if options.one:
         (source,) = [each for each in every if each.key == options.keys[0]]
         architectures = options.architecture or ["80"]
-        outcome = compile_source(source, options.corpus, options.images, not options.no_settings, architectures)
+        settings = not options.no_settings
+        outcome = compile_source(source, options.corpus, options.images, settings, architectures)
+        if options.proposed and outcome.result == "CompileError":
+            outcome = with_proposed_settings(outcome, source, options.corpus, settings, architectures[0])
         print(json.dumps(asdict(outcome)))
         return
     outcomes = read_records(options.result, Outcome)

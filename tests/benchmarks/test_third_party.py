@@ -275,3 +275,32 @@ def test_the_wheel_of_extensions_has_a_module_for_each_of_50_files(scripts: Simp
         assert config.for_module(module.name).architectures == config.architectures
         assert [(project / path).is_file() for path in module.sources] == [True]
         assert len(module.include_dirs) == len(source.package.include)
+
+
+def test_a_file_that_fails_is_compiled_with_what_import_proposes(scripts: SimpleNamespace, tmp_path: Path) -> None:
+    package = scripts.corpus.Package("p", "owner/p", "", "plain", (".",), ("a.cu",))
+    source = scripts.corpus.Source(package, "a.cu")
+    package.home(tmp_path).mkdir()
+    for text, proposed in [
+        ("#include <absent/a.h>\n__global__ void k(int* p) { *p = 1; }", {"missing-headers": ["absent/*"]}),
+        ("__global__ void k(int* p) { *p = missing; }", {}),
+    ]:
+        (package.home(tmp_path) / "a.cu").write_text(text)
+        outcome = scripts.measure.compile_source(source, tmp_path, None, settings=True)
+        assert outcome.result == "CompileError"
+        outcome = scripts.measure.with_proposed_settings(outcome, source, tmp_path, True, "80")
+        assert (outcome.proposed, outcome.result) == (proposed, "compiled" if proposed else "CompileError")
+
+
+def test_the_forty_packages_count_what_their_dependencies_allow(scripts: SimpleNamespace) -> None:
+    listed = scripts.corpus.packages(BENCHMARKS / "third_party/chosen_by_rule.toml")
+    every = [each.key for each in scripts.corpus.sources(listed) if not each.package.apart]
+    lost, refused = "benfred/implicit/implicit/gpu/als.cu", "NVIDIA/warp/warp/native/apic.cu"
+    errors = {lost: "a.cu:1:1: error: x", refused: "a.cu:1:1: error: y", every[0]: "a.cu has no kernel: it is empty"}
+    outcome = scripts.measure.Outcome
+    outcomes = [outcome(each, "CompileError" if each in errors else "compiled", errors.get(each, "")) for each in every]
+    outcomes[-1] = replace(outcomes[-1], proposed={"missing-headers": ["x/*"]})
+    outcomes[-2] = outcome(every[-2], "timeout", "not compiled after 600 s")
+    page = scripts.docs.chosen(outcomes)
+    assert f"| used for development | {len(every)} | 1 | 1 | 1 | {len(every) - 5} | 1 | 1 |" in page
+    assert "| 1 | timeout: not compiled after 600 s | " in page
