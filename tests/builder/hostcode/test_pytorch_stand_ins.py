@@ -534,6 +534,7 @@ def test_streams_are_packed_in_three_numbers_and_kernels_may_take_assertions(com
       TORCH_DSA_KERNEL_LAUNCH(k, 1, other.hash() % 2, 0, same, x.data_ptr<float>());
       auto& launches = c10::cuda::CUDAKernelLaunchRegistry::get_singleton_ref();
       TORCH_CHECK(!launches.has_failed() && x.unsafeGetTensorImpl()->storage_initialized(), c10::cuda::get_cuda_error_help(cudaSuccess));
+      TORCH_SYM_CHECK(x.sym_size(0).sym_ge(1).sym_and(true), x.unsafeGetTensorImpl()->unsafe_storage().nbytes());
       k<<<1, 1>>>(x.data_ptr<float>(), launches.get_uvm_assertions_ptr_for_current_device(), launches.insert("", "", 1, "k", 0));
       x = torch::linalg::linalg_norm(x, std::optional<c10::Scalar>(), {}, false, {});
     }

@@ -204,6 +204,11 @@ def test_places_of_cpp17_are_those_of_the_call(compiled: Callable[..., Compiled]
     assert set(compiled(PLACES).kernels) == {"_Z1kILj4EEvPj", "_Z1kILj8EEvPj"}
 
 
+def test_complex_brings_streams_as_that_of_gcc(compiled: Callable[..., Compiled]) -> None:
+    text = "#include <complex>\ninline std::ostream& operator<<(std::ostream& os, float2 a) { return os << a.x; }\n"
+    compiled(f"{text}__global__ void k() {{}}")
+
+
 def test_every_file_of_host_code_is_tested() -> None:
     assert {path.stem for path in FILES.iterdir()} == set(KERNELS)
 

@@ -69,6 +69,8 @@ struct TensorImpl : c10::intrusive_ptr_target {
     int64_t stride(int64_t) const;
     int64_t storage_offset() const;
     size_t itemsize() const;
+    const c10::Storage& storage() const;
+    const c10::Storage& unsafe_storage() const;
     bool has_storage() const;
     bool storage_initialized() const;
     bool dtype_initialized() const noexcept;
@@ -80,7 +82,9 @@ struct TensorImpl : c10::intrusive_ptr_target {
     void* mutable_data();
     c10::Device device() const;
     void set_sizes_and_strides(c10::IntArrayRef, c10::IntArrayRef);
+    void set_sizes_contiguous(c10::IntArrayRef);
     void set_storage_offset(int64_t);
+    void set_storage_keep_dtype(c10::Storage);
 };
 } // namespace at
 namespace c10 {

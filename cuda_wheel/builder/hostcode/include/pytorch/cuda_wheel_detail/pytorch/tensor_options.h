@@ -109,9 +109,39 @@ struct ExcludeDispatchKeyGuard {
 
 // --- Numbers that may be symbols -------------------------------------------------------------------------------------
 
+class SymBool {
+  public:
+    SymBool(bool value);
+    bool expect_bool() const;
+    bool expect_true(const char* file, int64_t line) const;
+    bool guard_bool(const char* file, int64_t line) const;
+    bool has_hint() const;
+    SymBool sym_and(const SymBool&) const;
+    SymBool sym_or(const SymBool&) const;
+    SymBool sym_not() const;
+    SymBool operator&&(const SymBool&) const;
+    SymBool operator||(const SymBool&) const;
+    SymBool operator!() const;
+
+  private:
+    void* cuda_wheel_layout[2] = {};
+};
+#define TORCH_SYM_CHECK(condition, ...) TORCH_CHECK((condition).expect_true(__FILE__, __LINE__), __VA_ARGS__)
+#define TORCH_SYM_INTERNAL_ASSERT(condition, ...) \
+    TORCH_INTERNAL_ASSERT((condition).expect_true(__FILE__, __LINE__), __VA_ARGS__)
+
 class SymInt {
   public:
     SymInt(int64_t value = 0);
+    bool has_hint() const;
+    SymInt min(const SymInt&) const;
+    SymInt max(const SymInt&) const;
+    SymBool sym_eq(const SymInt&) const;
+    SymBool sym_ne(const SymInt&) const;
+    SymBool sym_lt(const SymInt&) const;
+    SymBool sym_le(const SymInt&) const;
+    SymBool sym_gt(const SymInt&) const;
+    SymBool sym_ge(const SymInt&) const;
     int64_t expect_int() const;
     int64_t guard_int(const char* file, int64_t line) const;
     bool is_symbolic() const;
@@ -144,15 +174,6 @@ class SymFloat {
   public:
     SymFloat(double value);
     double expect_float() const;
-
-  private:
-    void* cuda_wheel_layout[2] = {};
-};
-class SymBool {
-  public:
-    SymBool(bool value);
-    bool expect_bool() const;
-    bool guard_bool(const char* file, int64_t line) const;
 
   private:
     void* cuda_wheel_layout[2] = {};
