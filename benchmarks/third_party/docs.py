@@ -1,7 +1,7 @@
 """Format what measure.py found: `python benchmarks/third_party/docs.py RESULT.json [NO_SETTINGS.json] PAGE.md`.
 
-RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`, both for sm_100. Further
-arguments such as `sm_120=RESULT.json` add what was measured for other targets. `--suites` formats the
+RESULT.json is measured with the settings of the list, NO_SETTINGS.json with `--no-settings`, both for sm_80. Further
+arguments such as `sm_90=RESULT.json` add what was measured for other targets. `--suites` formats the
 list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.json PAGE.md`. `--held-out` formats the
 list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `--alone` formats what alone.py measured:
 `docs.py --alone RESULT.json PAGE.md`; `--times` what times.py measured: `docs.py --times TIMES.json [MORE] PAGE.md`.
@@ -24,7 +24,7 @@ import tomllib
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _results import Report, table
-from corpus import packages
+from corpus import Package, packages, sources
 from judge import Verdict, of_the_source
 from measure import Outcome, read_records
 from times import Times, comparable
@@ -45,13 +45,15 @@ RULE = """\
 The corpus is chosen by rule, not by what compiles: of each package every `.cu` file that the package's own build
 compiles and that has device code; of more than four (of the largest packages six or eight) those at even distances in
 the order of their names. `benchmarks/third_party/packages.toml` lists repositories, commits, files, include folders and
-options; `fetch.py` fetches them, `measure.py` compiles each file unedited with NVRTC 13.0.88, for sm_100, in a process
-of its own."""
+options; `fetch.py` fetches them, `measure.py` compiles each file unedited with NVRTC 12.9.86, for sm_80, in a process
+of its own. The headers of cuRAND and of PyTorch 2.14.1 are in the build environment. A file compiles with all of its
+host code, or it does not compile."""
 
 RULE_OF_HELD_OUT = """\
 The corpus above was used to develop cuda-wheel, so that it says little about other packages.
 `benchmarks/third_party/held_out.toml` lists others, chosen by the same rule before any of them was compiled. Their
-first result is from before anything was changed for them; what they showed to be missing in general was added later."""
+first result is from before anything was changed for them; what they showed to be missing in general was added later.
+They are compiled as the files above."""
 
 RULE_OF_CHOSEN = """\
 `benchmarks/third_party/chosen_by_rule.toml` has the rule by which these packages and their files were chosen before any
@@ -63,19 +65,21 @@ could not be had: a library, or a name that no header has any longer, so that nv
 RULE_OF_SUITES = """\
 `benchmarks/third_party/others.toml` lists files of programs: each file is compiled unedited with the include folders
 and options of its program's build, by `measure.py` with NVRTC 12.9.86 and, with cuRAND's headers from their package,
-for sm_80. `judge.py` compiles it with nvcc 13.0.88 and with NVRTC 13.0.88, and compares their kernels."""
+for sm_80. `judge.py` compiles it with nvcc 13.0.88 and with NVRTC 13.0.88, and compares their kernels. Measured on 22
+November 2026, when host code that does not compile was left out without being asked: now it is an error."""
 
 RULE_OF_ALONE = """\
 `benchmarks/third_party/alone.py` compiles files of the corpus as they are, and their kernels alone: the same files
 without their host code, with the instances of templates named in `instantiate`. Its list, `kernels_alone.toml`, has the
-rule by which the files were chosen, and which of their lines are host code."""
+rule by which the files were chosen, and which of their lines are host code. Measured on 23 November 2026."""
 
 RULE_OF_TIMES = """\
 `benchmarks/third_party/times.py` compiles files of the corpus for the default targets with NVRTC 13.0.88, and
 `nvcc -fatbin` of CUDA 13.0 compiles them for the same targets, each on one core of a machine that others used at the
 same time. nvcc is stopped when it has taken 1.25 times as long as cuda-wheel: for most files it spends half a minute
 with PyTorch's headers alone, for each target. Where it does not read them, or where the kernels take minutes, both
-spend nearly all of their time in the same compiler, and repeated runs of such a file differ by up to a quarter."""
+spend nearly all of their time in the same compiler, and repeated runs of such a file differ by up to a quarter.
+Measured on 23 November 2026."""
 
 
 def cause(outcome: Outcome) -> str:
@@ -95,7 +99,7 @@ def markdown(
     names = {package.repository: package.name for package in packages()}
     good = [each for each in outcomes if each.result == "compiled"]
     lines = [f"- With settings, for {target}: {_share(each)}." for target, each in others.items()]
-    summary = "\n".join([_summary(outcomes, plain, len(set(names.values()))), *lines])
+    summary = "\n".join([_summary(outcomes, plain, packages()), *lines])
     parts = ["# Files of Python packages", RULE, summary]
     times = sorted(each.seconds for each in good)
     if times:
@@ -137,7 +141,7 @@ def held_out(outcomes: Sequence[Outcome], plain: Sequence[Outcome]) -> str:
     every = [f"{package.repository}/{path}" for package in listed for path in package.files]
     good = len(every) - len(first["failed"])
     lines = [
-        _summary(outcomes, plain, len({package.repository for package in listed})),
+        _summary(outcomes, plain, listed),
         f"- The first result, of commit {first['commit']}: {good} of {len(every)} ({100 * good / len(every):.0f} %) as "
         "they are.",
     ]
@@ -181,9 +185,14 @@ def _has_no_kernel(outcome: Outcome) -> bool:
     return "has no kernel" in outcome.error
 
 
-def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], many: int) -> str:
+def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], listed: Sequence[Package]) -> str:
     never = sum(each.result in ("traceback", "crash", "timeout") for each in outcomes)
-    lines = [f"- {many} packages, {len(outcomes)} files."]
+    measured = {each.key for each in outcomes}
+    missing = [each.package.name for each in sources(listed) if each.key not in measured]
+    lines = [f"- {len({package.repository for package in listed})} packages, {len(outcomes)} files."]
+    if missing:
+        names = ", ".join(sorted(set(missing), key=str.lower))
+        lines.append(f"- Not measured this time: {len(missing)} files, for lack of time, of {names}.")
     if plain:
         lines.append(f"- They compile as they are: {_share(plain)}.")
     lines.append(f"- They compile with settings of at most five lines for a file: {_share(outcomes)}.")
