@@ -196,6 +196,7 @@ def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], listed: Sequ
     if plain:
         lines.append(f"- They compile as they are: {_share(plain)}.")
     lines.append(f"- They compile with settings of at most five lines for a file: {_share(outcomes)}.")
+    lines.append(f"- Have no kernel that anything launches, and need no module: {sum(map(_has_no_kernel, outcomes))}.")
     lines.append(f"- Ended in a traceback, crash or time limit: {never}.")
     return "\n".join(lines)
 
