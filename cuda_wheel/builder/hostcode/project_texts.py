@@ -15,7 +15,7 @@ from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.sources.include_graph import is_toolkit_header, visit
 from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS
 
-__all__ = ["project_texts", "some_project_texts"]
+__all__ = ["holds_toolkit", "project_texts", "some_project_texts"]
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
 
@@ -43,7 +43,7 @@ def _read(text: bytes, source: str, root: str, folders: Sequence[str]) -> tuple[
     """Return texts, and whether they are all."""
     texts: list[bytes] = []
     is_known = True
-    own = [folder for folder in folders if not _is_library(os.path.join(root, folder))]
+    own = [folder for folder in folders if not holds_toolkit(os.path.join(root, folder))]
     after = folders[folders.index(STAND_INS[0]) :] if STAND_INS[0] in folders else ()
     first = [folder for folder in own if folder not in after]
 
@@ -71,7 +71,7 @@ def _has_stand_in(header: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _is_library(folder: str) -> bool:
+def holds_toolkit(folder: str) -> bool:
     """Return whether a folder holds headers of the toolkit, of CCCL or of this package."""
     marks = ("cuda_fp16.h", "curand_kernel.h", "crt/host_defines.h")
     return (
