@@ -72,6 +72,10 @@ struct TensorImpl : c10::intrusive_ptr_target {
     c10::DispatchKeySet key_set() const;
     const void* data() const;
     void* mutable_data();
+    const c10::Storage& storage() const;
+    const c10::Storage& unsafe_storage() const;
+    bool has_storage() const;
+    void set_storage_keep_dtype(c10::Storage);
     bool is_contiguous(c10::MemoryFormat = c10::MemoryFormat::Contiguous) const;
     bool requires_grad() const;
     void bump_version();
