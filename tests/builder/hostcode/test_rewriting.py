@@ -77,12 +77,12 @@ def test_constants_of_libraries_are_those_of_nvcc(
     folder = tmp_path / place
     (folder / "lib").mkdir(parents=True)
     (folder / "lib" / "b.h").write_text(
-        "#pragma once\n#include <string>\nnamespace lib { const std::string base = \"b\"; const float quarter = 0.25f;\n"
+        '#pragma once\n#include <string>\nnamespace lib { const std::string base = "b"; const float quarter = 0.25f;\n'
         "const float weight = -quarter; }\n"
     )
     (folder / "lib" / "a.h").write_text(
-        "#pragma once\n#include <map>\n#include \"b.h\"\nnamespace lib {\n"
-        "const std::map<std::string, int> table = {{\"a\", 1}, {base, 2}};\n"
+        '#pragma once\n#include <map>\n#include "b.h"\nnamespace lib {\n'
+        'const std::map<std::string, int> table = {{"a", 1}, {base, 2}};\n'
         "__host__ __device__ inline float scaled(float x) { return x * weight; }\n}\n"
     )
     (tmp_path / "project").mkdir(exist_ok=True)
