@@ -412,6 +412,11 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
     return errors
 
 
+_REWRITTEN_LIMIT = 4 << 20
+"""The size in bytes of a project's headers and its libraries' up to which those of libraries are read to rewrite them:
+it takes 0.6 s a megabyte."""
+
+
 def _project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
     """Return how to read the files of a job's project. The headers of `libraries` are read too: absolute folders."""
     from cuda_wheel.builder.hostcode.own_files import Project
@@ -438,7 +443,9 @@ def _project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
         folder = next((each for each in absolute if place.startswith(each)), None)
         if folder is None or folder in libraries or holds_toolkit(folder.rstrip(os.sep)):
             return None
-        return _project(job, (*libraries, folder))
+        folders = (*option_folders(job.options), *job.include_dirs)
+        is_short = project_texts(job.text, job.source, job.root, folders, _REWRITTEN_LIMIT) is not None
+        return _project(job, (*libraries, folder)) if is_short else None
 
     def read(path: str) -> bytes:
         return Path(job.root, path).read_bytes()

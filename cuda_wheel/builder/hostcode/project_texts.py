@@ -23,23 +23,26 @@ _LIMIT = 1 << 20
 """The size in bytes of texts above which compiling them takes longer than what the names in them could save."""
 
 
-def project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -> list[bytes] | None:
-    """Return a source's text and those of its headers, directly or not; None if they are too long or cannot be told.
+def project_texts(
+    text: bytes, source: str, root: str, folders: Sequence[str], limit: int = _LIMIT
+) -> list[bytes] | None:
+    """Return a source's text and those of its headers, directly or not; None if they have more than `limit` bytes or
+    cannot be told.
 
     `folders` are the include folders in search order; relative ones start from `root`. Every file of a name in any of
     the folders counts, also those that the compiler skips or finds elsewhere first; but not one that has a stand-in,
     which the compiler finds before it.
     """
-    texts, is_known = _read(text, source, root, folders)
+    texts, is_known = _read(text, source, root, folders, limit)
     return texts if is_known else None
 
 
 def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -> list[bytes]:
     """Return the texts of `project_texts`, or some of them if they are too long or cannot be told."""
-    return _read(text, source, root, folders)[0]
+    return _read(text, source, root, folders, _LIMIT)[0]
 
 
-def _read(text: bytes, source: str, root: str, folders: Sequence[str]) -> tuple[list[bytes], bool]:
+def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: int) -> tuple[list[bytes], bool]:
     """Return texts, and whether they are all."""
     texts: list[bytes] = []
     is_known = True
@@ -50,7 +53,7 @@ def _read(text: bytes, source: str, root: str, folders: Sequence[str]) -> tuple[
     def included(path: str) -> Iterator[str]:
         nonlocal is_known
         texts.append(Path(path).read_bytes() if texts else text)
-        if sum(map(len, texts)) > _LIMIT:
+        if sum(map(len, texts)) > limit:
             is_known = False
         for name in _INCLUDE.findall(texts[-1]) if is_known else ():
             if not name:  # a macro gives the header's name

@@ -24,6 +24,6 @@ std::string operator+(const std::string&, JittedCode);
 #define stringify_code(...) #__VA_ARGS__
 #define jiterator_code(...) __VA_ARGS__
 #define jiterator_stringify(...) ::cuda_wheel_detail::JittedCode{};
-#define jiterator_also_stringify_as(code, name) code constexpr ::cuda_wheel_detail::JittedCode name{};
+#define jiterator_also_stringify_as(code, name) code static ::cuda_wheel_detail::JittedCode name;
 
 #endif
