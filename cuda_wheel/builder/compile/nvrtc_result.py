@@ -94,14 +94,12 @@ def with_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> NvrtcR
     if not may_change_layouts(job, request, result):
         return result
     text = preprocessed(request)
-    if text is None and result["error"]:  # such as a header that is not found
-        return result
-    if text is None:
+    if text is None and not result["error"]:
         raise CompileError(
             f"{job.source}: this NVRTC does not write the preprocessed text, which tells whether it honours the "
             "attributes that change the layout of types (packed, aligned, __align__): build with another release."
         )
-    code = PreprocessedCode(text, _toolchain_folders(job))
+    code = PreprocessedCode(text or b"", _toolchain_folders(job))
     errors = [*code.ignored()] or ([] if result["error"] else [*_lowered_alignments(request, code)])
     if not errors:
         return result

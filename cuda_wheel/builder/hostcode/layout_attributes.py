@@ -130,7 +130,7 @@ class PreprocessedCode:
     def __init__(self, text: bytes, toolchain: tuple[str, ...]) -> None:
         self._text = text
         marks = list(_LINE.finditer(text))
-        ends = [*(mark.start() for mark in marks[1:]), len(text)]
+        ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]  # none of a text that is empty
         files = [mark[2].decode(errors="surrogateescape").replace("\\\\", "\\") for mark in marks]
         self._segments = [
             _Segment(mark.end(), end, file, int(mark[1]))

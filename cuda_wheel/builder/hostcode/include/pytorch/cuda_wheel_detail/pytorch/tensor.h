@@ -69,22 +69,27 @@ struct TensorImpl : c10::intrusive_ptr_target {
     int64_t stride(int64_t) const;
     int64_t storage_offset() const;
     size_t itemsize() const;
-    const c10::Storage& storage() const;
-    const c10::Storage& unsafe_storage() const;
-    bool has_storage() const;
-    bool storage_initialized() const;
-    bool dtype_initialized() const noexcept;
     bool is_empty() const;
     bool is_cpu() const;
     bool is_cuda() const;
-    bool requires_grad() const;
+    bool storage_initialized() const;
+    bool dtype_initialized() const noexcept;
+    c10::Device device() const;
+    c10::Layout layout() const;
+    caffe2::TypeMeta dtype() const;
+    c10::DispatchKeySet key_set() const;
     const void* data() const;
     void* mutable_data();
-    c10::Device device() const;
-    void set_sizes_and_strides(c10::IntArrayRef, c10::IntArrayRef);
-    void set_sizes_contiguous(c10::IntArrayRef);
-    void set_storage_offset(int64_t);
+    const c10::Storage& storage() const;
+    const c10::Storage& unsafe_storage() const;
+    bool has_storage() const;
     void set_storage_keep_dtype(c10::Storage);
+    bool is_contiguous(c10::MemoryFormat = c10::MemoryFormat::Contiguous) const;
+    bool requires_grad() const;
+    void bump_version();
+    void set_sizes_contiguous(c10::IntArrayRef);
+    void set_sizes_and_strides(c10::IntArrayRef, c10::IntArrayRef);
+    void set_storage_offset(int64_t);
 };
 } // namespace at
 namespace c10 {
