@@ -57,10 +57,11 @@ They are compiled as the files above."""
 
 RULE_OF_CHOSEN = """\
 `benchmarks/third_party/chosen_by_rule.toml` has the rule by which these packages and their files were chosen before any
-of them was compiled, with NVRTC 12.9.86. A third of the packages was kept apart: its first result is from before
-anything was changed for it. Files compile as they are, with all of their host code, or with the settings that
-`cuda-wheel import` proposes. Not counted are files without kernels, which need no module, and files that need what
-could not be had: a library, or a name that no header has any longer, so that nvcc refuses them too."""
+of them was compiled: for sm_80, with NVRTC 12.9.86 and the headers of PyTorch 2.14.1, on two busy cores with a limit of
+600 s for a file. A third of the packages was kept apart: its first result is from before anything was changed for it.
+Files compile as they are, with all of their host code, or with the settings that `cuda-wheel import` proposes. Not
+counted are files without kernels, which need no module, and files that need what could not be had: a library, or a
+name that no header has any longer, so that nvcc refuses them too."""
 
 RULE_OF_SUITES = """\
 `benchmarks/third_party/others.toml` lists files of programs: each file is compiled unedited with the include folders
@@ -156,7 +157,7 @@ def chosen(outcomes: Sequence[Outcome]) -> str:
     unavailable, refused = (failed & tables[kind].keys() for kind in ("unavailable", "refused"))
     apart = {f"{each.repository}/{path}" for each in packages(CHOSEN_LIST) if each.apart for path in each.files}
     rows = [
-        ["packages", "files", "no kernels", "no dependencies", "nvcc refuses", "compile", "with import's", "do not"]
+        ["packages", "files", "no kernels", "no dependencies", "nvcc refuses", "as they are", "with import's", "do not"]
     ]
     for name, is_apart in (("used for development", False), ("kept apart", True)):
         own = [each for each in outcomes if (each.key in apart) is is_apart]
@@ -174,7 +175,8 @@ def chosen(outcomes: Sequence[Outcome]) -> str:
         f"left out, the default then; {neither} did not, {without} have no kernel, {lacking} lacked a dependency."
     )
     counted = [each for each in outcomes if each.key not in unavailable | refused and not _has_no_kernel(each)]
-    parts = [CHOSEN, RULE_OF_CHOSEN, table(rows), text, "## What does not compile of these", _causes(counted)]
+    share = f"As they are or with what import proposes, {_share(counted)} compile."
+    parts = [CHOSEN, RULE_OF_CHOSEN, table(rows), share, text, "## What does not compile of these", _causes(counted)]
     reasons = [["file", "what it needs and no header has"], *([key, tables["refused"][key]] for key in sorted(refused))]
     parts += ["## What nvcc refuses too", table(reasons)]
     return "\n\n".join(parts) + "\n"
