@@ -31,7 +31,7 @@ from cuda_wheel.builder.hostcode.front_end import (
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.hostcode.project_texts import project_texts
-from cuda_wheel.builder.hostcode.rewriting.pragma_macros import is_pragma_error
+from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros
 from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
@@ -342,7 +342,7 @@ def _failure(
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
     """Return the errors that are neither overcome nor in the same line as one that is."""
-    overcome = {error.key[:2] for error in errors if is_pragma_error(error.message)}
+    overcome = {error.key[:2] for error in errors if PragmaMacros.is_about(error.message)}
     return [error for error in errors if error.key[:2] not in overcome]
 
 

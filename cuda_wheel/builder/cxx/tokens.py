@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["DECORATION", "MARKERS", "Directive", "Token", "balanced", "scan", "words"]
+__all__ = ["DECORATION", "MARKERS", "Directive", "Token", "balanced", "end_of_argument", "scan", "words"]
 
 MARKERS = frozenset(
     {"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"}
@@ -96,3 +96,11 @@ def balanced(tokens: Sequence[Token], index: int) -> int:
             if depth == 0:
                 return position + 1
     return len(tokens)
+
+
+def end_of_argument(tokens: Sequence[Token], index: int) -> int:
+    """Return the index of the comma, semicolon or bracket that ends the expression at `index`; the number of tokens if
+    none does. Commas of template arguments end it too, as they do in macros."""
+    while index < len(tokens) and tokens[index].text not in (",", ";", ")", "]", "}"):
+        index = balanced(tokens, index) if tokens[index].text in ("(", "{", "[") else index + 1
+    return index

@@ -120,6 +120,10 @@ class SourceBlocks:
             return start + len(text) - len(text.lstrip())
         return start + len(text.decode(errors="replace")[: column - 1].encode(errors="replace"))
 
+    def token_at(self, offset: int) -> int:
+        """Return the index of the first token that begins at an offset or after it."""
+        return bisect_left(self.tokens, offset, key=lambda token: token.start)
+
     def definition_at(self, offset: int) -> CodeBlock | None:
         """Return the definition around an offset."""
         return next((each for each in self.definitions if each.start <= offset < each.end), None)

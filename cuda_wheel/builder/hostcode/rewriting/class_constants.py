@@ -6,42 +6,26 @@ GCC and nvcc accept the initializer of such a member if its type is no integer; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Sequence
 
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.own_files import RefusedCode
+from cuda_wheel.builder.hostcode.own_files import RefusedCode, definition_at
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
 
-__all__ = ["ClassConstants", "is_class_constant_error"]
+__all__ = ["ClassConstants"]
 
 _ERROR = re.compile(r'a member of type "const (?:float|double|long double)" cannot have an in-class initializer')
 
 
-def is_class_constant_error(message: str) -> bool:
-    """Return whether an error is about a constant of a class that is no integer."""
-    return _ERROR.fullmatch(message) is not None
+class ClassConstants(Rewriter):
+    """The constants of classes, of floating-point types."""
 
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return _ERROR.fullmatch(message) is not None
 
-class ClassConstants:
-    """The constants of classes in a project's files that the compiler refuses."""
-
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._found: dict[str, dict[int, Replacement]] = {}
-
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Rewrite the constants that errors are about; return False if none is new."""
-        is_new = False
-        for file, line, column, message, _ in errors:
-            if not is_class_constant_error(message) or file not in self._files:
-                continue
-            around = self._files[file].definition_at(self._files[file].offset(line, column))
-            for token in around.tokens if around is not None and around.in_class else ():
-                if token.text == "const" and token.start not in self._found.setdefault(file, {}):
-                    self._found[file][token.start] = (token.start, token.end, b"constexpr")
-                    is_new = True
-        return is_new
-
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
-        return {file: list(found.values()) for file, found in self._found.items()}
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            member = definition_at(self.files, error.file, error.line, error.column)
+            for token in member.tokens if member is not None and member.in_class else ():
+                if token.text == "const":
+                    yield error.file, [(token.start, token.end, b"constexpr")]
