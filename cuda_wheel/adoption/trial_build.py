@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from cuda_wheel.adoption.module_tables import ProposedModule, Table, missing_folders
+from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.macro_options import defined_macros
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
-from cuda_wheel.builder.cxx.parameter_types import defined_macros
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.missing_kernels import plain_name, suggested_instances
 from cuda_wheel.builder.errors import CompileError, ConfigError
@@ -185,7 +186,8 @@ def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo
     """Return an instance for each kernel template of the sources of which the compiled module has none."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
-    defined = defined_macros(module.table.get("options", ())) | set(module.table.get("defines", ()))
+    options = read_options(module.table.get("options", ()), "options").arguments
+    defined = defined_macros(options) | set(module.table.get("defines", ()))
     for text in _texts(root, module):
         missing = {each.name for each in kernels_in(text) if each.template} - compiled
         for instance in suggested_instances(text, defined) if missing else ():

@@ -19,6 +19,7 @@ from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import with_layouts
 from cuda_wheel.builder.compile.precompiled import precompiles
+from cuda_wheel.builder.config.macro_options import macro_options
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
     COMPLEX_FUNCTIONS,
@@ -35,7 +36,7 @@ from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros
 from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
-from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
+from cuda_wheel.builder.sources.include_graph import option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.limited_time import compile_apart
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed
@@ -178,7 +179,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     if texts is None or pre_includes(job.options):
         return None
     # What an option defines is a name of the project; its value may be a name of a part.
-    values = [option.partition("=")[2] for option in macro_options(job.options)]
+    values = [option.value for option in macro_options(job.options) if option.value is not None]
     names = names_in([*texts, *map(str.encode, (*values, *job.instantiate))])
     if names is None:
         return None

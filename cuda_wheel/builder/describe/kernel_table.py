@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
 
+from cuda_wheel.builder.config.macro_options import defined_macros
 from cuda_wheel.builder.cxx.demangling.signatures import signature
-from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parameter_names, parameter_types
+from cuda_wheel.builder.cxx.parameter_types import agree, parameter_names, parameter_types
 from cuda_wheel.builder.describe.missing_kernels import left_out_code, no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError

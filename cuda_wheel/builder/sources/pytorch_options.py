@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.macro_options import macro_options
 from cuda_wheel.builder.config.settings import TABLE, ModuleConfig
-from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, split_undefinitions
+from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.included_sources import reached
 from cuda_wheel.builder.sources.source_files import Source
 
@@ -47,7 +48,7 @@ def with_pytorch_options(
     folders = (*settings.include_dirs, *option_folders(arguments))
     if not any(includes_pytorch(each, root, folders, note) for each in sources if each.kind == "cuda"):
         return settings
-    own = {name.partition("=")[0] for name in macro_options(arguments)} | set(split_undefinitions(arguments)[1])
+    own = {option.name for option in macro_options(arguments)}
     added = dict.fromkeys((*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H"), "1")
     added["TORCH_EXTENSION_NAME"] = settings.name.rpartition(".")[2]
     defines = {name: value for name, value in added.items() if name not in own} | dict(settings.defines)

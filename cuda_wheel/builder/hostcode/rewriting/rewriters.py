@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.own_files import RefusedCode
-from cuda_wheel.builder.hostcode.rewriting.class_constants import ClassConstants
+from cuda_wheel.builder.hostcode.rewriting.class_constants import ClassConstants, MemberConstants
 from cuda_wheel.builder.hostcode.rewriting.compound_literals import CompoundLiterals
 from cuda_wheel.builder.hostcode.rewriting.constexpr_functions import ConstexprFunctions
 from cuda_wheel.builder.hostcode.rewriting.host_assembly import HostAssembly
 from cuda_wheel.builder.hostcode.rewriting.host_markers import HostMarkers
-from cuda_wheel.builder.hostcode.rewriting.member_constants import MemberConstants
 from cuda_wheel.builder.hostcode.rewriting.narrowing import NarrowingArguments
 from cuda_wheel.builder.hostcode.rewriting.powers import Powers
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros
