@@ -68,6 +68,8 @@ class Answer:
     request: NvrtcRequest
     left_out: tuple[LeftOutCode, ...] = ()
     notes: tuple[str, ...] = ()
+    unnamed_instances: tuple[str, ...] = ()
+    """See CompileError."""
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
 
 
@@ -294,8 +296,8 @@ def _edited(
         )
     if job.host_code == "whole":
         trial = _Compilations(job, request, first, call).outcome(True, _SYNTAX_ONLY)
-        if trial.left_out and trial.reason:
-            notes.append(f'note: {_CURES}. host-code = "leave-out" alone is not enough: {trial.reason}.')
+        if trial.left_out and trial.reason.text:
+            notes.append(f'note: {_CURES}. host-code = "leave-out" alone is not enough: {trial.reason.text}.')
         elif trial.left_out and not trial.result["error"]:
             notes.append(_may_be_left_out(trial.left_out))
     return _failure(job, outcome, requests, notes), outcome.may_be_hidden
@@ -336,9 +338,14 @@ def _failure(
     from cuda_wheel.builder.hostcode.own_files import project_files  # start-up time: few jobs need it
 
     reported = {error.key for error in _without_consequences(errors, project_files(_project(job)))}
-    notes = [f"note: it cannot be left out: {outcome.reason}."] if outcome.reason else []
-    notes += more_notes
-    return Answer(whole, request, (), tuple(notes), lambda each: each.severity != "error" or _key(each) in reported)
+    reason, instance = outcome.reason
+    return Answer(
+        whole,
+        request,
+        notes=(*([f"note: it cannot be left out: {reason}."] if reason else []), *more_notes),
+        unnamed_instances=(instance,) if instance else (),
+        is_reported=lambda each: each.severity != "error" or _key(each) in reported,
+    )
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:

@@ -29,7 +29,8 @@ class LackingKernelsError(CompileError):
     """Some images of a module lack kernels; `lacking` and `others` are the names and symbols of its kernels."""
 
     def __init__(self, text: str, lacking: tuple[Names, ...], others: tuple[Names, ...]) -> None:
-        super().__init__(text, lacking, others)  # all, to be unpickled: a worker may raise it
+        super().__init__(text)
+        self.args = text, lacking, others  # all, to be unpickled: a worker may raise it
         self.lacking, self.others = lacking, others
 
     def __str__(self) -> str:

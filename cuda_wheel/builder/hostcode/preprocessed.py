@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan, words
+from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, before_template_arguments, scan, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, definitions, parameters
 
 __all__ = ["NOT_HOST", "TranslationUnit", "marker", "marks_device_code", "template_arguments_end"]
@@ -188,10 +188,13 @@ class TranslationUnit:
         self._declarations = list(_with_places(blocks, directives))
         self.kernels: dict[str, bool] = {}
         """The kernels and device variables that only a use brings into the image, by name: whether it is a template."""
+        self.variables: set[str] = set()
+        """Those names that are variables."""
         for each in self._declarations:
             if each.is_device_code:
                 for name in each.names:
                     self.kernels[name] = self.kernels.get(name, False) or "template" in each.words
+                    self.variables |= set() if "global" in each.attributes else {name}
 
     def body(self, number: int) -> tuple[CodeBlock | None, Sequence[Token]]:
         """Return the definition with the body of this number, and the body's tokens without brackets and markers.
@@ -323,11 +326,7 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
         index -= 1
     if index < 1 or tokens[index].text != "::":
         return ""
-    index -= 1
-    depth = 0
-    while index >= 0 and (depth or tokens[index].text in (">", ">>>")):
-        depth += {">": 1, ">>>": 3, "<": -1, "<<<": -3}.get(tokens[index].text, 0)
-        index -= 1
+    index = before_template_arguments(tokens, index)
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
 

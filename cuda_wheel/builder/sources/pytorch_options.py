@@ -9,7 +9,7 @@ COMMON_NVCC_FLAGS and BuildExtension.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,10 +65,8 @@ def includes_pytorch(
     return any(_PYTORCH.search(header.read_bytes()) for header in headers)
 
 
-def pytorch_note(settings: Iterable[ModuleConfig]) -> list[str]:
-    """Return the line that says which modules have PyTorch's macros, if any."""
-    added = ("TORCH_API_INCLUDE_EXTENSION_H", "1")
-    names = [each.name for each in settings if each.pytorch_options and added in each.defines]
+def pytorch_note(names: Sequence[str]) -> list[str]:
+    """Return the line that says which modules got PyTorch's macros, if any."""
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     if not names:
         return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from cuda_wheel.builder.cxx.tokens import Token
+from cuda_wheel.builder.cxx.tokens import Token, before_template_arguments
 from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import macro_tokens
 from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
@@ -46,9 +46,5 @@ def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[To
 def _start_of_name(tokens: Sequence[Token], index: int) -> int:
     """Return where the qualified name begins whose last part is at `index`: `a` of `a::b<c>::d`."""
     while index > 1 and tokens[index - 1].text == "::":
-        index -= 2
-        depth = 0
-        while index > 0 and (depth or tokens[index].text in (">", ">>")):
-            depth += {">": 1, ">>": 2, "<": -1}.get(tokens[index].text, 0)
-            index -= 1
+        index = max(0, before_template_arguments(tokens, index - 1))
     return index
