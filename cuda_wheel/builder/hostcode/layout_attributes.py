@@ -77,7 +77,7 @@ _SUSPECT = re.compile(
 """Matches what an ignored attribute looks like in preprocessed text, and more."""
 
 
-def text_may_have(text: bytes) -> bool:
+def _text_may_have(text: bytes) -> bool:
     """Return whether a text names an attribute about layouts elsewhere than behind `struct` and the like."""
     if b"packed" not in text and b"align" not in text:
         return False
@@ -89,14 +89,14 @@ def text_may_have(text: bytes) -> bool:
 
 def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -> bool:
     """Return whether one of these texts, or of the files with these absolute paths, names such an attribute."""
-    return any(map(text_may_have, texts)) or any(
+    return any(map(_text_may_have, texts)) or any(
         _version_may_have(path, (found := os.stat(path)).st_mtime_ns, found.st_size) for path in headers
     )
 
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _version_may_have(header: str, changed: int, size: int) -> bool:
-    return text_may_have(Path(header).read_bytes())
+    return _text_may_have(Path(header).read_bytes())
 
 
 class LayoutError(NamedTuple):

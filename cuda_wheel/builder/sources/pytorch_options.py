@@ -20,7 +20,7 @@ from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.included_sources import reached
 from cuda_wheel.builder.sources.source_files import Source
 
-__all__ = ["PYTORCH_MACROS", "includes_pytorch", "pytorch_note", "with_pytorch_options"]
+__all__ = ["BUILD_MACROS", "PYTORCH_MACROS", "includes_pytorch", "pytorch_note", "with_pytorch_options"]
 
 PYTORCH_MACROS = (
     "__CUDA_NO_BFLOAT16_CONVERSIONS__",
@@ -29,6 +29,9 @@ PYTORCH_MACROS = (
     "__CUDA_NO_HALF_OPERATORS__",
 )
 """The macros for device code. Each is defined as 1."""
+
+BUILD_MACROS = (*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H", "TORCH_EXTENSION_NAME")
+"""All macros of PyTorch's build. The last is the module's name."""
 
 _PYTORCH = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"](?:torch|ATen|c10|THC|caffe2)/', re.MULTILINE)
 
@@ -49,8 +52,7 @@ def with_pytorch_options(
     if not any(includes_pytorch(each, root, folders, note) for each in sources if each.kind == "cuda"):
         return settings
     own = {option.name for option in macro_options(arguments)}
-    added = dict.fromkeys((*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H"), "1")
-    added["TORCH_EXTENSION_NAME"] = settings.name.rpartition(".")[2]
+    added = dict.fromkeys(BUILD_MACROS, "1") | {"TORCH_EXTENSION_NAME": settings.name.rpartition(".")[2]}
     defines = {name: value for name, value in added.items() if name not in own} | dict(settings.defines)
     return replace(settings, defines=tuple(sorted(defines.items())))
 
