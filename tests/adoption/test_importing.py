@@ -96,16 +96,22 @@ def test_an_extension_becomes_tables_of_the_modules_that_compile(tmp_path: Path,
     assert 'identifier "undeclared" is undefined' in shown and "2 of 3 modules compile" in shown
     assert "architectures: by default a wheel is for every GPU" in shown and "no image for" not in shown
     assert "setup.py:9: remove the extension leaky_demo._C, and build_ext" in shown
-    table = tomllib.loads(shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nto do by hand:")])["tool"][
-        "cuda-wheel"
-    ]
-    leaky, scale = table["module"]
-    assert (
-        table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
-        and table["defines"]["__CUDA_NO_HALF_OPERATORS__"] is True
-    )
-    assert leaky == {"name": "leaky_demo.leaky", "sources": ["csrc/leaky.cu"], "include-dirs": ["include"]}
-    assert scale == {"name": "leaky_demo.scale", "sources": ["csrc/scale.cu"], "instantiate": ["scale<float, 16>"]}
+    written = shown[shown.index("[[tool.cuda-wheel.module]]") : shown.index("\n\nto do by hand:")]
+    leaky, scale = tomllib.loads(written)["tool"]["cuda-wheel"]["module"]
+    assert leaky == {
+        "name": "leaky_demo.leaky",
+        "sources": ["csrc/leaky.cu"],
+        "options": ["--use_fast_math"],  # what BuildExtension adds is the default of a source with PyTorch's headers
+        "include-dirs": ["include"],
+    }
+    defines = scale.pop("defines")
+    assert defines["__CUDA_NO_HALF_OPERATORS__"] is True and defines["TORCH_EXTENSION_NAME"] == "_C"
+    assert scale == {
+        "name": "leaky_demo.scale",
+        "sources": ["csrc/scale.cu"],
+        "options": ["--expt-relaxed-constexpr", "--use_fast_math"],
+        "instantiate": ["scale<float, 16>"],
+    }
 
 
 @pytest.mark.slow
@@ -119,7 +125,7 @@ def test_what_is_written_builds_with_each_back_end(backend: str, tmp_path: Path,
         calls = (project / "CMakeLists.txt").read_text().partition("REQUIRED)\n")[2]
         assert "INCLUDE_DIRECTORIES include" in calls and calls in shown
     else:
-        proposed = shown[shown.index("[tool.cuda-wheel]") : shown.index("\n\nto do by hand:")]
+        proposed = shown[shown.index("[[tool.cuda-wheel.module]]") : shown.index("\n\nto do by hand:")]
         assert proposed in (project / "pyproject.toml").read_text() and "extended pyproject.toml" in written
     again = cuda_wheel("import", project / "setup.py", "--write").stdout
     assert "extended" not in again and "wrote" not in again and "kept" in again
@@ -199,7 +205,7 @@ def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
     project = extension_project(tmp_path / "project")
     result = cuda_wheel("import", project / "csrc/leaky.cu", "--architecture", "90a")
     assert result.returncode == 0, result.stdout
-    assert 'include-dirs = ["include"]' in result.stdout and "__CUDA_NO_HALF_OPERATORS__ = true" in result.stdout
+    assert 'include-dirs = ["include"]' in result.stdout and "macros of PyTorch's BuildExtension" in result.stdout
 
 
 def test_of_many_instances_the_first_ones_are_shown(tmp_path: Path, cuda_wheel: Command) -> None:

@@ -464,7 +464,7 @@ def test_a_missing_toolchain_is_an_error_that_names_the_extra_to_install(
     result = run(bare_python, "-m", "cuda_wheel", "build", make_project(), "-o", tmp_path / "out", cwd=tmp_path)
     assert result.returncode == 1
     assert "Traceback" not in result.stdout
-    assert 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.' in result.stdout
+    assert 'Run pip install "cuda-wheel[cu12]" (or [cu13]), or add that to build-system.requires.' in result.stdout
 
 
 def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, toolchain) -> None:

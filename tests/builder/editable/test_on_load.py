@@ -495,7 +495,7 @@ compile_on_load("demo.kernels.k", [{str(project / "demo/kernels")!r}], lambda: (
 """
     result = run(bare_python, "-c", program)
     assert "ToolchainError" in result.stdout
-    assert 'Add "cuda-wheel[cu12]" or "cuda-wheel[cu13]" to build-system.requires, or pip install it.' in result.stdout
+    assert 'Run pip install "cuda-wheel[cu12]" (or [cu13]), or add that to build-system.requires.' in result.stdout
 
 
 # --- without a GPU ------------------------------------------------------------------------------------

@@ -429,8 +429,12 @@ def test_layouts_are_those_of_gcc_with_pytorchs_headers(
         names = {name: layout for name, layout in names.items() if not name.startswith("torch::stable::")}
     found = [name for name in HEADERS if (torch_headers / name).exists() or name == "torch/all.h"]
     text = "".join(f"#include <{name}>\n" for name in found)
-    # PyTorch has it for CUDA only.
-    text += "namespace at { template <class T> struct RestrictPtrTraits { typedef T* __restrict__ PtrType; }; }\n"
+    # PyTorch has them for CUDA only.
+    text = (
+        "#define C10_USING_CUSTOM_GENERATED_MACROS\n"
+        + text
+        + "namespace at { template <class T> struct RestrictPtrTraits { typedef T* __restrict__ PtrType; }; }\n"
+    )
     text += "".join(
         f'static_assert(sizeof({name}) == {size} && alignof({name}) == {align}, "{name}");\n'
         for name, (size, align) in names.items()
