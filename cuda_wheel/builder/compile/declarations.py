@@ -95,14 +95,13 @@ def uses_build_time(request: NvrtcRequest) -> bool:
 def declared_names(request: NvrtcRequest, files: Collection[str]) -> frozenset[str] | None:
     """Return all names that these files declare, by `identity`; None if NVRTC's front end does not list them.
 
-    `request` compiles the source; the headers that it contains are the project's too. A name that a macro declares
-    counts where the macro is used.
+    `request` compiles the source. A name that a macro declares counts where the macro is used.
     """
     declared = _mentions_of(request).declared
     if declared is None:
         return None
     folder = request["folder"]
-    own = {os.path.abspath(os.path.join(folder, file)) for file in (*files, *request.get("headers", ()))}
+    own = {os.path.abspath(os.path.join(folder, file)) for file in files}
     names: set[bytes] = set()
     for file, found in declared.items():
         if os.path.abspath(os.path.join(folder, os.fsdecode(file))) in own:

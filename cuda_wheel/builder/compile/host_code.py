@@ -31,7 +31,7 @@ from cuda_wheel.builder.hostcode.front_end import (
     looks_like_host_code,
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
-from cuda_wheel.builder.hostcode.project_texts import project_texts
+from cuda_wheel.builder.hostcode.project_texts import holds_toolkit, project_texts
 from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros
 from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
@@ -420,24 +420,42 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
     return errors
 
 
-def _project(job: Job) -> Project:
-    """Return how to read the files of a job's project."""
+_REWRITTEN_LIMIT = 4 << 20
+"""The size in bytes of a project's headers and its libraries' up to which those of libraries are read to rewrite them:
+it takes 0.6 s a megabyte."""
+
+
+def _project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
+    """Return how to read the files of a job's project. The headers of `libraries` are read too: absolute folders."""
     from cuda_wheel.builder.hostcode.own_files import Project
 
     root = Path(job.root)
-    folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
-    libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
+    absolute = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
 
     def is_own(path: str) -> bool:
         place = os.path.normpath(os.path.join(job.root, path))
         # A diagnostic may name a file that does not exist: `#line` sets any name.
-        return os.path.isfile(place) and is_inside(place, root) and not place.startswith(libraries)
+        return os.path.isfile(place) and is_inside(place, root) and not place.startswith(absolute)
 
     def find(name: str, quoted: bool, includer: str) -> str | None:
-        for folder in [os.path.dirname(includer), *folders] if quoted else folders:
+        for folder in [os.path.dirname(includer), *job.include_dirs] if quoted else job.include_dirs:
             place = os.path.normpath(os.path.join(job.root, folder, name))
-            if os.path.isfile(place):
-                return os.path.relpath(place, job.root).replace(os.sep, "/") if is_own(place) else None
+            if (libraries or not os.path.isabs(folder)) and os.path.isfile(place):
+                if not is_own(place) and not place.startswith(libraries):
+                    return None
+                return os.path.relpath(place, job.root).replace(os.sep, "/") if is_inside(place, root) else place
         return None
 
-    return Project(job.source, job.text, lambda path: Path(job.root, path).read_bytes(), find, is_own, job.instantiate)
+    def with_library(path: str) -> Project | None:
+        place = os.path.normpath(os.path.join(job.root, path))
+        folder = next((each for each in absolute if place.startswith(each)), None)
+        if folder is None or folder in libraries or holds_toolkit(folder.rstrip(os.sep)):
+            return None
+        folders = (*option_folders(job.options), *job.include_dirs)
+        is_short = project_texts(job.text, job.source, job.root, folders, _REWRITTEN_LIMIT) is not None
+        return _project(job, (*libraries, folder)) if is_short else None
+
+    def read(path: str) -> bytes:
+        return Path(job.root, path).read_bytes()
+
+    return Project(job.source, job.text, read, find, is_own, with_library, job.instantiate)

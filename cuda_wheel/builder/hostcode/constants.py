@@ -16,7 +16,7 @@ from cuda_wheel.builder.cxx.tokens import Token, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.hostcode.reach import ProjectCode
 
-__all__ = ["Constants", "Replacement"]
+__all__ = ["Constants", "Replacement", "is_initializer_error"]
 
 Replacement = tuple[int, int, bytes]
 """A span of a text, as offsets in bytes, and the text to put in its place."""
@@ -26,6 +26,11 @@ _SPECIFIERS = frozenset({"static", "inline", "extern"})
 _ARITHMETIC = frozenset(
     ("bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "size_t", "std", "::")
 )
+
+
+def is_initializer_error(message: str) -> bool:
+    """Return whether an error may be about a constant with a dynamic initializer."""
+    return message.startswith("dynamic initialization is not supported for a")
 
 
 class Constants:
@@ -54,7 +59,7 @@ class Constants:
         blocks = self._files.get(file)
         if blocks is None:
             return False
-        if not message.startswith("dynamic initialization is not supported for a"):
+        if not is_initializer_error(message):
             return self._is_not_constant(file, blocks, line, message)
         around = blocks.definition_at(blocks.offset(line, column))
         if around in self._constexpr:  # by an error about another variable of the same declaration

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Constants, Replacement
+from cuda_wheel.builder.hostcode.constants import Constants, Replacement, is_initializer_error
 from cuda_wheel.builder.hostcode.edits import changed_files
 from cuda_wheel.builder.hostcode.leaving_out import LeftOutBodies, Reason, Refusal
 from cuda_wheel.builder.hostcode.own_files import LocatedError, Project, RefusedCode, definition_at, project_files
@@ -91,6 +91,10 @@ def compile_edited(
     result = first
     for _ in range(_ATTEMPTS):
         errors = errors_of(result)
+        wider = _with_library(project, errors)
+        if wider is not None:
+            project, state, result = wider, _Edits(wider), first
+            continue
         blocking, reason = state.change(errors, preprocess)
         if blocking or not errors:
             return Outcome(result, state.bodies.left_out(), tuple(blocking), reason, state.may_be_hidden(blocking))
@@ -98,6 +102,17 @@ def compile_edited(
         if not result["error"]:
             return Outcome(result, state.bodies.left_out(), (), Reason())
     return Outcome(result, state.bodies.left_out(), tuple(errors_of(result)), Reason())
+
+
+def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
+    """Return the project with a library in whose headers an error is that may be written in another way; None if there
+    is no such error. Headers of libraries are only read then: there may be thousands."""
+    for error in errors:
+        if error.places and (is_initializer_error(error.message) or may_be_rewritten(error.message)):
+            wider = project.with_library(error.places[0][0])
+            if wider is not None:
+                return wider
+    return None
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
@@ -121,14 +136,14 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
 
 
 class _Edits:
-    """What changes in the files of a project."""
+    """What changes in the files of a project. Bodies are left out of its own only."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self.files = project_files(project)
-        code = project_code(self.files.values())
-        self.bodies = LeftOutBodies(self.files, code, project.instantiate)
-        self._constants = Constants(self.files, code)
+        self._own = {file: each for file, each in self.files.items() if file == project.source or project.is_own(file)}
+        self.bodies = LeftOutBodies(self._own, project_code(self._own.values()), project.instantiate)
+        self._constants = Constants(self.files, project_code(self.files.values()))
         self._rewriters = Rewriters(self.files)
 
     def change(
@@ -207,6 +222,6 @@ class _Edits:
 
     def may_be_hidden(self, errors: Iterable[LocatedError]) -> bool:
         """Return whether what errors miss may be in a file that has other code for NVRTC than for nvcc."""
-        files = [blocks.content for blocks in self.files.values() if b"__CUDACC_RTC__" in blocks.content]
+        files = [blocks.content for blocks in self._own.values() if b"__CUDACC_RTC__" in blocks.content]
         named = [[name.encode() for name in _QUOTED_NAME.findall(error.message)] for error in errors]
         return any(not names or any(name in text for name in names for text in files) for names in named if files)

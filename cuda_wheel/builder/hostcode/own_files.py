@@ -39,7 +39,7 @@ class RefusedCode(NamedTuple):
 
 
 class Project(NamedTuple):
-    """How to read a job's files. Paths are project-relative."""
+    """How to read a job's files. Paths are project-relative; those of libraries outside the project are absolute."""
 
     source: str
     text: bytes
@@ -49,6 +49,9 @@ class Project(NamedTuple):
     """Returns the path of the header of `#include "name"` (True) or `<name>` in a file; None if it is not its own."""
     is_own: Callable[[str], bool]
     """Returns whether a path is that of a file of the project, and not of a library in its folder."""
+    with_library: Callable[[str], Project | None]
+    """Returns the project with the headers of the library that a path is of among its files; None if they are already,
+    or if it is of no library whose headers may be written in another way."""
     instantiate: tuple[str, ...]
 
     def content(self, file: str) -> bytes:
@@ -57,7 +60,8 @@ class Project(NamedTuple):
 
 
 def project_files(project: Project) -> dict[str, SourceBlocks]:
-    """Return the source and the project's headers that it includes, directly or not, by path."""
+    """Return the source and the headers that it includes, directly or not, by path: the project's, and those of its
+    libraries that count as the project's."""
     files: dict[str, SourceBlocks] = {}
     waiting = [project.source]
     while waiting:

@@ -65,6 +65,7 @@ PARTS = {
     r"(?:use|has)_facet|numpunct|ctype\w*|codecvt\w*|is(?:space|digit|alpha)|mbs\w+",
     "STREAMS": r"\w*stringstream|\w*iostream|w?c(?:out|err|log|in)|set(?:w|precision|fill|base)|(?:re)?setiosflags|"
     r"quoted|(?:get|put)_(?:time|money)|\w*istream|\w*stringbuf|ws|getline",
+    "OUTPUT_STREAMS": r"\w*(?:ostream|stringstream|fstream)\w*|w?c(?:out|err|log)|endl|flush",
     "THREADS": r"\w*mutex|(?:unique|scoped|defer|adopt)_lock\w*|try_(?:to_)?lock\w*|lock|lock_guard|once_flag|"
     r"call_once|thread|this_thread|jthread|condition_variable\w*|cv_status|chrono|ratio\w*|literals|chrono_literals|atto|femto|pico|nano|micro|milli|centi|deci|deca|hecto|kilo|"
     r"mega|giga|tera|peta|exa",
@@ -95,7 +96,10 @@ so all functions that others may overload are there, such as those of <math.h>."
 
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
 
-_IN_STD = {"UTILITY", "FUNCTIONAL", "ALGORITHMS", "ATOMIC", "CONTAINERS", "STREAMS", "THREADS", "VARIANT", "NUMERIC"}
+_IN_STD = {
+    *("UTILITY", "FUNCTIONAL", "ALGORITHMS", "ATOMIC", "CONTAINERS"),
+    *("STREAMS", "OUTPUT_STREAMS", "THREADS", "VARIANT", "NUMERIC"),
+}
 """Parts whose names are all in namespace std."""
 
 _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, names in PARTS.items()}

@@ -37,6 +37,9 @@ place of PyTorch's and pybind11's."""
 
 _LIBRARIES = re.compile(rf"(?:{LIBRARY_NAMESPACES})::")
 
+_LITERAL = re.compile(r"\$str(?:\$\d+)?")
+"""Matches the symbol of a string literal, which no program looks up."""
+
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
@@ -98,11 +101,13 @@ def unqualified_name(name: str) -> str:
 
 
 def without_unused(ptx: str, is_library: Callable[[str], bool] = is_library_variable) -> str:
-    """Return a normalised PTX text without the library variables that nothing in it uses.
+    """Return a normalised PTX text without the library variables and string literals that nothing in it uses.
 
     CCCL adds hundreds of them to every text, and many a name is longer than a kernel. `is_library` decides by symbol.
     """
-    candidates = {each.symbol: each for each in _defined(ptx) if is_library(each.symbol)}
+    candidates = {
+        each.symbol: each for each in _defined(ptx) if _LITERAL.fullmatch(each.symbol) or is_library(each.symbol)
+    }
     uses = _count_uses(ptx, candidates)
     removed: set[str] = set()
     waiting = [symbol for symbol in candidates if uses[symbol] == 1]

@@ -54,6 +54,13 @@ def test_unused_variables_are_removed_with_those_that_only_they_use() -> None:
     assert without_unused(expected) == expected
 
 
+def test_unused_string_literals_are_removed() -> None:
+    """NVRTC keeps those of constants of host code."""
+    kept = ".global .align 8 .u64 text = generic($str);\n.global .align 1 .b8 $str[2] = {97};\n"
+    unused = ".global .align 1 .b8 $str$1[2] = {98};\n"
+    assert without_unused(PTX + kept + unused) == without_unused(PTX) + kept
+
+
 def test_the_identifier_of_a_variable_is_found_in_its_name() -> None:
     names = {"v": "v", "ns::v": "v", "v<int>": "v", "ns::v<other::type<3>, x>": "v", "a<b::c>::d": "d"}
     assert {name: unqualified_name(name) for name in names} == names

@@ -147,6 +147,7 @@ HOST_HEADERS = (
     "library.h",
     "stable.h",
     "extension.h",
+    "jitted_code.h",
     "complex_functions.h",
     "THCNumerics.cuh",
 )

@@ -11,6 +11,7 @@ import pytest
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.toolchain.records import Toolchain
 
 Compile = Callable[..., Compiled]
 
@@ -66,6 +67,35 @@ def test_constants_with_dynamic_initializers_are_those_of_nvcc(compiled: Compile
     """)
     assert kernels(result) == {"fill<int>", "typed<const Name&>", "typed<const int&>", "device"}
     assert (result.left_out, result.variables) == ((), ())
+
+
+@pytest.mark.parametrize("place", ["outside", "project/library"])
+def test_constants_of_libraries_are_those_of_nvcc(
+    place: str, compiled: Compile, toolchain: Toolchain, tmp_path: Path
+) -> None:
+    """A library's folder may be inside that of the project, as in a virtual environment."""
+    folder = tmp_path / place
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib" / "b.h").write_text(
+        '#pragma once\n#include <string>\nnamespace lib { const std::string base = "b"; const float quarter = 0.25f;\n'
+        "const float weight = -quarter; }\n"
+    )
+    (folder / "lib" / "a.h").write_text(
+        '#pragma once\n#include <map>\n#include "b.h"\nnamespace lib {\n'
+        'const std::map<std::string, int> table = {{"a", 1}, {base, 2}};\n'
+        "__host__ __device__ inline float scaled(float x) { return x * weight; }\n}\n"
+    )
+    (tmp_path / "project").mkdir(exist_ok=True)
+    text = """#include <lib/a.h>
+    #include <lib/b.h>
+    __global__ void k(float* p) { *p = lib::scaled(*p); }
+    void use() { k<<<1, lib::table.size()>>>(nullptr); }"""
+    folders = ("", *toolchain.header_folders, str(folder))
+    result = compiled(text, root=tmp_path / "project", include_dirs=folders)
+    assert kernels(result) == {"k"}
+    assert result.variables == ()
+    assert b"0fBE800000" in (result.ptx or b"")
+    assert {str(folder / "lib" / name) for name in ("a.h", "b.h")} <= set(result.headers or ())
 
 
 def test_compound_literals_are_values_as_with_nvcc(compiled: Compile) -> None:

@@ -205,6 +205,7 @@ class OptionalArrayRef {
     bool has_value() const noexcept;
     explicit operator bool() const noexcept;
     const ArrayRef<T>& value() const;
+    ArrayRef<T> value_or(ArrayRef<T>) const;
     const ArrayRef<T>& operator*() const;
     const ArrayRef<T>* operator->() const;
 

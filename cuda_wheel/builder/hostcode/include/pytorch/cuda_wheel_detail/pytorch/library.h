@@ -5,6 +5,7 @@
 #include <cuda_wheel_detail/pytorch/ivalue.h>
 #include <cuda_wheel_detail/pytorch/operators.h>
 #include <cuda_wheel_detail/pytorch/standard_library.h>
+#include <cuda_wheel_detail/pytorch/tag.h>
 
 namespace c10 {
 struct FunctionSchema;
@@ -32,12 +33,6 @@ class Dispatcher {
     CUDA_WHEEL_HOST_OBJECT;
 };
 } // namespace c10
-
-namespace at {
-enum class Tag { core, data_dependent_output, dynamic_output_shape, generated, inplace_view, needs_exact_strides,
-                 needs_fixed_stride_order, flexible_layout, nondeterministic_bitwise, nondeterministic_seeded, pointwise,
-                 pt2_compliant_tag, view_copy };
-}
 
 namespace torch {
 

@@ -105,6 +105,10 @@ int64_t numel(const Tensor&);
 c10::DeviceIndex get_device(const Tensor&);
 c10::ScalarType result_type(cuda_wheel_argument, cuda_wheel_argument);
 c10::ScalarType promote_types(c10::ScalarType, c10::ScalarType);
+namespace native {
+using at::result_type;
+const Tensor& fill_empty_deterministic_(const Tensor&);
+}
 
 Tensor tensor(cuda_wheel_argument values);
 Tensor tensor(cuda_wheel_argument values, const c10::TensorOptions&);

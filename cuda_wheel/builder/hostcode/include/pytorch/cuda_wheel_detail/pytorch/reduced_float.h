@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#ifdef CUDA_WHEEL_WITHOUT_OUTPUT_STREAMS
+#include <iosfwd>
+#else
+#include <ostream>
+#endif
 #include <limits>
 #include <torch/headeronly/macros/Macros.h>
 

@@ -62,7 +62,7 @@ struct dummy_int1_7_t {};
     _(c10::Float8_e4m3fn, Float8_e4m3fn)     \
     _(c10::Float8_e5m2fnuz, Float8_e5m2fnuz) \
     _(c10::Float8_e4m3fnuz, Float8_e4m3fnuz) \
-    _(c10::Float8_e8m0fnu, Float8_e8m0fnu)
+    CUDA_WHEEL_PYTORCH_E8M0FNU(_(c10::Float8_e8m0fnu, Float8_e8m0fnu))
 #define AT_FORALL_COMPLEX_TYPES(_) _(c10::complex<float>, ComplexFloat) _(c10::complex<double>, ComplexDouble)
 #define AT_FORALL_QINT_TYPES(_)   \
     _(c10::qint8, QInt8)          \

@@ -5,8 +5,20 @@
 #include <cuda_runtime_api.h>
 
 #include <cuda_wheel_detail/pytorch/dispatch.h>
+#include <cuda_wheel_detail/pytorch/tag.h>
 #include <cuda_wheel_detail/pytorch/tensor_options.h>
 #include <cuda_wheel_detail/pytorch/version.h>
+
+#ifdef TORCH_TARGET_VERSION
+#define TORCH_FEATURE_VERSION TORCH_TARGET_VERSION
+#else
+#define TORCH_FEATURE_VERSION TORCH_ABI_VERSION
+#endif
+#define TORCH_VERSION_2_10_0 0x020a000000000000ULL
+#define TORCH_VERSION_2_11_0 0x020b000000000000ULL
+#define TORCH_VERSION_2_12_0 0x020c000000000000ULL
+#define TORCH_VERSION_2_13_0 0x020d000000000000ULL
+#define TORCH_VERSION_2_14_0 0x020e000000000000ULL
 
 // --- The C interface ---------------------------------------------------------------------------------------------------
 
@@ -16,6 +28,10 @@ struct AtenTensorOpaque;
 using AtenTensorHandle = AtenTensorOpaque*;
 struct TorchLibraryOpaque;
 using TorchLibraryHandle = TorchLibraryOpaque*;
+struct AtenGeneratorOpaque;
+using AtenGeneratorHandle = AtenGeneratorOpaque*;
+struct StreamOpaque;
+using StreamHandle = StreamOpaque*;
 struct DeviceGuardOpaque;
 using DeviceGuardHandle = DeviceGuardOpaque*;
 extern "C" {
@@ -37,6 +53,8 @@ AOTITorchError aoti_torch_get_current_cuda_stream(int32_t device_index, void** s
 AOTITorchError torch_get_current_cuda_blas_handle(void** handle);
 AOTITorchError torch_set_current_cuda_stream(void* stream, int32_t device_index);
 AOTITorchError torch_get_cuda_stream_from_pool(bool high_priority, int32_t device_index, void** stream);
+AOTITorchError torch_stream_native_handle(StreamHandle, void** handle);
+AOTITorchError torch_delete_generator(AtenGeneratorHandle);
 AOTITorchError torch_get_num_threads(uint32_t*);
 AOTITorchError torch_get_mutable_data_ptr(AtenTensorHandle, void**);
 AOTITorchError torch_get_const_data_ptr(AtenTensorHandle, const void**);
@@ -53,6 +71,8 @@ CUDA_WHEEL_PYTORCH_DTYPE(int16) CUDA_WHEEL_PYTORCH_DTYPE(int32) CUDA_WHEEL_PYTOR
 CUDA_WHEEL_PYTORCH_DTYPE(bool)
 #undef CUDA_WHEEL_PYTORCH_DTYPE
 } // extern "C"
+#define AOTI_TORCH_ERROR_CODE_CHECK(call) TORCH_ERROR_CODE_CHECK(call)
+#define STABLE_TORCH_ERROR_CODE_CHECK(call) TORCH_ERROR_CODE_CHECK(call)
 #define TORCH_ERROR_CODE_CHECK(call) \
     if ((call) != 0) {               \
         throw std::runtime_error(#call); \
@@ -85,8 +105,9 @@ class DeviceGuard {
 };
 class Stream {
   public:
+    explicit Stream(StreamHandle);
     StreamId id() const;
-    void* native_handle() const;
+    void* nativeHandle() const;
 
   private:
     void* cuda_wheel_layout[2] = {};
@@ -113,6 +134,16 @@ class Device {
   private:
     DeviceType cuda_wheel_type = {};
     DeviceIndex cuda_wheel_index = {};
+};
+
+class Generator {
+  public:
+    explicit Generator(AtenGeneratorHandle);
+    AtenGeneratorHandle get() const;
+    Device device() const;
+
+  private:
+    std::shared_ptr<AtenGeneratorOpaque> cuda_wheel_layout;
 };
 
 // --- Tensors -------------------------------------------------------------------------------------------------------------
@@ -147,6 +178,7 @@ class Tensor {
     bool is_cuda() const;
     bool is_cpu() const;
     bool defined() const;
+    bool has_storage() const;
     int64_t storage_offset() const;
     size_t element_size() const;
     c10::ScalarType scalar_type() const;
@@ -183,6 +215,16 @@ Tensor sum(const Tensor&, std::optional<torch::headeronly::IntHeaderOnlyArrayRef
 Tensor& sum_out(Tensor& out, const Tensor&, std::optional<torch::headeronly::IntHeaderOnlyArrayRef> dim = std::nullopt, bool keepdim = false,
                 cuda_wheel_dtype = std::nullopt);
 Tensor subtract(const Tensor&, const Tensor&, double alpha = 1.0);
+Tensor floor_divide(const Tensor&, const Tensor&);
+Tensor bitwise_and(const Tensor&, const Tensor&);
+Tensor bitwise_or(const Tensor&, const Tensor&);
+Tensor bitwise_left_shift(const Tensor&, const Tensor&);
+Tensor bitwise_right_shift(const Tensor&, const Tensor&);
+Tensor permute(const Tensor&, torch::headeronly::IntHeaderOnlyArrayRef dims);
+Tensor index_select(const Tensor&, int64_t dim, const Tensor& index);
+bool is_pinned(const Tensor&);
+Tensor tensor_from_pyobject(void* object);
+void* tensor_to_pyobject(const Tensor&, void* type = nullptr);
 Tensor empty(torch::headeronly::IntHeaderOnlyArrayRef, cuda_wheel_dtype = std::nullopt, cuda_wheel_layout = std::nullopt, cuda_wheel_device = std::nullopt,
              std::optional<bool> pin_memory = std::nullopt, cuda_wheel_format = std::nullopt);
 Tensor full(torch::headeronly::IntHeaderOnlyArrayRef, double, cuda_wheel_dtype = std::nullopt, cuda_wheel_layout = std::nullopt,
@@ -213,6 +255,8 @@ class StableLibrary {
     enum class Kind { DEF, IMPL, FRAGMENT };
     StableLibrary& impl(const char* name, void (*)(StableIValue*, uint64_t, uint64_t));
     StableLibrary& def(const char* schema);
+    StableLibrary& def(const char* schema, const std::vector<at::Tag>& tags);
+    StableLibrary& set_python_module(const char* module, const char* context = "");
 };
 struct StableTorchLibraryInit {
     StableTorchLibraryInit(StableLibrary::Kind, void (*)(StableLibrary&), const char* name_space, const char* key, const char* file,
@@ -225,6 +269,8 @@ struct boxer {
 } // namespace detail
 } // namespace stable
 } // namespace torch
+using torch::stable::detail::from;
+using torch::stable::detail::to;
 
 #define TORCH_BOX(function)                                                                                    \
     torch::stable::detail::boxer<std::remove_pointer_t<std::remove_reference_t<decltype(function)>>, (function)>::boxed_fn

@@ -62,6 +62,24 @@ struct TensorIndex {
 
 struct TensorImpl : c10::intrusive_ptr_target {
     c10::IntArrayRef sizes() const;
+    c10::IntArrayRef strides() const;
+    int64_t dim() const;
+    int64_t numel() const;
+    int64_t storage_offset() const;
+    c10::Device device() const;
+    c10::Layout layout() const;
+    caffe2::TypeMeta dtype() const;
+    c10::DispatchKeySet key_set() const;
+    const void* data() const;
+    void* mutable_data();
+    const c10::Storage& storage() const;
+    const c10::Storage& unsafe_storage() const;
+    bool has_storage() const;
+    void set_storage_keep_dtype(c10::Storage);
+    bool is_contiguous(c10::MemoryFormat = c10::MemoryFormat::Contiguous) const;
+    bool requires_grad() const;
+    void bump_version();
+    void set_sizes_contiguous(c10::IntArrayRef);
     void set_sizes_and_strides(c10::IntArrayRef, c10::IntArrayRef);
     void set_storage_offset(int64_t);
 };

@@ -109,9 +109,18 @@ struct ExcludeDispatchKeyGuard {
 
 // --- Numbers that may be symbols -------------------------------------------------------------------------------------
 
+class SymBool;
 class SymInt {
   public:
     SymInt(int64_t value = 0);
+    SymBool sym_eq(const SymInt&) const;
+    SymBool sym_ne(const SymInt&) const;
+    SymBool sym_lt(const SymInt&) const;
+    SymBool sym_le(const SymInt&) const;
+    SymBool sym_gt(const SymInt&) const;
+    SymBool sym_ge(const SymInt&) const;
+    SymInt min(const SymInt&) const;
+    SymInt max(const SymInt&) const;
     int64_t expect_int() const;
     int64_t guard_int(const char* file, int64_t line) const;
     bool is_symbolic() const;
@@ -138,6 +147,7 @@ class SymInt {
   private:
     int64_t cuda_wheel_layout = {};
 };
+std::ostream& operator<<(std::ostream&, const SymInt&);
 using SymIntArrayRef = ArrayRef<SymInt>;
 using OptionalSymIntArrayRef = OptionalArrayRef<SymInt>;
 class SymFloat {
@@ -153,10 +163,32 @@ class SymBool {
     SymBool(bool value);
     bool expect_bool() const;
     bool guard_bool(const char* file, int64_t line) const;
+    SymBool sym_and(const SymBool&) const;
+    SymBool sym_or(const SymBool&) const;
+    SymBool sym_not() const;
+    SymBool operator&(const SymBool&) const;
+    SymBool operator|(const SymBool&) const;
+    SymBool operator~() const;
 
   private:
     void* cuda_wheel_layout[2] = {};
 };
+#define CUDA_WHEEL_PYTORCH_COMPARISON(name) \
+    SymBool name(const SymInt&, const SymInt&); \
+    bool name(int64_t, int64_t);
+CUDA_WHEEL_PYTORCH_COMPARISON(sym_eq)
+CUDA_WHEEL_PYTORCH_COMPARISON(sym_ne)
+CUDA_WHEEL_PYTORCH_COMPARISON(sym_lt)
+CUDA_WHEEL_PYTORCH_COMPARISON(sym_le)
+CUDA_WHEEL_PYTORCH_COMPARISON(sym_gt)
+CUDA_WHEEL_PYTORCH_COMPARISON(sym_ge)
+#undef CUDA_WHEEL_PYTORCH_COMPARISON
+bool guard_or_false(const SymBool&, const char* file, int64_t line);
+#define TORCH_GUARD_OR_FALSE(condition) c10::guard_or_false((condition), __FILE__, __LINE__)
+#define TORCH_GUARD_OR_TRUE(condition) c10::guard_or_false((condition), __FILE__, __LINE__)
+#define TORCH_GUARD_SIZE_OBLIVIOUS(condition) c10::guard_or_false((condition), __FILE__, __LINE__)
+#define TORCH_MAYBE_SYM_CHECK(condition, ...) TORCH_CHECK(TORCH_GUARD_OR_TRUE(condition), ##__VA_ARGS__)
+#define TORCH_SYM_CHECK(condition, ...) TORCH_CHECK((condition).expect_bool(), ##__VA_ARGS__)
 
 template <class T, class = void>
 struct cuda_wheel_is_scalar : std::is_arithmetic<T> {};

@@ -2,6 +2,12 @@
 #ifndef CUDA_WHEEL_PYTORCH_TYPE_LISTS_H
 #define CUDA_WHEEL_PYTORCH_TYPE_LISTS_H
 
+#if !__has_include(<ATen/core/PhiloxRNGEngine.h>) || __has_include(<torch/headeronly/util/Float8_e8m0fnu.h>) || \
+    __has_include(<c10/util/Float8_e8m0fnu.h>)
+#define CUDA_WHEEL_PYTORCH_E8M0FNU(...) __VA_ARGS__
+#else  // the build environment's PyTorch is older than this type
+#define CUDA_WHEEL_PYTORCH_E8M0FNU(...)
+#endif
 #define AT_EXPAND(...) __VA_ARGS__
 #define AT_GUARD(...) __VA_ARGS__
 #define AT_WRAP(...) __VA_ARGS__
@@ -9,8 +15,8 @@
 #define AT_CONCAT(a, b) AT_CONCAT_AUX(a, b)
 #define AT_FLOAT8_TYPES                                                                             \
     torch::headeronly::ScalarType::Float8_e5m2, torch::headeronly::ScalarType::Float8_e5m2fnuz,     \
-        torch::headeronly::ScalarType::Float8_e4m3fn, torch::headeronly::ScalarType::Float8_e4m3fnuz, \
-        torch::headeronly::ScalarType::Float8_e8m0fnu
+        torch::headeronly::ScalarType::Float8_e4m3fn, torch::headeronly::ScalarType::Float8_e4m3fnuz \
+        CUDA_WHEEL_PYTORCH_E8M0FNU(, torch::headeronly::ScalarType::Float8_e8m0fnu)
 #define AT_INTEGRAL_TYPES                                                                           \
     torch::headeronly::ScalarType::Byte, torch::headeronly::ScalarType::Char, torch::headeronly::ScalarType::Int, \
         torch::headeronly::ScalarType::Long, torch::headeronly::ScalarType::Short
@@ -35,8 +41,8 @@
     torch::headeronly::ScalarType::ComplexFloat, torch::headeronly::ScalarType::ComplexDouble, \
     torch::headeronly::ScalarType::Bool, torch::headeronly::ScalarType::BFloat16, \
     torch::headeronly::ScalarType::Float8_e5m2, torch::headeronly::ScalarType::Float8_e4m3fn, \
-    torch::headeronly::ScalarType::Float8_e5m2fnuz, torch::headeronly::ScalarType::Float8_e4m3fnuz, \
-    torch::headeronly::ScalarType::Float8_e8m0fnu
+    torch::headeronly::ScalarType::Float8_e5m2fnuz, torch::headeronly::ScalarType::Float8_e4m3fnuz \
+    CUDA_WHEEL_PYTORCH_E8M0FNU(, torch::headeronly::ScalarType::Float8_e8m0fnu)
 
 #define THO_AP_VAR_TMPL(C, N, T, ...) \
     AT_EXPAND(AT_CONCAT(CUDA_WHEEL_PYTORCH_EACH, AT_NUM_ARGS(__VA_ARGS__))(C, AT_WRAP(N), __VA_ARGS__))

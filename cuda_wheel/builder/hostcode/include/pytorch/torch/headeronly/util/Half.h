@@ -7,7 +7,6 @@
 #include <cstring>
 #include <cuda_fp16.h>
 #include <cuda_wheel_detail/pytorch/reduced_float.h>
-#include <iosfwd>
 #include <torch/headeronly/macros/Macros.h>
 #include <torch/headeronly/util/bit_cast.h>
 #include <torch/headeronly/util/floating_point_utils.h>

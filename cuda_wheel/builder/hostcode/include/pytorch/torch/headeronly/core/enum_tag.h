@@ -1,0 +1,1 @@
+#include <cuda_wheel_detail/pytorch/tag.h>
