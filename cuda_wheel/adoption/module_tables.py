@@ -16,7 +16,7 @@ from cuda_wheel.builder.config.compiler_options import read_options, takes_value
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.includes import includes
 from cuda_wheel.builder.sources.paths import below
-from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS, includes_pytorch
+from cuda_wheel.builder.sources.pytorch_options import BUILD_MACROS, PYTORCH_MACROS, includes_pytorch
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.records import INCLUDE
 
@@ -95,8 +95,7 @@ def _without_pytorch_options(project: SeenProject, paths: Sequence[str], setting
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
     if not any(includes_pytorch(each, project.root, folders) for each in sources):
         return settings
-    own = {*PYTORCH_MACROS, "TORCH_EXTENSION_NAME", "TORCH_API_INCLUDE_EXTENSION_H"}
-    defines = {name: value for name, value in settings.get("defines", {}).items() if name not in own}
+    defines = {name: value for name, value in settings.get("defines", {}).items() if name not in BUILD_MACROS}
     options = [option for option in settings.get("options", ()) if option != "--expt-relaxed-constexpr"]
     kept = {**settings, "defines": defines, "options": options}
     return {key: value for key, value in kept.items() if value not in ([], {})}

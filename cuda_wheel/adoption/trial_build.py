@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from cuda_wheel.adoption.module_tables import ProposedModule, Table, missing_folders
+from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.macro_options import defined_macros
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
-from cuda_wheel.builder.cxx.parameter_types import defined_macros
 from cuda_wheel.builder.describe.advice import gaps
 from cuda_wheel.builder.describe.missing_kernels import plain_name, suggested_instances
 from cuda_wheel.builder.errors import CompileError, ConfigError
@@ -36,6 +37,8 @@ class ModuleTrial:
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     """Why it does not compile, and what would help; empty if it does."""
+    unnamed_instances: tuple[str, ...] = ()
+    """Those of the CompileError."""
     is_host_code: bool = False
     """Whether the sources have no kernel, so that they need no module."""
     includes_pytorch: bool = False
@@ -80,9 +83,6 @@ def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleT
 _ATTEMPTS = 30
 """The most compilations to find settings with which a module compiles."""
 
-_LAUNCHED = re.compile(r"launches (\S.*?), which the module's instantiate does not name")
-"""An error about a function that is not left out."""
-
 
 def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
     """Return the trial of a module with the settings that it needs to compile.
@@ -91,7 +91,7 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
     """
     last = trial
     for _ in range(_ATTEMPTS):
-        table = last.error and not _lacks_instances(last) and _next_table(root, last.module.table, last.error)
+        table = last.error and not _lacks_instances(last) and _next_table(root, last)
         if not table:
             break
         last = _compiled(root, ProposedModule(table, trial.module.notes), architecture)
@@ -100,14 +100,15 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
     return trial if last.error and not _lacks_instances(last) else last
 
 
-def _next_table(root: Path, table: Table, error: str) -> Table | None:
-    """Return a module's table with one more setting that may help against an error; None without an idea.
+def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
+    """Return a module's table with one more setting that may help against a trial's error; None without an idea.
 
     For a header that is not found: folders of the project that have it, the folder of a library outside, and as the
     last, `missing-headers`. For other errors: leave out what only host code needs, with the instances that it launches.
     """
+    table = trial.module.table
     known = table.get("include-dirs", [])
-    names = list(dict.fromkeys(MISSING_HEADER.findall(error)))
+    names = list(dict.fromkeys(MISSING_HEADER.findall(trial.error)))
     if names:
         if found := missing_folders(root, table["sources"], known):
             return {**table, "include-dirs": [*known, *found]}
@@ -123,7 +124,7 @@ def _next_table(root: Path, table: Table, error: str) -> Table | None:
     if "host-code" not in table:
         return {**table, "host-code": "leave-out"}
     given = table.get("instantiate", [])
-    launched = [name for name in dict.fromkeys(_LAUNCHED.findall(error)) if name not in given]
+    launched = [name for name in trial.unnamed_instances if name not in given]
     return {**table, "instantiate": [*given, *launched]} if launched else None
 
 
@@ -168,7 +169,8 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
     try:
         files, _ = build_module(root, {**module.table, "architectures": [architecture]}, {}, reporter)
     except (CompileError, ConfigError) as error:
-        return ModuleTrial(module, warnings=reporter.texts, error=str(error))
+        unnamed = error.unnamed_instances if isinstance(error, CompileError) else ()
+        return ModuleTrial(module, warnings=reporter.texts, error=str(error), unnamed_instances=unnamed)
     text = next(content for path, content in files.items() if path.endswith(MANIFEST_SUFFIX))
     manifests = all_manifests(text, module.name)
     one_target = gaps(manifests)  # this is for one, so it says nothing of the wheel
@@ -185,7 +187,8 @@ def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo
     """Return an instance for each kernel template of the sources of which the compiled module has none."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
-    defined = defined_macros(module.table.get("options", ())) | set(module.table.get("defines", ()))
+    options = read_options(module.table.get("options", ()), "options").arguments
+    defined = defined_macros(options) | set(module.table.get("defines", ()))
     for text in _texts(root, module):
         missing = {each.name for each in kernels_in(text) if each.template} - compiled
         for instance in suggested_instances(text, defined) if missing else ():

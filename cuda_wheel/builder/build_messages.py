@@ -27,7 +27,8 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
     if module is not None:
         macros = [f"{name}={value}" if value else name for name, value in module.module.settings.defines]
         subject = f"{job.source} (module {', '.join([module.module.name, *macros])})"
-    return Failure(f"{subject} does not compile {by}:", by, _with_suspects(job, str(error)))
+    heading = f"{subject} does not compile {by}:"
+    return Failure(heading, by, _with_suspects(job, str(error)), error.unnamed_instances)
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cuda_wheel.runtime.errors import CudaWheelError
 
 __all__ = ["CompileError", "ConfigError", "ToolchainError"]
@@ -12,7 +14,15 @@ class ConfigError(CudaWheelError):
 
 
 class CompileError(CudaWheelError):
-    """A kernel does not compile, or the compiler crashed; the message contains the compiler's log."""
+    """A kernel does not compile, or the compiler crashed; the message contains the compiler's log.
+
+    `unnamed_instances` are the name expressions without which a module's `instantiate` prevents that host code is left
+    out.
+    """
+
+    def __init__(self, message: str, unnamed_instances: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.unnamed_instances = tuple(dict.fromkeys(unnamed_instances))
 
 
 class ToolchainError(CudaWheelError):

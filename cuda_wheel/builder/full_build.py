@@ -179,7 +179,7 @@ def build_modules(
     for line in [
         *ignored_options(module.settings for module in modules),
         *unneeded_folders(plan.toolchain, unneeded),
-        *pytorch_note(module.settings for module in modules),
+        *pytorch_note([module.name for module in modules if module.got_pytorch_macros]),
         *(
             f"{each.module.full_name}: the LTO-IR for linking depends on where the headers of system-include-dirs are, "
             "so builds on other machines differ."

@@ -67,7 +67,8 @@ def run(
         texts = merged(runner.failures)
         texts += [runner.ended_early] if runner.ended_early else []
         texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
-        raise CompileError("\n\n".join(texts))
+        unnamed = [name for failure in runner.failures.values() for name in failure.unnamed_instances]
+        raise CompileError("\n\n".join(texts), unnamed)
     return runner.consumed
 
 

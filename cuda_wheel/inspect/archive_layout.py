@@ -45,7 +45,6 @@ class _Entry(NamedTuple):
     """Bytes when it is unpacked."""
     offset: int
     """Of the local header, from the start of the archive."""
-    has_zip64: bool
 
 
 class _LayoutError(ValueError):
@@ -150,7 +149,7 @@ def _central_entry(file: BinaryIO, at: int) -> tuple[_Entry, int]:
     if wide not in (b"", struct.pack("<QQ", size, compressed)):
         raise _LayoutError(f"the central directory's entry of {label} has two different sizes")
     size, compressed, offset = values
-    return _Entry(name, flags, method, crc, compressed, size, offset, False), at + _CENTRAL.size + sum(lengths)
+    return _Entry(name, flags, method, crc, compressed, size, offset), at + _CENTRAL.size + sum(lengths)
 
 
 def _zip64(extra: bytes, label: str) -> bytes:

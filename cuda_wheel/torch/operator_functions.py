@@ -358,9 +358,8 @@ class OperatorFunctions:
     def _refuse_tangents(self, *tensors: Any) -> None:
         """Raise ArgumentError if one of the tensors has a forward-mode derivative, or if none is given."""
         unpack = self._torch.autograd.forward_ad.unpack_dual
-        exact = hasattr(
-            self._torch.library, "get_kernel"
-        )  # else tensors of torch.func come here without their tangents
+        # Before PyTorch 2.9, tensors of torch.func come here without their tangents.
+        exact = hasattr(self._torch.library, "get_kernel")
         if tensors and exact and all(each is None or unpack(each).tangent is None for each in tensors):
             return
         raise ArgumentError(

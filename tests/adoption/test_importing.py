@@ -356,9 +356,7 @@ void launch(double* x) { scale<<<1, 32>>>(x, 2.0); }
 """
 
 
-def test_what_a_file_needs_of_the_settings_is_proposed_if_it_then_compiles(
-    tmp_path: Path, cuda_wheel: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_file_needs_of_the_settings_is_proposed_if_it_then_compiles(tmp_path: Path, cuda_wheel: Command) -> None:
     files = {"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": WITH_EIGEN}
     project = write_files(tmp_path / "project", **files)
     result = cuda_wheel("import", project / "demo/a.cu", "--write")

@@ -48,7 +48,6 @@ class Exported:
     ) -> None:
         self._name = b"dltensor_versioned" if versioned else b"dltensor"
         self.asked: list[dict[str, Any]] = []
-        self.capsules: list[Any] = []
         shape = more.get("shape", (4,))
         self._shape = struct.pack(f"<{len(shape)}q", *shape)
         lengths = ctypes.cast(ctypes.c_char_p(self._shape), ctypes.c_void_p).value

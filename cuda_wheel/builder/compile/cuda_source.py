@@ -101,7 +101,7 @@ def _answer(job: Job) -> tuple[Job, Answer]:
 def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
     """Return the record of a missing header that was empty."""
     file, line = including_line(job, compiled.headers or (), name)
-    return AbsentHeader(file, line, name, f"{is_listed(name, job.missing_headers)}")
+    return AbsentHeader(file, line, name, is_listed(name, job.missing_headers) or "")
 
 
 def _writes_names(job: Job) -> bool:

@@ -19,6 +19,7 @@ from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import with_layouts
 from cuda_wheel.builder.compile.precompiled import precompiles
+from cuda_wheel.builder.config.macro_options import macro_options
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.front_end import (
     COMPLEX_FUNCTIONS,
@@ -31,11 +32,11 @@ from cuda_wheel.builder.hostcode.front_end import (
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.hostcode.project_texts import holds_toolkit, project_texts
-from cuda_wheel.builder.hostcode.rewriting.pragma_macros import is_pragma_error
+from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros
 from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
-from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, pre_includes
+from cuda_wheel.builder.sources.include_graph import option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
 from cuda_wheel.builder.toolchain.limited_time import compile_apart
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed
@@ -67,6 +68,8 @@ class Answer:
     request: NvrtcRequest
     left_out: tuple[LeftOutCode, ...] = ()
     notes: tuple[str, ...] = ()
+    unnamed_instances: tuple[str, ...] = ()
+    """See CompileError."""
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
 
 
@@ -178,7 +181,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     if texts is None or pre_includes(job.options):
         return None
     # What an option defines is a name of the project; its value may be a name of a part.
-    values = [option.partition("=")[2] for option in macro_options(job.options)]
+    values = [option.value for option in macro_options(job.options) if option.value is not None]
     names = names_in([*texts, *map(str.encode, (*values, *job.instantiate))])
     if names is None:
         return None
@@ -293,8 +296,8 @@ def _edited(
         )
     if job.host_code == "whole":
         trial = _Compilations(job, request, first, call).outcome(True, _SYNTAX_ONLY)
-        if trial.left_out and trial.reason:
-            notes.append(f'note: {_CURES}. host-code = "leave-out" alone is not enough: {trial.reason}.')
+        if trial.left_out and trial.reason.text:
+            notes.append(f'note: {_CURES}. host-code = "leave-out" alone is not enough: {trial.reason.text}.')
         elif trial.left_out and not trial.result["error"]:
             notes.append(_may_be_left_out(trial.left_out))
     return _failure(job, outcome, requests, notes), outcome.may_be_hidden
@@ -335,14 +338,19 @@ def _failure(
     from cuda_wheel.builder.hostcode.own_files import project_files  # start-up time: few jobs need it
 
     reported = {error.key for error in _without_consequences(errors, project_files(_project(job)))}
-    notes = [f"note: it cannot be left out: {outcome.reason}."] if outcome.reason else []
-    notes += more_notes
-    return Answer(whole, request, (), tuple(notes), lambda each: each.severity != "error" or _key(each) in reported)
+    reason, instance = outcome.reason
+    return Answer(
+        whole,
+        request,
+        notes=(*([f"note: it cannot be left out: {reason}."] if reason else []), *more_notes),
+        unnamed_instances=(instance,) if instance else (),
+        is_reported=lambda each: each.severity != "error" or _key(each) in reported,
+    )
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
     """Return the errors that are neither overcome nor in the same line as one that is."""
-    overcome = {error.key[:2] for error in errors if is_pragma_error(error.message)}
+    overcome = {error.key[:2] for error in errors if PragmaMacros.is_about(error.message)}
     return [error for error in errors if error.key[:2] not in overcome]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
 from cuda_wheel.builder.hostcode.front_end import looks_like_host_code
+from cuda_wheel.builder.hostcode.preprocessed import segments
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.variables import (
     LIBRARY_NAMESPACES,
@@ -110,21 +111,10 @@ def _host_constants(job: Job, own: Mapping[str, bytes], preprocessed: Callable[[
     return (found.names - found.doubtful) | (found.doubtful & exact)
 
 
-_LINE = re.compile(rb'^#line \d+(?: "(.*)")?.*\n?', re.MULTILINE)
-
-
 def _lines_of(files: Collection[str], text: bytes, folder: str) -> bytes:
     """Return those lines of a preprocessed text that come from some files, given by their absolute paths."""
-    pieces = []
-    is_own, at = False, 0
-    for match in (*_LINE.finditer(text), None):
-        pieces += [text[at : match.start() if match else len(text)]] if is_own else []
-        if match is None:
-            break
-        at = match.end()
-        if match[1] is not None:
-            is_own = os.path.normpath(os.path.join(folder, os.fsdecode(match[1]))) in files
-    return b"".join(pieces)
+    own = (part for part in segments(text) if os.path.normpath(os.path.join(folder, part.file)) in files)
+    return b"".join(text[part.start : part.end] for part in own)
 
 
 def _content(path: str) -> bytes:

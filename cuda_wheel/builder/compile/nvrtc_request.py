@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from cuda_wheel.builder.config.macro_options import split_undefinitions
 from cuda_wheel.builder.hostcode.front_end import (
     HOST_CODE_OPTIONS,
     PREAMBLE_OPTION,
@@ -14,7 +15,6 @@ from cuda_wheel.builder.hostcode.front_end import (
 )
 from cuda_wheel.builder.hostcode.operator_headers import operator_headers
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.sources.include_graph import split_undefinitions
 from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.records import INCLUDE
 

@@ -145,7 +145,8 @@ def read_nvrtc_result(job: Job, answer: Answer) -> Compiled:
             )
         raise ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
     if result["error"] or answer.notes:
-        raise CompileError(error_text(job, log, answer.is_reported, answer.notes) or result["error"])
+        text = error_text(job, log, answer.is_reported, answer.notes) or result["error"]
+        raise CompileError(text, answer.unnamed_instances)
     read = read_job_log(job, log, partial(lines_of, job=job) if answer.left_out else no_original_lines)
     if any(each.severity == "error" for each in read.diagnostics):  # what NVRTC only warns about
         raise CompileError(error_text(job, log))

@@ -14,10 +14,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from cuda_wheel.builder.config.macro_options import defined_macros
 from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.cxx.known_types import ARRAY_SIZES, NUMBER_SIZES
-from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parameter_types
+from cuda_wheel.builder.cxx.parameter_types import agree, parameter_types
 from cuda_wheel.builder.images.struct_layouts import declared_parameters
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.sources.job_searches import own_texts

@@ -33,7 +33,7 @@ from cuda_wheel.builder.config.option_table import (
 )
 from cuda_wheel.builder.errors import ConfigError
 
-__all__ = ["CompilerOptions", "MacroOption", "macro_options", "read_options", "takes_value"]
+__all__ = ["CompilerOptions", "read_options", "takes_value"]
 
 
 class CompilerOptions(NamedTuple):
@@ -63,32 +63,6 @@ def read_options(options: Sequence[str], where: str) -> CompilerOptions:
     for option in _split(options):
         reader.read(option)
     return reader.result()
-
-
-class MacroOption(NamedTuple):
-    """An option that defines a macro, or undefines it: then `value` is None."""
-
-    written: str
-    name: str
-    value: str | None
-
-
-def macro_options(options: Sequence[str], where: str) -> list[MacroOption]:
-    """Return the options in a list that are about macros. Raises ConfigError, which names the list as `where`."""
-    found = []
-    arguments = iter(read_options(options, where).arguments)
-    for first in arguments:
-        match = _MACRO.fullmatch(first)
-        if match is None:
-            continue
-        following = "" if match[2] else next(arguments, "")
-        name, equals, value = (match[2] or following).strip().partition("=")
-        value = (value if equals else "1") if match[1] in ("-D", "--define-macro", "-define-macro") else None
-        found.append(MacroOption(" ".join(filter(None, [first, following])), name.partition("(")[0].strip(), value))
-    return found
-
-
-_MACRO = re.compile(r"(-[DU]|--?(?:un)?define-macro)=?\s*(.*)", re.DOTALL)
 
 
 class _Reader:

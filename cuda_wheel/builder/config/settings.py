@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cuda_wheel.builder.config.architectures import DEFAULT
-from cuda_wheel.builder.config.compiler_options import macro_options, read_options
+from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.macro_options import macro_options
 from cuda_wheel.builder.config.override import VARIABLE, override_module, override_project
 from cuda_wheel.builder.config.parsers import (
     ARCHITECTURES,
@@ -237,8 +238,8 @@ def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> N
     """
     defines = dict(module.defines)
     in_variants = {name for variant in module.variants for name, _ in variant}
-    for option in macro_options(module.options, f"{where}.options"):
-        place = f"{where if 'options' in own else TABLE}.options: {option.written!r}"
+    for option in macro_options(read_options(module.options, f"{where}.options").arguments):
+        place = f"{where if 'options' in own else TABLE}.options: {' '.join(option.arguments)!r}"
         if option.name in in_variants:
             raise ConfigError(f"{place} changes {option.name} of {where}.variants: leave one of them out.")
         if option.name in defines and option.value != defines[option.name]:

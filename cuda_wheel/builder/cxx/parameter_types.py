@@ -22,7 +22,7 @@ from cuda_wheel.builder.cxx.known_types import (
 from cuda_wheel.builder.cxx.tokens import Token, scan
 from cuda_wheel.runtime.manifest import Parameter
 
-__all__ = ["agree", "defined_macros", "parameter_names", "parameter_type", "parameter_types", "redeclared"]
+__all__ = ["agree", "parameter_names", "parameter_type", "parameter_types", "redeclared"]
 
 _HALF_HEADER = re.compile(r"""[<"](?:cuda_fp16|cuda_bf16|mma)\.h[>"]""")
 """The headers that define CUDA's `half`. Without them it may be a type of the project's headers, which are not read."""
@@ -53,11 +53,6 @@ def parameter_types(text: str, macros: Collection[str] = ()) -> dict[str, tuple[
             types = _types(kernel.parameters, ambiguous)
         found.setdefault(kernel.name, set()).add(types)
     return {name: types for name, same in found.items() if len(same) == 1 and (types := next(iter(same))) is not None}
-
-
-def defined_macros(options: Sequence[str]) -> frozenset[str]:
-    """Return the macros that compiler options define."""
-    return frozenset(re.findall(r"(?:-D|--define-macro)[= \n]?(\w+)", "\n".join(options)))
 
 
 def parameter_names(text: str, macros: Collection[str] = ()) -> dict[str, tuple[str, ...]]:

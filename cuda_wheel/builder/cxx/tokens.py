@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["DECORATION", "MARKERS", "Directive", "Token", "balanced", "scan", "words"]
+__all__ = [
+    "DECORATION",
+    "MARKERS",
+    "Directive",
+    "Token",
+    "balanced",
+    "before_template_arguments",
+    "end_of_argument",
+    "scan",
+    "words",
+]
 
 MARKERS = frozenset(
     {"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"}
@@ -96,3 +106,22 @@ def balanced(tokens: Sequence[Token], index: int) -> int:
             if depth == 0:
                 return position + 1
     return len(tokens)
+
+
+def end_of_argument(tokens: Sequence[Token], index: int) -> int:
+    """Return the index of the comma, semicolon or bracket that ends the expression at `index`; the number of tokens if
+    none does. Commas of template arguments end it too, as they do in macros."""
+    while index < len(tokens) and tokens[index].text not in (",", ";", ")", "]", "}"):
+        index = balanced(tokens, index) if tokens[index].text in ("(", "{", "[") else index + 1
+    return index
+
+
+def before_template_arguments(tokens: Sequence[Token], index: int) -> int:
+    """Return the index of the token before the template arguments that end before `index`, or before `index` itself
+    where there are none; -1 if there is no such token."""
+    index -= 1
+    depth = 0
+    while index >= 0 and (depth or tokens[index].text in (">", ">>>")):
+        depth += {">": 1, ">>>": 3, "<": -1, "<<<": -3}.get(tokens[index].text, 0)
+        index -= 1
+    return index

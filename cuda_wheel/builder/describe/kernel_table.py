@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
 
+from cuda_wheel.builder.config.macro_options import defined_macros
 from cuda_wheel.builder.cxx.demangling.signatures import signature
-from cuda_wheel.builder.cxx.parameter_types import agree, defined_macros, parameter_names, parameter_types
+from cuda_wheel.builder.cxx.parameter_types import agree, parameter_names, parameter_types
 from cuda_wheel.builder.describe.missing_kernels import left_out_code, no_kernel, plain_name
 from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
 from cuda_wheel.builder.errors import CompileError, ConfigError
@@ -28,7 +29,8 @@ class LackingKernelsError(CompileError):
     """Some images of a module lack kernels; `lacking` and `others` are the names and symbols of its kernels."""
 
     def __init__(self, text: str, lacking: tuple[Names, ...], others: tuple[Names, ...]) -> None:
-        super().__init__(text, lacking, others)  # all, to be unpickled: a worker may raise it
+        super().__init__(text)
+        self.args = text, lacking, others  # all, to be unpickled: a worker may raise it
         self.lacking, self.others = lacking, others
 
     def __str__(self) -> str:

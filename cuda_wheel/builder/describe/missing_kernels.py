@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.macro_options import defined_macros
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.cxx.conditions import FalseBranches
 from cuda_wheel.builder.cxx.demangling.signatures import signature
@@ -15,7 +17,6 @@ from cuda_wheel.builder.cxx.function_definitions import (
     open_namespaces,
 )
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, kernels_in
-from cuda_wheel.builder.cxx.parameter_types import defined_macros
 from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job, LeftOutCode
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.builder.sources.source_files import Source
@@ -114,7 +115,8 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
 def _defined(module: ModulePlan) -> frozenset[str]:
     """Return the macros that a module's settings define."""
     settings = module.module.settings
-    return defined_macros(settings.options) | {name for name, _ in settings.defines}
+    options = read_options(settings.options, "options").arguments
+    return defined_macros(options) | {name for name, _ in settings.defines}
 
 
 def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:

@@ -46,8 +46,8 @@ def compile_on_load(
     if instance is not None:
         module = specialized(module, macros, instance)
     # The variables that system-include-dirs names may have other values next time.
-    folders = system_folders(root, module.settings.system_include_dirs)
-    identity = f"{root} {(config, module)!r} {folders if folders else ''}"
+    libraries = system_folders(root, module.settings.system_include_dirs)
+    identity = f"{root} {(config, module)!r} {libraries}"
     return kept_module(Work(identity, (str(root),), lambda: nullcontext((root, config, module))), ask_capability)
 
 

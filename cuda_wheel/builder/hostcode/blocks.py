@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cuda_wheel.builder.cxx.tokens import DECORATION, Directive, Token, balanced, scan
+from cuda_wheel.builder.cxx.tokens import DECORATION, Directive, Token, balanced, before_template_arguments, scan
 
 __all__ = ["CodeBlock", "SourceBlocks", "definitions", "parameters"]
 
@@ -57,9 +57,10 @@ class CodeBlock:
         end = parameters(heading)
         if end is None:
             end = _first_declarator(heading)
-        before = [token for token in heading[:end] if token.kind == "word" and token.text not in DECORATION]
-        if "operator" in (token.text for token in before):
+        if any(token.text == "operator" for token in heading[:end]):
             return "operator"
+        end = before_template_arguments(heading, end) + 1  # those of an explicit specialization
+        before = [token for token in heading[:end] if token.kind == "word" and token.text not in DECORATION]
         return before[-1].text if before else ""
 
     @cached_property
@@ -119,6 +120,10 @@ class SourceBlocks:
         if column is None:
             return start + len(text) - len(text.lstrip())
         return start + len(text.decode(errors="replace")[: column - 1].encode(errors="replace"))
+
+    def token_at(self, offset: int) -> int:
+        """Return the index of the first token that begins at an offset or after it."""
+        return bisect_left(self.tokens, offset, key=lambda token: token.start)
 
     def definition_at(self, offset: int) -> CodeBlock | None:
         """Return the definition around an offset."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Constants, Replacement, is_initializer_error
 from cuda_wheel.builder.hostcode.edits import changed_files
-from cuda_wheel.builder.hostcode.leaving_out import LeftOutBodies, Refusal
+from cuda_wheel.builder.hostcode.leaving_out import LeftOutBodies, Reason, Refusal
 from cuda_wheel.builder.hostcode.own_files import LocatedError, Project, RefusedCode, definition_at, project_files
 from cuda_wheel.builder.hostcode.reach import DEVICE_WORDS, project_code
 from cuda_wheel.builder.hostcode.rewriting.rewriters import Rewriters, may_be_rewritten
@@ -36,13 +36,14 @@ _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
 class Outcome(NamedTuple):
     """The result of the last compilation, what was left out for it, and what stops the compilation.
 
-    `blocking` are the errors that no change of the text overcomes, and `reason` says why a body cannot be left out.
+    `blocking` are the errors that no change of the text overcomes, and `reason` says why a body cannot be left out, if
+    that is asked for.
     """
 
     result: NvrtcResult
     left_out: tuple[LeftOutCode, ...]
     blocking: tuple[LocatedError, ...]
-    reason: str
+    reason: Reason
     may_be_hidden: bool = False
     """Whether what the errors miss may be in a file that mentions NVRTC's macro, `__CUDACC_RTC__`."""
 
@@ -85,7 +86,7 @@ def compile_edited(
     """
     errors = errors_of(first)
     if errors and (any(each.is_missing_header for each in errors) or _are_in_device_code(errors, project)):
-        return Outcome(first, (), tuple(errors), "")
+        return Outcome(first, (), tuple(errors), Reason())
     state = _Edits(project)
     result = first
     for _ in range(_ATTEMPTS):
@@ -99,8 +100,8 @@ def compile_edited(
             return Outcome(result, state.bodies.left_out(), tuple(blocking), reason, state.may_be_hidden(blocking))
         result = compile(state.changed_files(state.bodies.replacements()))
         if not result["error"]:
-            return Outcome(result, state.bodies.left_out(), (), "")
-    return Outcome(result, state.bodies.left_out(), tuple(errors_of(result)), "")
+            return Outcome(result, state.bodies.left_out(), (), Reason())
+    return Outcome(result, state.bodies.left_out(), tuple(errors_of(result)), Reason())
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
@@ -147,7 +148,7 @@ class _Edits:
 
     def change(
         self, errors: Sequence[LocatedError], preprocess: Callable[[Mapping[str, bytes]], bytes | None] | None
-    ) -> tuple[list[LocatedError], str]:
+    ) -> tuple[list[LocatedError], Reason]:
         """Choose what to change for each error. Return those for which nothing can be, and the reason.
 
         What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
@@ -155,25 +156,30 @@ class _Edits:
         if self._rewriters.rewrite(
             [RefusedCode(*error.places[0], error.message, len(error.places) > 1) for error in errors if error.places]
         ):
-            return [], ""
+            return [], Reason()
         remaining = [each for each in errors if not self._is_constant(each)]
         if preprocess is None or not remaining:
-            return remaining, ""
+            return remaining, Reason()
         new = []
         blocking: list[LocatedError] = []
-        reason = ""
+        reason = Reason()
         for error in remaining:
             try:
                 new.append(self.bodies.body_of(error))
             except Refusal as refusal:
-                reason = str(refusal) if not blocking else reason
+                reason = reason if blocking else refusal.reason
                 blocking.append(error)
         if blocking:
             return blocking, reason
         self.bodies.add(new)
         text = preprocess(self.changed_files(self.bodies.marked()))
-        reason = "this NVRTC does not write the preprocessed text" if text is None else self.bodies.check(text)
-        return (remaining, reason) if reason else ([], "")
+        if text is None:
+            return remaining, Reason("this NVRTC does not write the preprocessed text")
+        try:
+            self.bodies.check(text)
+        except Refusal as refusal:
+            return remaining, refusal.reason
+        return [], Reason()
 
     def _is_constant(self, error: LocatedError) -> bool:
         """Return whether an error is about a constant that is rewritten."""

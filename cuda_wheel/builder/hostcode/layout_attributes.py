@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.tokens import Token, balanced, scan
 from cuda_wheel.builder.hostcode.blocks import parameters
-from cuda_wheel.builder.hostcode.preprocessed import template_arguments_end
+from cuda_wheel.builder.hostcode.preprocessed import segments, template_arguments_end
 
 __all__ = [
     "BEHIND_BRACKET",
@@ -43,8 +43,6 @@ LOWERED = (
     "this lowers the alignment of a type, which the attribute does with NVRTC and does not with GCC and nvcc, so that "
     "layouts differ: leave it out, or write packed too"
 )
-
-_LINE = re.compile(rb'^#line (\d+) "((?:[^"\\\n]|\\.)*)"\n', re.MULTILINE)
 
 _LAYOUT_WORDS = frozenset(("packed", "aligned", "align"))
 
@@ -77,7 +75,7 @@ _SUSPECT = re.compile(
 """Matches what an ignored attribute looks like in preprocessed text, and more."""
 
 
-def text_may_have(text: bytes) -> bool:
+def _text_may_have(text: bytes) -> bool:
     """Return whether a text names an attribute about layouts elsewhere than behind `struct` and the like."""
     if b"packed" not in text and b"align" not in text:
         return False
@@ -89,14 +87,14 @@ def text_may_have(text: bytes) -> bool:
 
 def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -> bool:
     """Return whether one of these texts, or of the files with these absolute paths, names such an attribute."""
-    return any(map(text_may_have, texts)) or any(
+    return any(map(_text_may_have, texts)) or any(
         _version_may_have(path, (found := os.stat(path)).st_mtime_ns, found.st_size) for path in headers
     )
 
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _version_may_have(header: str, changed: int, size: int) -> bool:
-    return text_may_have(Path(header).read_bytes())
+    return _text_may_have(Path(header).read_bytes())
 
 
 class LayoutError(NamedTuple):
@@ -115,31 +113,14 @@ _WITHIN_PACK = (
 _PACK = re.compile(rb"\bpragma\s+pack\s*\(([^)\n]*)\)|_Pragma\s*\(\s*\"\s*pack\s*\(([^)\n]*)\)")
 
 
-class _Segment(NamedTuple):
-    """A part of the preprocessed text that comes from one file: its offsets, and the file and the line of its start."""
-
-    start: int
-    end: int
-    file: str
-    line: int
-
-
 class PreprocessedCode:
     """The code of a project and of its libraries, but for the toolchain's own, in a preprocessed text."""
 
     def __init__(self, text: bytes, toolchain: tuple[str, ...]) -> None:
         self._text = text
-        marks = list(_LINE.finditer(text))
-        ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]  # none of a text that is empty
-        files = [mark[2].decode(errors="surrogateescape").replace("\\\\", "\\") for mark in marks]
-        self._segments = [
-            _Segment(mark.end(), end, file, int(mark[1]))
-            for mark, end, file in zip(marks, ends, files, strict=True)
-            if not file.startswith((*toolchain, "__nv_"))
-        ]
-        self._builtin = [
-            (mark.end(), end) for mark, end, file in zip(marks, ends, files, strict=True) if file.startswith("__nv_")
-        ]
+        parts = segments(text)
+        self._segments = [part for part in parts if not part.file.startswith((*toolchain, "__nv_"))]
+        self._builtin = [(part.start, part.end) for part in parts if part.file.startswith("__nv_")]
         own = [(each, text[each.start : each.end]) for each in self._segments]
         self._may_be_ignored = _SUSPECT.search(b"".join(part for _, part in own)) is not None
         packs = ((segment.start + match.start(), match) for segment, part in own for match in _PACK.finditer(part))

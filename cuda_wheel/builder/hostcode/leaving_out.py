@@ -35,8 +35,25 @@ NVRTC 12.9 to 13.5, whatever warnings are suppressed: marked by a macro, an attr
 _DEVICE_CODE = "device code may call it"
 
 
+_REDECLARED = re.compile(r'function\("(?:.*::)?(\w+)[^"]*"\) redeclared with')
+"""Matches the errors about a function that a declaration marks as device code and another does not."""
+
+
+class Reason(NamedTuple):
+    """Why a body cannot be left out."""
+
+    text: str = ""
+    """Empty if that is plain."""
+    instance: str = ""
+    """The name expression that would have to be in the module's `instantiate`; empty if that is not the reason."""
+
+
 class Refusal(Exception):
-    """A body cannot be left out. The text says why; it is empty if that is plain."""
+    """A body cannot be left out."""
+
+    def __init__(self, text: str = "", instance: str = "") -> None:
+        super().__init__(text)
+        self.reason = Reason(text, instance)
 
 
 class _Body(NamedTuple):
@@ -58,6 +75,8 @@ class LeftOutBodies:
 
     def body_of(self, error: LocatedError) -> _Body:
         """Return the body to leave out for an error; raises Refusal."""
+        if redeclared := _REDECLARED.search(error.message):
+            raise Refusal(f"{redeclared[1]}: {_DEVICE_CODE}, as another declaration marks it")
         reason = ""
         for file, line, column in error.places:
             blocks = self._files.get(file)
@@ -120,27 +139,28 @@ class LeftOutBodies:
             edits.extend((token.start, token.end, b"") for token in block.body[1:-1])
         return found
 
-    def check(self, preprocessed: bytes) -> str:
-        """Return why a body cannot be left out, given the preprocessed text with `marked`; empty if all can."""
+    def check(self, preprocessed: bytes) -> None:
+        """Raise Refusal if a body cannot be left out, given the preprocessed text with `marked`."""
         unit = TranslationUnit(preprocessed)
         for number, body in enumerate(self._bodies):
             name = body.block.name
             block, tokens = unit.body(number)
             if block is None:
-                return f"{name} is not one function at namespace scope once its macros are expanded"
+                raise Refusal(f"{name} is not one function at namespace scope once its macros are expanded")
             heading = block.tokens[: len(block.tokens) - len(block.body)]
             if marks_device_code(block.tokens):
-                return f"{name}: {_DEVICE_CODE}, or device code is in it"
+                raise Refusal(f"{name}: {_DEVICE_CODE}, or device code is in it")
             if words(heading) & NOT_HOST:
-                return f"other code may depend on more of {name} than its type"
+                raise Refusal(f"other code may depend on more of {name} than its type")
             if later := unit.later_meaning(block, tokens):
-                return f"{later} may be declared after {name}, and a template that {name} uses first may depend on it"
+                raise Refusal(
+                    f"{later} may be declared after {name}, and a template that {name} uses first may depend on it"
+                )
             try:
                 launches = tuple(dict.fromkeys(self._launches(unit, heading, tokens)))
             except Refusal as refusal:
-                return f"{name} {refusal}"
+                raise Refusal(f"{name} {refusal}", refusal.reason.instance) from None
             self._bodies[number] = body._replace(launches=launches)
-        return ""
 
     def left_out(self) -> tuple[LeftOutCode, ...]:
         """Return what was left out."""
@@ -152,38 +172,42 @@ class LeftOutBodies:
         return tuple(found)
 
     def _launches(self, unit: TranslationUnit, heading: Sequence[Token], body: Sequence[Token]) -> Iterator[str]:
-        """Yield the kernels that a body names and that only a use brings into the image, as C++ expressions; raises
-        Refusal for what may instantiate others."""
+        """Yield the kernels and device variables that a body names and that only a use brings into the image, as C++
+        expressions; raises Refusal for what may instantiate others."""
+        templates = "the template of a kernel or a device variable" if unit.variables else "a kernel template"
         if "*" in unit.instantiating:
-            raise Refusal("may launch a kernel template through an operator or another implicit call")
+            raise Refusal(f"may instantiate {templates} through an operator or another implicit call")
         for index in unit.instantiating_names(heading):  # such as the type of a parameter
             if heading[index + 1].text != "(":
-                raise Refusal(f"may launch a kernel template through {heading[index].text}")
+                raise Refusal(f"may instantiate {templates} through {heading[index].text}")
         kernels: list[range] = []
         for index in unit.instantiating_names(body):
             token = body[index]
             if token.text not in unit.kernels:
-                raise Refusal(f"may launch a kernel template through {token.text}")
+                raise Refusal(f"may instantiate {templates} through {token.text}")
             end = index + 1
+            is_variable = token.text in unit.variables
             if unit.kernels[token.text]:
                 end = template_arguments_end(body, index + 1) or index
                 name = _spelling(body[index:end])
                 if end <= index + 1:
+                    uses = "uses the variable template" if is_variable else "launches the kernel template"
                     raise Refusal(
-                        f"launches the kernel template {token.text}: only template arguments that are written out, and "
-                        "named in the module's instantiate, tell the instance"
+                        f"{uses} {token.text}: only template arguments that are written out, and named in the module's "
+                        "instantiate, tell the instance"
                     )
                 if name not in self._instances:
-                    raise Refusal(f"launches {name}, which the module's instantiate does not name")
+                    instance, uses = (f"&{name}", "uses") if is_variable else (name, "launches")
+                    raise Refusal(f"{uses} {instance}, which the module's instantiate does not name", instance)
             kernels.append(range(_qualified_start(body, index), end))
         local = _local_names(body, kernels) if kernels else frozenset()
         for each in kernels:
             tokens = body[each.start : each.stop]
             unclear = words(tokens) & local
             if unclear:
-                raise Refusal(f"launches {_spelling(tokens)}, and {min(unclear)} may mean something else there")
+                raise Refusal(f"names {_spelling(tokens)}, and {min(unclear)} may mean something else there")
             if "using" in local:
-                raise Refusal(f"launches {_spelling(tokens)}, which may mean something else after using")
+                raise Refusal(f"names {_spelling(tokens)}, which may mean something else after using")
             yield _spelling(tokens)
 
 

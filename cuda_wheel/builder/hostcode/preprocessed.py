@@ -7,16 +7,27 @@ compiler would find: an entity may reach all that its declaration names.
 
 from __future__ import annotations
 
+import os
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
-from cuda_wheel.builder.cxx.tokens import Directive, Token, balanced, scan, words
+from cuda_wheel.builder.cxx.tokens import Token, balanced, before_template_arguments, scan, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, definitions, parameters
 
-__all__ = ["NOT_HOST", "TranslationUnit", "marker", "marks_device_code", "template_arguments_end"]
+__all__ = [
+    "NOT_HOST",
+    "Segment",
+    "TranslationUnit",
+    "marker",
+    "marks_device_code",
+    "segments",
+    "template_arguments_end",
+]
 
 _DEVICE = frozenset({"device", "global", "constant", "managed", "shared"})
 """The arguments of `__attribute__` that mark device code and device variables."""
@@ -167,15 +178,36 @@ class _ScopeDeclaration:
         return [*heading[: name_end + 1], *heading[balanced(heading, brace) :]]
 
 
-def _with_places(blocks: Iterable[CodeBlock], directives: Iterable[Directive]) -> Iterator[_ScopeDeclaration]:
-    """Yield definitions as declarations that say whether a file of the project has them: those have relative paths."""
-    named = [
-        (each.start, each.rest.partition('"')[2]) for each in directives if each.word == "line" and '"' in each.rest
-    ]
-    starts = [start for start, _ in named]
+class Segment(NamedTuple):
+    """A part of a preprocessed text that comes from one file."""
+
+    start: int
+    """In bytes, as `end` is."""
+    end: int
+    file: str
+    """As the compiler names it: relative for a file of the project."""
+    line: int
+    """The line of its start."""
+
+
+_LINE = re.compile(rb'^#line (\d{1,9}) "((?:[^"\\\n]|\\.)*)"\n', re.MULTILINE)
+
+
+def segments(text: bytes) -> list[Segment]:
+    """Return the parts of a preprocessed text, in order."""
+    marks = list(_LINE.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    files = [os.fsdecode(mark[2]).replace("\\\\", "\\") for mark in marks]
+    return [Segment(mark.end(), end, file, int(mark[1])) for mark, end, file in zip(marks, ends, files, strict=False)]
+
+
+def _with_places(blocks: Iterable[CodeBlock], text: bytes) -> Iterator[_ScopeDeclaration]:
+    """Yield the definitions of a text as declarations that say whether a file of the project has them."""
+    parts = segments(text)
+    starts = [part.start for part in parts]
     for block in blocks:
         at = bisect_right(starts, block.start)
-        file = named[at - 1][1] if at else ""
+        file = parts[at - 1].file if at else ""
         yield _ScopeDeclaration(block, not file.startswith(("/", "__nv_")) and file[1:2] != ":")
 
 
@@ -183,15 +215,18 @@ class TranslationUnit:
     """The declarations of a preprocessed text, and the bodies between `marker`s in it."""
 
     def __init__(self, text: bytes) -> None:
-        self._tokens, directives = scan(text)
+        self._tokens, _ = scan(text)
         blocks = definitions(self._tokens, into_classes=False)
-        self._declarations = list(_with_places(blocks, directives))
+        self._declarations = list(_with_places(blocks, text))
         self.kernels: dict[str, bool] = {}
         """The kernels and device variables that only a use brings into the image, by name: whether it is a template."""
+        self.variables: set[str] = set()
+        """Those names that are variables."""
         for each in self._declarations:
             if each.is_device_code:
                 for name in each.names:
                     self.kernels[name] = self.kernels.get(name, False) or "template" in each.words
+                    self.variables |= set() if "global" in each.attributes else {name}
 
     def body(self, number: int) -> tuple[CodeBlock | None, Sequence[Token]]:
         """Return the definition with the body of this number, and the body's tokens without brackets and markers.
@@ -323,11 +358,7 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
         index -= 1
     if index < 1 or tokens[index].text != "::":
         return ""
-    index -= 1
-    depth = 0
-    while index >= 0 and (depth or tokens[index].text in (">", ">>>")):
-        depth += {">": 1, ">>>": 3, "<": -1, "<<<": -3}.get(tokens[index].text, 0)
-        index -= 1
+    index = before_template_arguments(tokens, index)
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.macros import macro_of
-from cuda_wheel.builder.cxx.tokens import MARKERS, Token, words
+from cuda_wheel.builder.cxx.tokens import MARKERS, Token, before_template_arguments, words
 from cuda_wheel.builder.hostcode.blocks import CodeBlock, SourceBlocks
 
 __all__ = ["DEVICE_WORDS", "ProjectCode", "project_code"]
@@ -46,11 +46,7 @@ class ProjectCode(NamedTuple):
 
 def _launched(tokens: Sequence[Token], index: int) -> str:
     """Return the name before `<<<`, without its template arguments; empty if it is no name."""
-    index -= 1
-    depth = 0
-    while index >= 0 and (depth or tokens[index].text in (">", ">>>")):
-        depth += {">": 1, ">>>": 3, "<": -1, "<<<": -3}.get(tokens[index].text, 0)
-        index -= 1
+    index = before_template_arguments(tokens, index)
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
 

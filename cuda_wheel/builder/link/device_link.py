@@ -131,8 +131,10 @@ def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
 
     for name in filter(None, map(shared_name, known.kernels)):
         if name in known.kernels:
-            first, *_, last = [input_.source for input_ in job.inputs if input_.kind == "ltoir"] * 2
-            raise CompileError(duplicate_message(name, last, first))
+            sources = [input_.source for input_ in job.inputs if input_.kind == "ltoir"]
+            if len(sources) == 2:
+                raise CompileError(duplicate_message(name, sources[1], sources[0]))
+            raise CompileError(f"error   : Multiple definition of '{name}' in two of {', '.join(sources)}")
     ambiguous = set(filter(None, (shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
     shared = (ptx_format.symbols(text) for text in texts)

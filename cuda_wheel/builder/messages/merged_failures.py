@@ -21,12 +21,13 @@ class Failure(NamedTuple):
     """Why a module cannot be built.
 
     `heading` says what does not compile, and `by` for which target and with which compiler; both are empty if `text`
-    says so itself.
+    says so itself. `unnamed_instances` are those of the CompileError.
     """
 
     heading: str
     by: str
     text: str
+    unnamed_instances: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self.heading, self.text]))

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from cuda_wheel.builder.config.macro_options import macro_definitions
 from cuda_wheel.builder.sources.header_macros import definitions_in, named_headers
 from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes
 
@@ -21,7 +22,6 @@ __all__ = [
     "Reach",
     "header_bytes",
     "is_toolkit_header",
-    "macro_options",
     "opaque_options",
     "option_folders",
     "pre_includes",
@@ -29,7 +29,6 @@ __all__ = [
     "read_at_most",
     "scanned_file",
     "search_folders",
-    "split_undefinitions",
     "visit",
 ]
 
@@ -177,12 +176,8 @@ def _scanned_version(path: str, changed: int, size: int) -> IncludeScan:
 
 # --- the headers of a compilation -------------------------------------------------------------------
 
-# Options of NVRTC that add include folders, define macros, and read files. Source: NVRTC, "Supported Compile Options".
+# Options of NVRTC that add include folders and read files. Source: NVRTC, "Supported Compile Options".
 _FOLDER_OPTION = re.compile(r"(?:--include-path|-I)=?(.*)")
-
-_MACRO_OPTION = re.compile(r"(?:--define-macro|-D)=?(.*)")
-
-_UNDEFINE_OPTION = re.compile(r"(?:--undefine-macro|-U)=?(.*)")
 
 _PRE_INCLUDE_OPTION = re.compile(r"(?:--pre-include|-include)=?(.*)")
 
@@ -200,27 +195,6 @@ _HARMLESS_VALUE = re.compile(
 def option_folders(options: Sequence[str]) -> list[str]:
     """Return the include folders in the compiler's options, in their order: absolute, or relative to the project."""
     return _option_values(_FOLDER_OPTION, options)
-
-
-def macro_options(options: Sequence[str]) -> list[str]:
-    """Return the macros in the compiler's options: "NAME=VALUE"."""
-    return _option_values(_MACRO_OPTION, options)
-
-
-def split_undefinitions(options: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the compiler's options without those that undefine macros, and the names of the macros that these
-    undefine and no later option defines."""
-    others: list[str] = []
-    defined: dict[str, bool] = {}
-    arguments = iter(options)
-    for argument in arguments:
-        undefine, define = _UNDEFINE_OPTION.fullmatch(argument), _MACRO_OPTION.fullmatch(argument)
-        match = undefine or define
-        parts = [argument] if match is None or match[1] else [argument, next(arguments, "")]
-        if match is not None:
-            defined[re.split(r"[=(]", match[1] or parts[-1])[0].strip()] = undefine is None
-        others += parts if undefine is None else ()
-    return others, [name for name, is_defined in defined.items() if not is_defined]
 
 
 def pre_includes(options: Sequence[str]) -> list[str]:
@@ -247,7 +221,7 @@ def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) ->
     if any(map(_FILE_OPTION.match, options)):
         return None
     folders = option_folders(options)
-    reach = reachable(Path(root), source, folders, text, macro_options(options))
+    reach = reachable(Path(root), source, folders, text, macro_definitions(options))
     paths = [header.path for header in reach.headers]
     known = tuple(f"{folder}{os.sep}" for folder in (root, *search_folders(root, source, folders)))
     # A header elsewhere may be for other compilers only; if it is not, NVRTC fails.

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from cuda_wheel.builder.config.macro_options import macro_definitions
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.sources.header_macros import Definitions, definitions_in, named_headers, tested_headers
-from cuda_wheel.builder.sources.include_graph import macro_options, opaque_options, option_folders, pre_includes
+from cuda_wheel.builder.sources.include_graph import opaque_options, option_folders, pre_includes
 from cuda_wheel.builder.sources.includes import Include, IncludeScan, scan_includes, until_closing
 
 __all__ = ["finds_the_same", "own_texts", "searched_paths", "tested_names"]
@@ -104,7 +105,7 @@ def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
     if any(b"??/" in text or b"??=" in text for _, text in texts):  # trigraphs, which only C++14 and earlier has
         return None
     scans = [(os.path.dirname(path), _scanned(text)) for path, text in texts]
-    definitions = definitions_in((scan for _, scan in scans), macro_options(job.options))
+    definitions = definitions_in((scan for _, scan in scans), macro_definitions(job.options))
     scans.append((job.root, IncludeScan(tuple(map(_pre_include, pre_includes(job.options))), ())))
     own = {path for path, _ in texts}
     libraries = [header for header in headers if header not in own]

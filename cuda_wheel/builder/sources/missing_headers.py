@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from cuda_wheel.builder.config.macro_options import defined_macros
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.sources.include_graph import (
-    macro_options,
     opaque_options,
     option_folders,
     scanned_file,
@@ -116,7 +116,7 @@ class _Search:
         self._root = job.root
         self._source = os.path.normpath(os.path.join(job.root, job.source))
         self._text = scan_includes(job.text)
-        self._macros = [each.partition("=")[0] for each in macro_options(job.options)]
+        self._macros = defined_macros(job.options)
         self.folders = search_folders(job.root, job.source, (*option_folders(job.options), *job.include_dirs))
         """The absolute folders that are searched."""
         self._libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]

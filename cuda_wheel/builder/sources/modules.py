@@ -51,6 +51,8 @@ class SourceModule:
     """Whether other template instances are compiled when a program asks for them, so that no template is missing."""
     unneeded: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """The folders of CUDA toolkits in its `include-dirs`, which are not used."""
+    got_pytorch_macros: bool = field(default=False, compare=False, repr=False)
+    """Whether macros of PyTorch's build were added to its `defines`."""
 
     @property
     def full_name(self) -> str:
@@ -210,8 +212,9 @@ def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], obj
         for paths in (settings.sources, settings.extern_default)
     )
     _check_linking(sources, settings)
-    settings = with_pytorch_options(settings, (*sources, *defaults), root, note)
-    return SourceModule(settings.name, sources, defaults, settings, unneeded=unneeded)
+    with_macros = with_pytorch_options(settings, (*sources, *defaults), root, note)
+    got_macros = len(with_macros.defines) > len(settings.defines)
+    return SourceModule(settings.name, sources, defaults, with_macros, unneeded=unneeded, got_pytorch_macros=got_macros)
 
 
 def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:

@@ -9,17 +9,18 @@ COMMON_NVCC_FLAGS and BuildExtension.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.macro_options import macro_options
 from cuda_wheel.builder.config.settings import TABLE, ModuleConfig
-from cuda_wheel.builder.sources.include_graph import macro_options, option_folders, split_undefinitions
+from cuda_wheel.builder.sources.include_graph import option_folders
 from cuda_wheel.builder.sources.included_sources import reached
 from cuda_wheel.builder.sources.source_files import Source
 
-__all__ = ["PYTORCH_MACROS", "includes_pytorch", "pytorch_note", "with_pytorch_options"]
+__all__ = ["BUILD_MACROS", "PYTORCH_MACROS", "includes_pytorch", "pytorch_note", "with_pytorch_options"]
 
 PYTORCH_MACROS = (
     "__CUDA_NO_BFLOAT16_CONVERSIONS__",
@@ -28,6 +29,9 @@ PYTORCH_MACROS = (
     "__CUDA_NO_HALF_OPERATORS__",
 )
 """The macros for device code. Each is defined as 1."""
+
+BUILD_MACROS = (*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H", "TORCH_EXTENSION_NAME")
+"""All macros of PyTorch's build. The last is the module's name."""
 
 _PYTORCH = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"](?:torch|ATen|c10|THC|caffe2)/', re.MULTILINE)
 
@@ -47,9 +51,8 @@ def with_pytorch_options(
     folders = (*settings.include_dirs, *option_folders(arguments))
     if not any(includes_pytorch(each, root, folders, note) for each in sources if each.kind == "cuda"):
         return settings
-    own = {name.partition("=")[0] for name in macro_options(arguments)} | set(split_undefinitions(arguments)[1])
-    added = dict.fromkeys((*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H"), "1")
-    added["TORCH_EXTENSION_NAME"] = settings.name.rpartition(".")[2]
+    own = {option.name for option in macro_options(arguments)}
+    added = dict.fromkeys(BUILD_MACROS, "1") | {"TORCH_EXTENSION_NAME": settings.name.rpartition(".")[2]}
     defines = {name: value for name, value in added.items() if name not in own} | dict(settings.defines)
     return replace(settings, defines=tuple(sorted(defines.items())))
 
@@ -64,10 +67,8 @@ def includes_pytorch(
     return any(_PYTORCH.search(header.read_bytes()) for header in headers)
 
 
-def pytorch_note(settings: Iterable[ModuleConfig]) -> list[str]:
-    """Return the line that says which modules have PyTorch's macros, if any."""
-    added = ("TORCH_API_INCLUDE_EXTENSION_H", "1")
-    names = [each.name for each in settings if each.pytorch_options and added in each.defines]
+def pytorch_note(names: Sequence[str]) -> list[str]:
+    """Return the line that says which modules got PyTorch's macros, if any."""
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     if not names:
         return []

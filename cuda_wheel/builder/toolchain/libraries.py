@@ -19,7 +19,6 @@ from cuda_wheel.runtime.jit.cuda_libraries import packaged_libraries
 from cuda_wheel.runtime.manifest import Version, dotted
 
 __all__ = [
-    "TOOLCHAIN_VARIABLE",
     "Compilers",
     "Library",
     "chosen_compilers",

@@ -1,17 +1,19 @@
 """Call NVRTC through ctypes. Runs in worker processes only; see `workers`.
 
-This module imports the standard library only. A worker is then ready in a quarter of the time that `cuda.bindings`
-takes to import, which would be most of the time to compile a small kernel. For the same reason the records are
-TypedDicts that only the type checker sees: at run time they are plain dicts, and `typing` is not imported.
+This module imports the standard library, and of this package only what does no more. A worker is then ready in a
+quarter of the time that `cuda.bindings` takes to import, which would be most of the time to compile a small kernel. For
+the same reason the records are TypedDicts that only the type checker sees: at run time they are plain dicts, and
+`typing` is not imported.
 """
 
 from __future__ import annotations
 
 import ctypes
-import glob
 import os
 import sys
-from functools import cache
+from functools import cache, partial
+
+from cuda_wheel.runtime.jit.cuda_libraries import load_library, read_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,10 +83,8 @@ def load(path: str) -> None:
 
 @cache
 def _library(path: str) -> Any:
-    """Return the NVRTC library at a path. Its builtins library is loaded first; some releases do not find it."""
-    for builtins in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), "*nvrtc-builtins*")):
-        ctypes.CDLL(builtins)
-    library = ctypes.CDLL(path)
+    """Return the NVRTC library at a path."""
+    library = load_library(path)
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     _keep_freed_memory()
     return library
@@ -300,11 +300,7 @@ def _compile_program(library: Any, program: Any, options: list[str]) -> str:
 
 
 def _output(library: Any, program: Any, name: str) -> bytes:
-    size = ctypes.c_size_t()
-    _check(library, getattr(library, f"nvrtcGet{name}Size")(program, ctypes.byref(size)))
-    buffer = ctypes.create_string_buffer(size.value)
-    _check(library, getattr(library, f"nvrtcGet{name}")(program, buffer))
-    return buffer.raw
+    return read_output(library, f"nvrtcGet{name}", program, partial(_check, library))
 
 
 def _symbol(library: Any, program: Any, expression: str) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from functools import cache
+from functools import cache, partial
+
+from cuda_wheel.runtime.jit.cuda_libraries import read_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,8 +186,4 @@ def _add(library: Any, function: str, program: Any, name: str, text: bytes) -> N
 
 
 def _output(library: Any, program: Any, name: str) -> bytes:
-    size = ctypes.c_size_t()
-    _check(library, getattr(library, f"nvvmGet{name}Size")(program, ctypes.byref(size)))
-    buffer = ctypes.create_string_buffer(size.value)
-    _check(library, getattr(library, f"nvvmGet{name}")(program, buffer))
-    return buffer.raw
+    return read_output(library, f"nvvmGet{name}", program, partial(_check, library))

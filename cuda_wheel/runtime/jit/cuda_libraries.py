@@ -12,7 +12,7 @@ from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "load_library",
     "open_library",
     "packaged_libraries",
+    "read_output",
     "search",
 ]
 
@@ -135,3 +136,18 @@ def library_release(library: "Any", name: str) -> tuple[int, int] | None:
     if library is None or getattr(library, function)(ctypes.byref(major), ctypes.byref(minor)):
         return None
     return major.value, minor.value
+
+
+def read_output(library: "Any", name: str, handle: "Any", check: "Callable[[int], None]") -> bytes:
+    """Return an output of a library: "nvrtcGetPTX" for what nvrtcGetPTX writes, of the size that nvrtcGetPTXSize tells.
+
+    `handle` is a program or a link, and `check` raises an error for the status of a call that failed.
+    """
+    import ctypes
+
+    size = ctypes.c_size_t()
+    check(getattr(library, f"{name}Size")(handle, ctypes.byref(size)))
+    buffer = ctypes.create_string_buffer(size.value)
+    if size.value:
+        check(getattr(library, name)(handle, buffer))
+    return buffer.raw

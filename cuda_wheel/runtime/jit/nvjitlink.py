@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import ImageError
 from ..manifest import Version
-from .cuda_libraries import library_release, open_library
+from .cuda_libraries import library_release, open_library, read_output
 from .library_builds import loaded_build
 
 __all__ = ["link_code", "link_code_with_logs", "log_text", "nvjitlink_build", "nvjitlink_version"]
@@ -70,7 +70,7 @@ def link_code_with_logs(
         for (kind, _, content), name in zip(inputs, names, strict=True):
             _check(library.nvJitLinkAddData(handle, _KINDS[kind], content, ctypes.c_size_t(len(content)), name))
         _check(library.nvJitLinkComplete(handle))
-        code = _output(library, "LinkedPtx" if ptx else "LinkedCubin", handle)
+        code = read_output(library, f"nvJitLinkGetLinked{'Ptx' if ptx else 'Cubin'}", handle, _check)
         return code, _log_of(library, "Info", handle), _log_of(library, "Error", handle)
     except _FailedCallError as error:
         raise ImageError(_log_of(library, "Error", handle) or str(error)) from error
@@ -84,18 +84,8 @@ def _check(status: int) -> None:
         raise _FailedCallError(f"{name} ({status})")
 
 
-def _output(library: Any, what: str, handle: Any) -> bytes:
-    """Return an output of a link, by the name that is part of two functions' names."""
-    size = ctypes.c_size_t()
-    _check(getattr(library, f"nvJitLinkGet{what}Size")(handle, ctypes.byref(size)))
-    buffer = ctypes.create_string_buffer(size.value)
-    if size.value:
-        _check(getattr(library, f"nvJitLinkGet{what}")(handle, buffer))
-    return buffer.raw
-
-
 def _log_of(library: Any, which: str, handle: Any) -> str:
-    return log_text(_output(library, f"{which}Log", handle))
+    return log_text(read_output(library, f"nvJitLinkGet{which}Log", handle, _check))
 
 
 def log_text(log: bytes | bytearray) -> str:

@@ -425,7 +425,7 @@ def device_of(values: tuple[Any, ...]) -> int | None:
     for value in values:
         with suppress(Exception):  # what is wrong with an argument is reported later
             kind, number = value.__dlpack_device__()
-            if kind == 2:  # CUDA
+            if kind == dlpack.ON_GPU:
                 return device_with_context(number)
     return None
 

@@ -3,11 +3,12 @@
 import ctypes
 import os
 import re
+from functools import partial
 from typing import Any
 
 from ..errors import LinkError
 from ..jit.compiling import JitOptions
-from ..jit.cuda_libraries import library_release, open_library
+from ..jit.cuda_libraries import library_release, open_library, read_output
 from ..jit.floating_point import FloatingPoint
 from ..jit.library_builds import loaded_build
 from ..manifest import Target, Version, dotted
@@ -59,16 +60,15 @@ def compile_cuda(
         *(f"-I{path}" for path in folders),
     ]
     arguments = (ctypes.c_char_p * len(options_given))(*map(os.fsencode, options_given))
-    program = ctypes.c_void_p()
-    created = library.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(errors="replace"), 0, None, None)
-    _check(library, created)
+    program, check = ctypes.c_void_p(), partial(_check, library)
+    check(library.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(errors="replace"), 0, None, None))
     try:
         result = library.nvrtcCompileProgram(program, len(arguments), arguments)
-        output = _output(library, program, "ProgramLog").rstrip(b"\0\n ")
+        output = read_output(library, "nvrtcGetProgramLog", program, check).rstrip(b"\0\n ")
         log = re.sub(r"^(\S[^(\n]*)\((\d+)\): ", r"\1:\2: ", output.decode(errors="replace"), flags=re.MULTILINE)
         if result:
             raise LinkError(f"{name} does not compile for compute_{arch}:\n{log or _error_name(library, result)}")
-        code = _output(library, program, "LTOIR" if lto else "PTX")
+        code = read_output(library, "nvrtcGetLTOIR" if lto else "nvrtcGetPTX", program, check)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
     return (code if lto else code.rstrip(b"\0")), log
@@ -103,15 +103,6 @@ def _header_folders() -> list[str]:
         except RuntimeError:  # this release of cuda.pathfinder does not know the name
             continue
     return list(dict.fromkeys(path for path in found if path))
-
-
-def _output(library: Any, program: Any, name: str) -> bytes:
-    """Return an output of NVRTC's program; `name` is part of the names of the two functions that read it."""
-    size = ctypes.c_size_t()
-    _check(library, getattr(library, f"nvrtcGet{name}Size")(program, ctypes.byref(size)))
-    buffer = ctypes.create_string_buffer(size.value)
-    _check(library, getattr(library, f"nvrtcGet{name}")(program, buffer))
-    return buffer.raw
 
 
 def _check(library: Any, result: int) -> None:

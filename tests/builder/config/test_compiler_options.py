@@ -12,6 +12,7 @@ import pytest
 
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.macro_options import macro_definitions, macro_options, split_undefinitions
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Job
@@ -341,3 +342,14 @@ def test_no_option_of_nvcc_reaches_nvrtc_that_nvrtc_does_not_know(job_of: Callab
     assert set(read.keys) == {"architectures", "lineinfo", "std", "warnings-as-errors"}
     result = compile_text(nvrtc_request(job_of("__global__ void k() {}", options=read.arguments)))
     assert not result["error"], result["log"]
+
+
+def test_options_about_macros_are_read_in_each_form() -> None:
+    arguments = ["-D", "A=1", "-O3", "-UB", "--define-macro=F(x)=x + 1", "--undefine-macro", "A", "-D=B", "-UC"]
+    assert [(each.name, each.value) for each in macro_options(arguments)] == [
+        *(("A", "1"), ("B", None), ("F", "x + 1")),
+        *(("A", None), ("B", "1"), ("C", None)),
+    ]
+    assert macro_definitions(arguments) == ["A=1", "F(x)=x + 1", "B"]
+    kept = ["-D", "A=1", "-O3", "--define-macro=F(x)=x + 1", "-D=B"]
+    assert split_undefinitions(arguments) == (kept, ["A", "C"])

@@ -13,7 +13,7 @@ from cuda_wheel.builder.cxx.demangling.signatures import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.edits import changed_files
-from cuda_wheel.builder.hostcode.leaving_out import BODY, LeftOutBodies
+from cuda_wheel.builder.hostcode.leaving_out import BODY, LeftOutBodies, Refusal
 from cuda_wheel.builder.hostcode.own_files import LocatedError
 from cuda_wheel.builder.hostcode.reach import project_code
 from cuda_wheel.builder.jobs import Compiled, Job
@@ -248,7 +248,11 @@ def reason_of(text: str, instantiate: tuple[str, ...]) -> str:
     column = text.index("library::") - text.rfind("\n", 0, text.index("library::"))
     bodies = LeftOutBodies(files, project_code(files.values()), instantiate)
     bodies.add([bodies.body_of(LocatedError((("k.cu", line, column),), "undefined"))])
-    return bodies.check(changed_files(files, "k.cu", bodies.marked(), lambda *each: None)["k.cu"])
+    try:
+        bodies.check(changed_files(files, "k.cu", bodies.marked(), lambda *each: None)["k.cu"])
+    except Refusal as refusal:
+        return refusal.reason.text
+    return ""
 
 
 @pytest.mark.one_toolchain
@@ -256,7 +260,8 @@ def test_a_body_that_may_instantiate_a_kernel_is_not_left_out() -> None:
     for name, text in LOST.items():
         if "#define" not in text and "#include" not in text:
             for instantiate in ((), ("fill<float>",)):
-                assert "launch" in reason_of(KERNELS + text, instantiate), name
+                reason = reason_of(KERNELS + text, instantiate)
+                assert " may instantiate " in reason or " launches " in reason or name == "a device variable", name
     assert reason_of(KERNELS + "void f() { library::f(); plain<<<1, 1>>>(nullptr); }", ()) == ""
     assert (
         reason_of(KERNELS + "void f(float* p) { library::f(); fill<float><<<1, 1>>>(p, 1.f); }", ("fill<float>",)) == ""
@@ -266,10 +271,15 @@ def test_a_body_that_may_instantiate_a_kernel_is_not_left_out() -> None:
     deduced = "void f(float* p) { library::f(); fill<<<1, 1>>>(p, 1.f); }"
     assert reason_of(KERNELS + deduced, ("fill<float>",)).startswith("f launches the kernel template fill: only")
     hidden = "struct V {}; namespace n { struct V {}; }\nvoid f() { library::x(); using n::V; fill<V><<<1, 1>>>(nullptr, {}); }"
-    assert reason_of(KERNELS + hidden, ("fill<V>",)) == "f launches fill<V>, which may mean something else after using"
+    assert reason_of(KERNELS + hidden, ("fill<V>",)) == "f names fill<V>, which may mean something else after using"
+    variable = LOST["a device variable"]
+    assert reason_of(KERNELS + variable, ()) == ("f uses &table<double>, which the module's instantiate does not name")
+    assert reason_of(KERNELS + variable, ("&table<double>",)) == ""
+    deduced = "template <class T> __device__ T table;\nvoid f() { library::x(table); }"
+    assert reason_of(KERNELS + deduced, ()).startswith("f uses the variable template table: only")
     pointer = "void f() { library::x(); void (*g)(float*, float) = fill<float>; }"
     assert reason_of(KERNELS + pointer, ("fill<float>",)) == (
-        "f launches fill<float>, and float may mean something else there"
+        "f names fill<float>, and float may mean something else there"
     )
     other = "namespace std { template <class T> void fill(T, T); template <class T> struct vector { void f() { fill(T(), T()); } }; }"
     assert reason_of(f"{other}\n{KERNELS}void f() {{ library::f(); std::vector<int> v; v.fill(); }}", ()) == ""
@@ -325,6 +335,32 @@ def test_a_launch_that_is_named_with_its_arguments_can_be_left_out(launch: str, 
     result = compiled(text, host_code="leave-out", instantiate=("fill<float>",))
     assert kernels(result) == {"fill<float>", "plain"}
     assert [code.name for code in result.left_out] == ["f"]
+
+
+def test_a_kernel_that_instantiate_would_have_to_name_is_data_of_the_error(compiled: Compile) -> None:
+    for text, instance in (
+        ("void f(float* p) { library::x(); fill<float><<<1, 1>>>(p, 1.f); }", "fill<float>"),
+        ("template <class T> __device__ T table;\nvoid f() { library::x(&table<double>); }", "&table<double>"),
+    ):
+        for host_code in ("whole", "leave-out"):
+            with pytest.raises(CompileError) as failure:
+                compiled(KERNELS + text, host_code=host_code)
+            assert failure.value.unnamed_instances == ((instance,) if host_code == "leave-out" else ())
+        result = compiled(KERNELS + text, host_code="leave-out", instantiate=(instance,))
+        assert [code.name for code in result.left_out] == ["f"]
+
+
+def test_a_function_that_another_declaration_marks_is_not_left_out_and_the_error_says_why(compiled: Compile) -> None:
+    for text in (
+        "int f() { return library::n; }\n__host__ __device__ int f();",
+        "int f() { return library::n; }\n__device__ int f();",
+        "__device__ int f();\nint f() { return library::n; }",
+        "struct S { __device__ int f(); };\nint S::f() { return library::n; }",
+    ):
+        with pytest.raises(CompileError) as failure:
+            compiled(KERNELS + text, host_code="leave-out")
+        reason = "f: device code may call it, as another declaration marks it"
+        assert f"note: it cannot be left out: {reason}." in str(failure.value)
 
 
 def test_a_mistake_in_device_code_is_not_hidden_by_what_is_left_out(compiled: Compile) -> None:

@@ -86,7 +86,9 @@ def test_powers_have_the_types_that_they_have_with_nvcc(compiled: Compile) -> No
 def opcodes(result: Compiled) -> Counter[str]:
     """Return how often a kernel has each instruction."""
     assert result.left_out == ()
-    return Counter(re.findall(r"^\s*(?:@!?%p\d+ )?([a-z][\w.]+) ", result.ptx.decode(), re.MULTILINE))
+    found = Counter(re.findall(r"^\s*(?:@!?%p\d+ )?([a-z][\w.]+) ", result.ptx.decode(), re.MULTILINE))
+    assert any(opcode.startswith("st.global") for opcode in found)
+    return found
 
 
 def test_a_power_with_an_exponent_of_type_int_is_computed_in_double(compiled: Compile) -> None:

@@ -23,6 +23,7 @@ def kernels(result: Compiled) -> set[str]:
 def instructions(result: Compiled) -> list[str]:
     """Return the instructions of a kernel, sorted, without registers and the names of parameters."""
     body = result.ptx.decode().partition("{")[2]
+    assert "st.global" in body
     return sorted(re.sub(r"%\w+|\[_Z\w+_param", "%", line) for line in body.splitlines())
 
 

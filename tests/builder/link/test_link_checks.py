@@ -62,3 +62,17 @@ def test_a_link_of_lto_ir_gets_the_floating_point_options_and_others_get_none() 
     assert device_link._lto_options(link_of(lto=True)) == ["-lto"]
     options = device_link._lto_options(link_of(lto=True, options=exact))
     assert options[0] == "-lto" and {"-fma=0", "-ftz=1"} <= set(options)
+
+
+@pytest.mark.parametrize(
+    ("names", "where"),
+    [
+        ("ab", r"in 'b\.cu', first defined in 'a\.cu'"),
+        ("abc", r"in two of a\.cu, b\.cu, c\.cu"),  # LTO-IR does not tell which
+    ],
+)
+def test_static_kernels_of_one_name_in_lto_ir_are_refused(names: str, where: str) -> None:
+    known = Compiled(**{**vars(EMPTY), "kernels": {"_Z2stv": (), "_Z2stv$1": ()}})
+    inputs = (LinkInput(f"{name}.cu", "ltoir", b"") for name in names)
+    with pytest.raises(CompileError, match=rf"Multiple definition of '_Z2stv' {where}$"):
+        device_link._without_ambiguous(link_of(*inputs, lto=True), known)

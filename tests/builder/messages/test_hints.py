@@ -9,7 +9,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, INCLUDE, Toolchain
 
 
 @pytest.fixture
@@ -17,7 +17,8 @@ def explain(compiled: Callable[..., Compiled], toolchain: Toolchain):
     """Return a function that compiles a text and returns the error's message."""
 
     def explain(text: str, arch: str = "80", std: str = "c++17", **changes) -> str:
-        include_dirs = (*changes.pop("include_dirs", ("demo",)), str(INCLUDE), *toolchain.include_dirs)
+        own = changes.pop("include_dirs", ("demo",))
+        include_dirs = (HOST_LIBRARIES, *own, str(INCLUDE), *toolchain.include_dirs)
         job = {"source": "demo/k.cu", "ptx": False, "ptx_version": "as-compiled", "host_code": "whole"}
         with pytest.raises(CompileError) as caught:
             compiled(text, arch, include_dirs=include_dirs, options=(f"--std={std}",), **job | changes)

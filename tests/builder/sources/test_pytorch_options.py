@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.sources.modules import source_module
+from cuda_wheel.builder.sources.modules import SourceModule, source_module
 from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS
 from tests.support.processes import run
 from tests.support.projects import write_files
@@ -19,9 +19,13 @@ BUILD_EXTENSION = {*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H", "TORCH_EXTE
 """What PyTorch 2.14's BuildExtension defines for nvcc."""
 
 
-def defines(root: Path, **table: Any) -> dict[str, str]:
+def module_of(root: Path, **table: Any) -> SourceModule:
     settings = Config.from_table({"module": [{"name": "demo.kernels", "sources": ["k.cu"], **table}]}).module[0]
-    return dict(source_module(root, settings).settings.defines)
+    return source_module(root, settings)
+
+
+def defines(root: Path, **table: Any) -> dict[str, str]:
+    return dict(module_of(root, **table).settings.defines)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +58,14 @@ def test_the_settings_refuse_them_all_or_one_by_one(tmp_path: Path) -> None:
     assert half not in defines(tmp_path, options=["-Xcompiler", f"-U{half}"])
     assert defines(tmp_path, defines={half: 7})[half] == "7"
     assert defines(tmp_path, defines={"TORCH_EXTENSION_NAME": "other"})["TORCH_EXTENSION_NAME"] == "other"
+
+
+def test_only_a_module_that_gets_some_of_them_is_said_to(tmp_path: Path) -> None:
+    write_files(tmp_path, **{"k.cu": "#include <torch/extension.h>\n"})
+    assert module_of(tmp_path, options=["-UTORCH_API_INCLUDE_EXTENSION_H"]).got_pytorch_macros
+    assert not module_of(tmp_path, defines=dict.fromkeys(sorted(BUILD_EXTENSION, reverse=True), 1)).got_pytorch_macros
+    write_files(tmp_path, **{"k.cu": "#include <vector>\n"})
+    assert not module_of(tmp_path, defines={"TORCH_API_INCLUDE_EXTENSION_H": 1}).got_pytorch_macros
 
 
 def test_a_build_says_so_in_a_line_and_records_them(make_project, tmp_path: Path) -> None:

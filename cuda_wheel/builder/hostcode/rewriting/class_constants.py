@@ -1,47 +1,65 @@
-"""Make constants of a class `constexpr` where NVRTC asks for it: `static const float half = 0.5f;`.
+"""Write static constants of classes as NVRTC asks for them.
 
-GCC and nvcc accept the initializer of such a member if its type is no integer; standard C++ asks for `constexpr`.
+`static const float half = 0.5f;` becomes `constexpr`. GCC and nvcc accept the initializer of such a member if its type
+is no integer; standard C++ asks for `constexpr`.
+
+`a.size` becomes `decltype(a)::size` where the compiler needs its value. GCC, nvcc with it, and C++23 accept
+`constexpr int n = a.size;` for a reference `a` to a class that has the static constant `size`. NVRTC does not, because
+the reference has no constant value.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Sequence
 
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.own_files import RefusedCode
+from cuda_wheel.builder.hostcode.own_files import RefusedCode, definition_at
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
 
-__all__ = ["ClassConstants", "is_class_constant_error"]
+__all__ = ["ClassConstants", "MemberConstants"]
 
 _ERROR = re.compile(r'a member of type "const (?:float|double|long double)" cannot have an in-class initializer')
 
+_MEMBER = re.compile(
+    rb"([A-Za-z_]\w*(?:\s*(?:\.|->)\s*[A-Za-z_]\w*)*?)\s*(\.|->)\s*([A-Za-z_]\w*)(?!\w|\s*(?:\.|->|::))"
+)
+"""Matches an object and the last member that is named."""
 
-def is_class_constant_error(message: str) -> bool:
-    """Return whether an error is about a constant of a class that is no integer."""
-    return _ERROR.fullmatch(message) is not None
+_TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"
+"""The preamble declares it."""
 
 
-class ClassConstants:
-    """The constants of classes in a project's files that the compiler refuses."""
+class ClassConstants(Rewriter):
+    """The constants of classes, of floating-point types."""
 
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._found: dict[str, dict[int, Replacement]] = {}
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return _ERROR.fullmatch(message) is not None
 
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Rewrite the constants that errors are about; return False if none is new."""
-        is_new = False
-        for file, line, column, message, _ in errors:
-            if not is_class_constant_error(message) or file not in self._files:
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            member = definition_at(self.files, error.file, error.line, error.column)
+            for token in member.tokens if member is not None and member.in_class else ():
+                if token.text == "const":
+                    yield error.file, [(token.start, token.end, b"constexpr")]
+
+
+class MemberConstants(Rewriter):
+    """The members of an object that the compiler does not take for constant."""
+
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return message == "expression must have a constant value"
+
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            if error.file not in self.files or error.column is None:
                 continue
-            around = self._files[file].definition_at(self._files[file].offset(line, column))
-            for token in around.tokens if around is not None and around.in_class else ():
-                if token.text == "const" and token.start not in self._found.setdefault(file, {}):
-                    self._found[file][token.start] = (token.start, token.end, b"constexpr")
-                    is_new = True
-        return is_new
-
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
-        return {file: list(found.values()) for file, found in self._found.items()}
+            content = self.files[error.file].content
+            offset = self.files[error.file].offset(error.line, error.column)
+            # The compiler points to the expression's beginning: each time it refuses it, the next member is rewritten.
+            for match in _MEMBER.finditer(content, offset, content.find(b";", offset)):
+                if (error.file, match.start()) not in self.found:
+                    object_ = b"(%s)" % match[1] if match[2] == b"." else b"*(%s)" % match[1]
+                    yield error.file, [(*match.span(), _TYPE % (object_, match[3]))]
+                    break

@@ -8,16 +8,14 @@ compiler expects an expression.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cuda_wheel.builder.cxx.tokens import Token, balanced
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import macro_tokens
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
 
-__all__ = ["CompoundLiterals", "may_be_literal"]
+__all__ = ["CompoundLiterals"]
 
 _ERRORS = ("expected an expression", "type name is not allowed")
 """The second is about a type that depends on a template's parameters."""
@@ -29,55 +27,45 @@ _NO_NAMES = frozenset(("class", "struct", "union", "enum", "const", "volatile", 
 """Words of types that `T{...}` cannot begin with."""
 
 
-def may_be_literal(message: str) -> bool:
-    """Return whether an error may be about a compound literal, which for an array has two errors."""
-    return message in _ERRORS or re.match(r'cast to type ".*\]" is not allowed', message) is not None
+class CompoundLiterals(Rewriter):
+    """The compound literals of a type, once the compiler refuses one of them: in the code, and in macros, into which
+    the compiler does not point."""
 
+    @staticmethod
+    def is_about(message: str) -> bool:
+        # For an array there are two errors.
+        return message in _ERRORS or re.match(r'cast to type ".*\]" is not allowed', message) is not None
 
-class CompoundLiterals:
-    """The compound literals of a project's files. Those of a type are rewritten when the compiler refuses one of them:
-    in the code, and in macros, whose text the compiler does not point to."""
-
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._types: set[str] = set()
-
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Rewrite the literals that errors are about; return False if there are none."""
-        known = len(self._types)
-        for file, line, column, message, _ in errors:
-            if may_be_literal(message) and file in self._files:
-                self._types |= self._types_at(self._files[file], line, column)
-        return len(self._types) > known
-
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file: both parentheses become spaces, or make a name of an array's type."""
-        found: dict[str, list[Replacement]] = {}
-        for file, blocks in self._files.items() if self._types else ():
-            texts = [blocks.tokens, *(macro_tokens(blocks, each) for each in blocks.directives)]
-            for tokens in texts:
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        types = frozenset().union(*map(self._types_at, errors))
+        for file, blocks in self.files.items() if types else ():
+            for tokens in (blocks.tokens, *(macro_tokens(blocks, each) for each in blocks.directives)):
                 for start, end in _literals(tokens):
-                    if _spelled(tokens[start + 1 : end]) in self._types:
+                    if _spelled(tokens[start + 1 : end]) in types:
+                        # Both parentheses become spaces, or make a name of an array's type.
                         written = _ARRAY if tokens[end - 1].text == "]" else (b"", b"")
-                        found.setdefault(file, []).extend(
-                            (tokens[index].start, tokens[index].end, text)
-                            for index, text in zip((start, end), written, strict=True)
+                        opening, closing = tokens[start], tokens[end]
+                        yield (
+                            file,
+                            [
+                                (opening.start, opening.end, written[0]),
+                                (closing.start, closing.end, written[1]),
+                            ],
                         )
-        return found
 
-    def _types_at(self, blocks: SourceBlocks, line: int, column: int | None) -> set[str]:
-        """Return the types of the literal at a place, or of those in the macro that is used there."""
-        tokens = blocks.tokens
-        index = bisect_left(tokens, blocks.offset(line, column), key=lambda token: token.start)
-        if index == len(tokens):
+    def _types_at(self, error: RefusedCode) -> set[str]:
+        """Return the types of the literal at an error, or of those in the macro that is used there."""
+        place = self.token_at(error)
+        if place is None:
             return set()
+        tokens, index = place[0].tokens, place[1]
         here = {_spelled(tokens[start + 1 : end]) for start, end in _literals(tokens) if index in (start + 1, end + 1)}
         if here or tokens[index].text == "{":
             return here
         name = tokens[index].text
         return {
             _spelled(body[start + 1 : end])
-            for each in self._files.values()
+            for each in self.files.values()
             for directive in each.directives
             if len(body := macro_tokens(each, directive)) > 1 and body[1].text == name
             for start, end in _literals(body)

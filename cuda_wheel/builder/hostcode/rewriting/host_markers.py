@@ -7,52 +7,33 @@ that is an error.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Sequence
 
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
 
-__all__ = ["HostMarkers", "is_host_marker_error"]
+__all__ = ["HostMarkers"]
 
 _ERROR = re.compile(r'attribute "(__(?:host|shared)__)" does not apply here')
 
 
-def is_host_marker_error(message: str) -> bool:
-    """Return whether an error is about a marker that does not apply."""
-    return _ERROR.fullmatch(message) is not None
+class HostMarkers(Rewriter):
+    """The markers that do not apply, and the uses of macros that stand for them."""
 
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return _ERROR.fullmatch(message) is not None
 
-class HostMarkers:
-    """The markers of a project's files that the compiler refuses, and the uses of macros that stand for them."""
-
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._found: dict[str, dict[int, Replacement]] = {}
-
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Remove the markers that errors are about; return False if none is new."""
-        is_new = False
-        for file, line, column, message, _ in errors:
-            match = _ERROR.fullmatch(message)
-            if match is None or file not in self._files or column is None:
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            match, place = _ERROR.fullmatch(error.message), self.token_at(error)
+            if match is None or place is None:
                 continue
-            tokens = self._files[file].tokens
-            index = bisect_left(tokens, self._files[file].offset(line, column), key=lambda token: token.start)
-            if index == len(tokens) or index in self._found.setdefault(file, {}):
-                continue
-            token = tokens[index]
+            token = place[0].tokens[place[1]]
             text = "" if token.text == match[1] else self._without(match[1], token.text, frozenset())
             if text is not None:
-                self._found[file][index] = (token.start, token.end, text.encode())
-                is_new = True
-        return is_new
-
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
-        return {file: list(found.values()) for file, found in self._found.items()}
+                yield error.file, [(token.start, token.end, text.encode())]
 
     def _without(self, marker: str, name: str, outer: frozenset[str]) -> str | None:
         """Return what a macro without parameters stands for, but for the marker.
@@ -60,7 +41,7 @@ class HostMarkers:
         None if no definition of it has the marker, or if two that have it differ.
         """
         texts = set()
-        for definition in definitions_of(name, self._files) if name not in outer else ():
+        for definition in definitions_of(name, self.files) if name not in outer else ():
             words, has_marker = [], False
             for token in definition.body:
                 inner = "" if token.text == marker else self._without(marker, token.text, outer | {name})

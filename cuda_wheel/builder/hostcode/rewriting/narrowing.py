@@ -7,15 +7,13 @@ but then narrowing is no reason any more for a template not to be chosen, and wi
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from cuda_wheel.builder.cxx.tokens import Token, balanced
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.cxx.tokens import Token, end_of_argument
 from cuda_wheel.builder.hostcode.own_files import RefusedCode
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter, around
 
-__all__ = ["NarrowingArguments", "is_narrowing_error"]
+__all__ = ["NarrowingArguments"]
 
 _ERROR = re.compile(
     r'invalid narrowing conversion from "[^"]*"(?: \(aka "[^"]*"\))? to "([^"]*)"(?: \(aka "([^"]*)"\))?'
@@ -24,44 +22,22 @@ _ERROR = re.compile(
 _BUILT_IN = re.compile(r"(?:bool|char|short|int|long|float|double|unsigned|signed| )+")
 
 
-def is_narrowing_error(message: str) -> bool:
-    """Return whether an error is about a narrowing conversion."""
-    return _ERROR.match(message) is not None
+class NarrowingArguments(Rewriter):
+    """The arguments whose narrowing the compiler refuses."""
 
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return _ERROR.match(message) is not None
 
-class NarrowingArguments:
-    """The arguments in a project's files whose narrowing the compiler refuses."""
-
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._found: dict[str, dict[tuple[int, int], str]] = {}
-
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Cast the arguments that errors are about; return False if none is new."""
-        is_new = False
-        for file, line, column, message, in_instance in errors:
-            match = _ERROR.match(message)
-            if match is None or file not in self._files or column is None:
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            match, place = _ERROR.match(error.message), self.token_at(error)
+            if match is None or place is None:
                 continue
-            tokens = self._files[file].tokens
-            index = bisect_left(tokens, self._files[file].offset(line, column), key=lambda token: token.start)
-            span = _argument(tokens, index, of_dimensions=in_instance)
+            span = _argument(place[0].tokens, place[1], of_dimensions=error.in_instance)
             type_ = match[2] or match[1]
-            if span is not None and _BUILT_IN.fullmatch(type_) and span not in self._found.setdefault(file, {}):
-                self._found[file][span] = type_
-                is_new = True
-        return is_new
-
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to insert in each file."""
-        return {
-            file: [
-                edit
-                for (start, end), type_ in found.items()
-                for edit in ((start, start, f"static_cast<{type_}>(".encode()), (end, end, b")"))
-            ]
-            for file, found in self._found.items()
-        }
+            if span is not None and _BUILT_IN.fullmatch(type_):
+                yield error.file, around(*span, f"static_cast<{type_}>(".encode())
 
 
 def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple[int, int] | None:
@@ -69,14 +45,11 @@ def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple
 
     With `of_dimensions` it must be one of `dim3`, whatever the arguments of the templates around it are.
     """
-    before = tokens[index - 1].text if 0 < index < len(tokens) else ""
-    if before not in ("{", ","):
+    if not index or tokens[index - 1].text not in ("{", ","):
         return None
-    end = index
-    while end < len(tokens) and tokens[end].text not in (",", "}"):
-        if tokens[end].text == ";":
-            return None
-        end = balanced(tokens, end) if tokens[end].text in ("(", "{", "[") else end + 1
+    end = end_of_argument(tokens, index)
+    if end == len(tokens) or tokens[end].text not in (",", "}"):
+        return None
     if of_dimensions and not _is_of_dimensions(tokens, index):
         return None
     return tokens[index].start, tokens[end - 1].end

@@ -7,45 +7,31 @@ GCC. NVRTC has no GNU mode.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from cuda_wheel.builder.cxx.tokens import Token
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement
+from cuda_wheel.builder.cxx.tokens import Token, before_template_arguments
 from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import macro_tokens
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
 
-__all__ = ["TemplateNames", "is_template_name_error"]
+__all__ = ["TemplateNames"]
 
 _ERROR = re.compile(r'template parameter ".*::(\w+)(?: \[with .*\])?" may not have a template argument list')
 
 
-def is_template_name_error(message: str) -> bool:
-    """Return whether an error is about a name that NVRTC does not take for a template."""
-    return _ERROR.fullmatch(message) is not None
+class TemplateNames(Rewriter):
+    """The names that errors are about, wherever they follow `typename`."""
 
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return _ERROR.fullmatch(message) is not None
 
-class TemplateNames:
-    """The names of a project's files that NVRTC does not take for templates, once an error names them."""
-
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._names: set[str] = set()
-
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Rewrite the names that errors are about; return False if none is new."""
-        known = len(self._names)
-        self._names |= {match[1] for error in errors if (match := _ERROR.fullmatch(error.message))}
-        return len(self._names) > known
-
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file: nothing, by the keyword, before each name."""
-        found: dict[str, list[Replacement]] = {}
-        for file, blocks in self._files.items() if self._names else ():
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        names = {match[1] for error in errors if (match := _ERROR.fullmatch(error.message))}
+        for file, blocks in self.files.items():
             for tokens in (blocks.tokens, *(macro_tokens(blocks, each) for each in blocks.directives)):
-                for token in _names_of_templates(tokens, self._names):
-                    found.setdefault(file, []).append((token.start, token.start, b"template "))
-        return found
+                for token in _names_of_templates(tokens, names):
+                    yield file, [(token.start, token.start, b"template ")]
 
 
 def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[Token]:
@@ -60,9 +46,5 @@ def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[To
 def _start_of_name(tokens: Sequence[Token], index: int) -> int:
     """Return where the qualified name begins whose last part is at `index`: `a` of `a::b<c>::d`."""
     while index > 1 and tokens[index - 1].text == "::":
-        index -= 2
-        depth = 0
-        while index > 0 and (depth or tokens[index].text in (">", ">>")):
-            depth += {">": 1, ">>": 2, "<": -1}.get(tokens[index].text, 0)
-            index -= 1
+        index = max(0, before_template_arguments(tokens, index - 1))
     return index

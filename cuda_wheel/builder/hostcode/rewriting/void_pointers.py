@@ -8,16 +8,14 @@ may be such a pointer go through a function that changes nothing but a `void*`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from cuda_wheel.builder.cxx.tokens import Token
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.constants import Replacement
 from cuda_wheel.builder.hostcode.own_files import RefusedCode
 from cuda_wheel.builder.hostcode.rewriting.macro_bodies import definitions_of
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter, around
 
-__all__ = ["VoidPointers", "is_void_pointer_error"]
+__all__ = ["VoidPointers"]
 
 _CAST = b"(::cuda_wheel_detail::void_pointer)"
 _VARIABLE_CAST = b"(::cuda_wheel_detail::void_variable)"
@@ -31,57 +29,39 @@ _ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
 """Matches the rest of a variable, and the operator that changes it."""
 
 
-def is_void_pointer_error(message: str) -> bool:
-    """Return whether an error may be about arithmetic on `void*`, whose place is then the pointer."""
-    return message == "expression must be a pointer to a complete object type"
+class VoidPointers(Rewriter):
+    """The pointers in arithmetic that the compiler refuses."""
 
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return message == "expression must be a pointer to a complete object type"
 
-class VoidPointers:
-    """The pointers of a project's files that the compiler refuses in arithmetic."""
-
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._found: dict[str, set[int]] = {}
-        self._macros: set[str] = set()
-
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Rewrite the pointers that errors are about; return False if none is new."""
-        is_new = False
-        for file, line, column, message, _ in errors:
-            if not is_void_pointer_error(message) or file not in self._files or column is None:
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        macros: list[str] = []
+        for error in errors:
+            if error.file not in self.files or error.column is None:
                 continue
-            blocks = self._files[file]
-            offset = blocks.offset(line, column)
-            index = bisect_left(blocks.tokens, offset, key=lambda token: token.start)
+            blocks = self.files[error.file]
+            offset = blocks.offset(error.line, error.column)
+            index = blocks.token_at(offset)
             name = blocks.tokens[index].text if index < len(blocks.tokens) else ""
-            places = self._found.setdefault(file, set())
-            if any(True for _ in definitions_of(name, self._files)):
-                is_new = is_new or name not in self._macros
-                self._macros.add(name)
-            elif offset not in places and _OPERAND.match(blocks.content, offset):
-                places.add(offset)
-                is_new = True
-        return is_new
+            if any(True for _ in definitions_of(name, self.files)):
+                macros.append(name)
+            elif _OPERAND.match(blocks.content, offset):
+                cast = _VARIABLE_CAST if _ASSIGNMENT.match(blocks.content, offset) else _CAST
+                yield error.file, [(offset, offset, cast)]
+        yield from self._in_macros(macros)
 
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to insert in each file."""
-        found = {
-            file: [
-                (place, place, _VARIABLE_CAST if _ASSIGNMENT.match(self._files[file].content, place) else _CAST)
-                for place in sorted(places)
-            ]
-            for file, places in self._found.items()
-        }
-        waiting, seen = list(self._macros), set()
+    def _in_macros(self, names: list[str]) -> Iterator[FileEdit]:
+        """Yield the operands in macros, and in the macros that they use."""
+        waiting, seen = list(names), set()
         while waiting:
             name = waiting.pop()
-            for definition in definitions_of(name, self._files) if name not in seen else ():
+            for definition in definitions_of(name, self.files) if name not in seen else ():
                 waiting += [token.text for token in definition.body if token.kind == "word"]
                 for start, end in _operands(definition.body):
-                    edits = found.setdefault(definition.file, [])
-                    edits += [(start, start, _IN_MACRO[0]), (end, end, _IN_MACRO[1])]
+                    yield definition.file, around(start, end, _IN_MACRO[0], _IN_MACRO[1])
             seen.add(name)
-        return found
 
 
 def _operands(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:

@@ -8,14 +8,14 @@ error stays. It stays for a member with an alignment of its own, too, and in a f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from cuda_wheel.builder.cxx.tokens import Token, balanced
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
 from cuda_wheel.builder.hostcode.constants import Replacement
-from cuda_wheel.builder.hostcode.own_files import RefusedCode
+from cuda_wheel.builder.hostcode.own_files import RefusedCode, definition_at
+from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
 
-__all__ = ["ZeroArrays", "is_zero_array_error"]
+__all__ = ["ZeroArrays"]
 
 _NO_TYPES = frozenset(
     (
@@ -35,36 +35,20 @@ _NO_TYPES = frozenset(
 _PACKING = re.compile(rb"\b(?:packed|__packed__|pack)\b")
 
 
-def is_zero_array_error(message: str) -> bool:
-    """Return whether an error is about an array of no elements."""
-    return message == "the size of an array must be greater than zero"
+class ZeroArrays(Rewriter):
+    """The members that are arrays of no elements in an instance of a template."""
 
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return message == "the size of an array must be greater than zero"
 
-class ZeroArrays:
-    """The members of a project's classes that are arrays of no elements in an instance of a template."""
-
-    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
-        self._files = files
-        self._found: dict[str, dict[int, list[Replacement]]] = {}
-
-    def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Rewrite the members that errors are about; return False if none is new."""
-        is_new = False
-        for file, line, column, message, in_instance in errors:
-            if not is_zero_array_error(message) or not in_instance or file not in self._files:
-                continue
-            around = self._files[file].definition_at(self._files[file].offset(line, column))
-            if around is None or not around.in_class or around.start in self._found.setdefault(file, {}):
-                continue
-            edits = _as_member(around.tokens, self._files[file].content)
-            if edits:
-                self._found[file][around.start] = edits
-                is_new = True
-        return is_new
-
-    def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
-        return {file: [edit for edits in found.values() for edit in edits] for file, found in self._found.items()}
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            member = definition_at(self.files, error.file, error.line, error.column)
+            if error.in_instance and member is not None and member.in_class:
+                edits = _as_member(member.tokens, self.files[error.file].content)
+                if edits:
+                    yield error.file, edits
 
 
 def _as_member(tokens: Sequence[Token], content: bytes) -> list[Replacement]:
