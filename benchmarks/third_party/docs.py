@@ -106,7 +106,7 @@ def markdown(
     if times:
         parts.append(
             f"A file has {statistics.median(len(each.kernels) for each in good):g} kernels and takes "
-            f"{statistics.median(times):.1f} s (medians); the most kernels are "
+            f"{statistics.median(times):.1f} s (medians), with two other files on two busy cores; the most kernels are "
             f"{max(len(each.kernels) for each in good)}, the longest time is {times[-1]:.0f} s."
         )
     parts += ["## What does not compile", _causes(outcomes)]
@@ -194,7 +194,7 @@ def _summary(outcomes: Sequence[Outcome], plain: Sequence[Outcome], listed: Sequ
     lines = [f"- {len({package.repository for package in listed})} packages, {len(outcomes)} files."]
     if missing:
         names = ", ".join(sorted(set(missing), key=str.lower))
-        lines.append(f"- Not measured this time: {len(missing)} files, for lack of time, of {names}.")
+        lines.append(f"- Not measured this time: {len(missing)} files, which take longest, of {names}.")
     if plain:
         lines.append(f"- They compile as they are: {_share(plain)}.")
     lines.append(f"- They compile with settings of at most five lines for a file: {_share(outcomes)}.")
