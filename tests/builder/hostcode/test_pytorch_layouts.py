@@ -132,7 +132,13 @@ HOST_ONLY = (
     *("c10::Error", "c10::CUDAError", "c10::detail::MessageStream", "c10::impl::ExcludeDispatchKeyGuard"),
     *("at::TensorIterator", "at::TensorIteratorBase", "at::TensorIteratorConfig", "at::SplitUntil32Bit"),
     *("c10::Dispatcher", "c10::OperatorHandle", "c10::TypedOperatorHandle<void()>", "c10::DictEntry<int,int>"),
-    *("at::cuda::CUDAEvent", "torch::CppFunction", "torch::Library", "torch::class_<torch::CustomClassHolder>"),
+    *(
+        "at::cuda::CUDAEvent",
+        "c10::cuda::CUDAKernelLaunchRegistry",
+        "torch::CppFunction",
+        "torch::Library",
+        "torch::class_<torch::CustomClassHolder>",
+    ),
     *("pybind11::object", "pybind11::array_t<float>", "pybind11::buffer_info", "pybind11::gil_scoped_release"),
 )
 """Types of which host code alone has objects, mostly on the heap: their layouts differ between releases. A kernel that
@@ -382,7 +388,8 @@ void launch(at::TensorIterator& iterator, int* out) {
 @pytest.mark.parametrize("cubin", [True, False])
 def test_a_kernel_that_takes_an_object_of_host_code_is_an_error(cubin: bool, compiled: Compile) -> None:
     headers = ("torch/extension.h", "ATen/TensorIterator.h", "ATen/cuda/CUDAEvent.h", "ATen/record_function.h")
-    text = "".join(f"#include <{each}>\n" for each in (*headers, "ATen/cuda/CUDAGeneratorImpl.h", "pybind11/numpy.h"))
+    headers += ("ATen/cuda/CUDAGeneratorImpl.h", "c10/cuda/CUDADeviceAssertion.h", "pybind11/numpy.h")
+    text = "".join(f"#include <{each}>\n" for each in headers)
     kernels = {f"of_{re.sub(r'[^A-Za-z]+', '_', name)}": name for name in HOST_ONLY}
     text += "".join(f"__global__ void {kernel}({name} object) {{}}\n" for kernel, name in kernels.items())
     with pytest.raises(CompileError) as error:

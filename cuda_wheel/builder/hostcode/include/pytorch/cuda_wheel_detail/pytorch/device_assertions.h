@@ -3,6 +3,7 @@
 #define CUDA_WHEEL_PYTORCH_DEVICE_ASSERTIONS_H
 
 #include <assert.h>
+#include <cuda_wheel_detail/pytorch/host_object.h>
 #include <stdint.h>
 
 namespace c10 {
@@ -18,6 +19,7 @@ struct CUDAKernelLaunchRegistry {
     bool enabled_at_runtime = false;
     const bool do_all_devices_support_managed_memory = false;
     const bool enabled_at_compile_time = false;
+    CUDA_WHEEL_HOST_OBJECT;
 };
 } // namespace cuda
 } // namespace c10
