@@ -77,4 +77,4 @@ def test_many_files_without_a_library_have_the_same_kernels_as_with_it(
     tmp_path: Path, workers: Workers, toolchain: Toolchain
 ) -> None:
     found = compare(40, 7, tmp_path, workers, toolchain)  # scripts/without_a_library.py compares a thousand with nvcc
-    assert min(found["left out"], found["error"], found["nothing left out"]) > 2
+    assert min(found["left out"], found["error"], found["nothing left out"]) > 1
