@@ -51,6 +51,7 @@ _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
 _LONGEST = (
     "tests/soak/",
     "tests/test_time_limits.py",
+    "tests/test_extras.py",
     "tests/front_ends/",
     "tests/builder/hostcode/test_generated_files.py",
 )
