@@ -23,10 +23,12 @@ from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.timing import PRECOMPILING, Timed
 from cuda_wheel.builder.toolchain.find import find_toolchain
+from cuda_wheel.builder.toolchain.records import Toolchain
 from cuda_wheel.builder.workers.executor import Call, Executor
 from cuda_wheel.builder.workers.pool import Workers
 from tests.soak import SLOW, SOAK, amount
 from tests.support.processes import run
+from tests.support.projects import ROOT
 
 pytestmark = pytest.mark.timeout(SLOW)
 
@@ -170,6 +172,18 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
 @pytest.mark.skipif(sys.platform != "linux", reason="precompiled headers are for Linux")
 def test_images_do_not_depend_on_earlier_jobs_of_a_worker(tmp_path: Path, count: Callable[[str, int], None]) -> None:
     compare(tmp_path, amount(5, 24), amount(1, 6), count)
+
+
+@pytest.mark.skipif(not SOAK, reason="takes a minute; runs in `nox -s soak`")
+def test_no_option_in_which_the_calls_of_a_worker_differ_changes_later_programs(
+    toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    from option_leaks import CONTROLS, leaks
+
+    found = leaks(toolchain.libraries[0], toolchain.header_folders)
+    assert set(found) <= set(CONTROLS)
+    assert {"--restrict", "--device-debug"} <= set(found)  # so that this would be found
 
 
 @pytest.mark.skipif(not SOAK, reason="downloads releases of NVRTC; runs in `nox -s soak`")

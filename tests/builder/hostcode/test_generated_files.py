@@ -115,10 +115,10 @@ def job_of(case: Case, folder: Path, toolchain: Toolchain) -> Job:
 
 @pytest.fixture(scope="module")
 def outcomes(workers: Workers, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """Compile all files; one worker compiles many."""
+    """Compile all files, with the second toolchain every third; one worker compiles many."""
     root = tmp_path_factory.mktemp("generated")
     jobs = {}
-    for number, case in enumerate(cases()):
+    for number, case in enumerate(list(cases())[:: 1 if toolchain.nvrtc.startswith("12") else 3]):
         (folder := root / str(number)).mkdir()
         jobs[case.name] = workers.submit(compile_job, job_of(case, folder, toolchain))
     found = {}
@@ -159,14 +159,14 @@ def test_files_that_nvcc_compiles_compile(outcomes: dict[str, Outcome]) -> None:
         name: each.error for name, each in outcomes.items() if each.kernels is None and "error" not in known[name]
     }
     assert {name: text for name, text in refused.items() if name not in NVRTC_REFUSES} == {}
-    assert sum(each.kernels is not None for each in outcomes.values()) > 500
+    assert sum(each.kernels is not None for each in outcomes.values()) > len(outcomes) * 0.6
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_an_error_has_a_place_or_says_what_is_wrong(outcomes: dict[str, Outcome]) -> None:
     errors = {name: each.error for name, each in outcomes.items() if each.kernels is None}
-    assert len(errors) > 100
+    assert len(errors) > len(outcomes) * 0.1
     assert {name: text for name, text in errors.items() if "error: " not in text or "internal error" in text} == {}
 
 

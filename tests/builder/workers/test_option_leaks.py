@@ -39,15 +39,6 @@ def option_leaks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return option_leaks
 
 
-@pytest.mark.slow
-def test_no_option_in_which_the_calls_of_a_worker_differ_changes_later_programs(
-    option_leaks: ModuleType, toolchain: Toolchain
-) -> None:
-    found = option_leaks.leaks(toolchain.libraries[0], toolchain.header_folders)
-    assert set(found) <= set(option_leaks.CONTROLS)
-    assert {"--restrict", "--device-debug"} <= set(found)  # so that this would be found
-
-
 def test_asking_for_the_fields_of_structs_does_not_change_the_code_of_the_next_job(
     job_of: Callable[..., Job], toolchain: Toolchain
 ) -> None:
