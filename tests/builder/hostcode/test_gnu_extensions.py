@@ -11,8 +11,9 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.toolchain.records import INCLUDE
 
-USED = {"__builtin_bit_cast", "__builtin_is_constant_evaluated", "__builtin_copysign"}
-"""NVRTC's builtin functions that the header uses or names."""
+OVERFLOW = {f"__builtin_{name}_overflow" for name in ("add", "sub", "mul")}
+USED = {"__builtin_bit_cast", "__builtin_is_constant_evaluated", "__builtin_copysign"} | OVERFLOW
+"""NVRTC's builtin functions that the header uses or names, or that it declares only where they are missing."""
 
 SOURCE = r"""
 #include <cuda_runtime.h>
@@ -78,6 +79,12 @@ def test_no_builtin_function_of_nvrtc_is_defined_again(compiled: Callable[..., C
     assert len(names) > 60
     text = "".join(f"#if __has_builtin({name})\n#error {name}\n#endif\n" for name in sorted(names))
     compiled(text + "__global__ void k() {}")
+
+
+def test_host_code_may_ask_whether_a_number_overflows(compiled: Callable[..., Compiled]) -> None:
+    uses = "".join(f"  if ({name}(a, b, &sum)) return true;\n" for name in sorted(OVERFLOW))
+    text = f"#include <cuda_runtime.h>\nbool overflows(long a, long b) {{\n  long sum;\n{uses}  return false;\n}}\n"
+    assert compiled(text + "__global__ void k(int* x) { *x = 1; }\n").kernels
 
 
 @pytest.mark.parametrize("use", ["__builtin_strlen((char*)p)", "(__builtin_trap(), 1)", "__sync_fetch_and_add(p, 1)"])

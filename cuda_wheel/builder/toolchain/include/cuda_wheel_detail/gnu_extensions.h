@@ -167,9 +167,11 @@ CUDA_WHEEL_BITS(unsigned long long, long long, ll)
 constexpr unsigned short __builtin_bswap16(unsigned short x) { return static_cast<unsigned short>(x << 8 | x >> 8); }
 constexpr unsigned __builtin_bswap32(unsigned x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
 constexpr unsigned long __builtin_bswap64(unsigned long x) { return static_cast<unsigned long>(__builtin_bswap32(static_cast<unsigned>(x))) << 32 | __builtin_bswap32(static_cast<unsigned>(x >> 32)); }
+#if !__has_builtin(__builtin_add_overflow)  // NVRTC 13.5 has them
 template <class _A, class _B, class _R> bool __builtin_add_overflow(_A, _B, _R*);
 template <class _A, class _B, class _R> bool __builtin_sub_overflow(_A, _B, _R*);
 template <class _A, class _B, class _R> bool __builtin_mul_overflow(_A, _B, _R*);
+#endif
 [[noreturn]] void __builtin_trap();
 [[noreturn]] void __builtin_abort();
 void __builtin_prefetch(const void*, ...);
