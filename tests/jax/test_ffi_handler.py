@@ -22,6 +22,7 @@ from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from tests.jax.frames import Xla, aligned
 from tests.jax.host_kernels import HostKernel
 from tests.support.processes import run
+from tests.support.projects import ROOT
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -246,7 +247,7 @@ handler(lambda api, frame: None, (0, 3))(xla.address)
 print("returned")
 """
     for what in ("size", "version"):
-        result = run(sys.executable, "-c", program, what)
+        result = run(sys.executable, "-c", program, what, cwd=ROOT)
         assert result.returncode and "cuda_wheel.jax does not know this version of XLA" in result.stdout, result.stdout
         assert "returned" not in result.stdout
 
