@@ -17,8 +17,8 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 TOOLCHAINS = ["cu12", "cu13"]
 INSTALLER = "uv|virtualenv"
 """What makes the environments of tests: uv takes seconds where pip takes a minute, if it is installed beside nox."""
-PARALLEL = ["-n", str(min((os.cpu_count() or 1) + 2, 4)), "--dist=loadfile", "--no-loadscope-reorder"]
-"""pytest's options for parallel runs: more processes than processors, because tests wait for what they start;
+PARALLEL = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist=loadfile", "--no-loadscope-reorder"]
+"""pytest's options for parallel runs: one more process than processors, because tests wait for what they start;
 all tests of a file in one process, because they share what they build; files in the order of tests/conftest.py."""
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 _WHEELS: list[Path] = []
