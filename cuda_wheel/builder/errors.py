@@ -16,8 +16,8 @@ class ConfigError(CudaWheelError):
 class CompileError(CudaWheelError):
     """A kernel does not compile, or the compiler crashed; the message contains the compiler's log.
 
-    `unnamed_instances` are the name expressions without which a module's `instantiate` prevents that host code is left
-    out.
+    `unnamed_instances` are the name expressions that the module's `instantiate` must list before the host code that
+    uses them can be left out.
     """
 
     def __init__(self, message: str, unnamed_instances: Iterable[str] = ()) -> None:

@@ -421,8 +421,8 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
 
 
 _REWRITTEN_LIMIT = 4 << 20
-"""The size in bytes of a project's headers and its libraries' up to which those of libraries are read to rewrite them:
-it takes 0.6 s a megabyte."""
+"""The size in bytes of a job's headers, the project's and its libraries' together, above which headers of libraries are
+not rewritten: reading them takes 0.6 s per megabyte."""
 
 
 def _project(job: Job, libraries: tuple[str, ...] = ()) -> Project:

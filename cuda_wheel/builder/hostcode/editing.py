@@ -105,8 +105,8 @@ def compile_edited(
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
-    """Return the project with a library in whose headers an error is that may be written in another way; None if there
-    is no such error. Headers of libraries are only read then: there may be thousands."""
+    """Return the project extended by a library whose headers have an error that rewriting may overcome; None if none
+    has. Headers of libraries are read only then: there may be thousands."""
     for error in errors:
         if error.places and (is_initializer_error(error.message) or may_be_rewritten(error.message)):
             wider = project.with_library(error.places[0][0])

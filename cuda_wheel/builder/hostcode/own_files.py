@@ -50,8 +50,8 @@ class Project(NamedTuple):
     is_own: Callable[[str], bool]
     """Returns whether a path is that of a file of the project, and not of a library in its folder."""
     with_library: Callable[[str], Project | None]
-    """Returns the project with the headers of the library that a path is of among its files; None if they are already,
-    or if it is of no library whose headers may be written in another way."""
+    """Returns this project extended by the headers of the library that contains a path. None if the project has them
+    already, if no library contains the path, or if the headers of that library are not rewritten."""
     instantiate: tuple[str, ...]
 
     def content(self, file: str) -> bytes:

@@ -30,7 +30,7 @@ class Rewriter(ABC):
 
     @abstractmethod
     def edits(self, errors: Sequence[RefusedCode]) -> Iterable[FileEdit]:
-        """Yield what to replace for errors that `is_about` returns; each is in `found` before the next is asked for."""
+        """Yield what to replace for errors that `is_about` accepts; each is in `found` before the next is asked for."""
 
     def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
         """Rewrite what errors are about; return False if nothing is new."""

@@ -18,20 +18,13 @@ from cuda_wheel.builder.hostcode.rewriting.rewriter import FileEdit, Rewriter
 __all__ = ["ZeroArrays"]
 
 _NO_TYPES = frozenset(
-    (
-        "alignas",
-        "__align__",
-        "__attribute__",
-        "static",
-        "mutable",
-        "constexpr",
-        "typedef",
-        "using",
-        "friend",
-        "extern",
-        "=",
-    )
+    {
+        *("alignas", "__align__", "__attribute__", "static", "mutable", "constexpr"),
+        *("typedef", "using", "friend", "extern", "="),
+    }
 )
+"""Words and signs of declarations that are not `TYPE name[SIZE];`."""
+
 _PACKING = re.compile(rb"\b(?:packed|__packed__|pack)\b")
 
 

@@ -52,8 +52,8 @@ struct void_variable {
   template <class _N> __host__ __device__ void*& operator-=(_N n) const { return *place = (char*)*place - n; }
 };
 // A member that is an array, or takes no space: hostcode/rewriting/zero_arrays.py writes it. The place in the file makes
-// two members of one class two types, which may have one address. An element does not exist: its address is zero, in
-// assembly, so that the compiler does not know it and a read of it stops the kernel.
+// two members of one class two types, which may have one address. There is no element to read: a read uses address zero
+// and stops the kernel. Assembly hides the zero, so that the compiler does not remove the read.
 template <class _T, int place> struct alignas(_T) no_elements {
   static_assert(sizeof(_T) && __cplusplus >= 202002L, "a member without elements takes space before C++20");
   __host__ __device__ operator _T*() const {
