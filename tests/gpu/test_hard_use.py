@@ -52,7 +52,11 @@ def test_unloaded_modules_leave_no_memory_or_handles(saxpy: Path, context: None,
     count("modules loaded and released", len(held) * len(names))
     # The first rounds allocate memory that Python and the driver reuse.
     (memory, handles, resident), (memory_then, handles_then, resident_then) = held[len(held) // 2], held[-1]
-    assert (memory, handles) == (memory_then, handles_then)
+    assert handles == handles_then
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        print("the GPU's free memory is not compared: other test processes use the GPU")
+    else:
+        assert memory == memory_then
     # A module needs more than 10 KB, in Python and in the driver.
     assert resident_then - resident < 500 * len(names) * (len(held) // 2 - 1)
 
